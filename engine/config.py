@@ -1,0 +1,138 @@
+"""Every setting once: name, default, unit, help. Arguments > environment > file > default.
+
+The only place that reads the environment. ``CAIRN_<NAME>`` sets one (``CAIRN_WORKERS=1``), and
+``config.toml`` in the data directory another way (``workers = 1``).
+"""
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from engine.errors import InvalidConfigError
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting."""
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+    unit: str
+    help: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
+    Setting("max_file_size", MIB, 0, 10 * MIB, "bytes", "larger files are skipped; 0 means 10 MB"),
+    Setting(
+        "parse_timeout", 1000, 50, 60_000, "ms", "a file that parses longer falls back to lines"
+    ),
+    Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
+    Setting("batch_bytes", 2 * MIB, 65_536, 64 * MIB, "bytes", "source written in one transaction"),
+    Setting(
+        "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings in force. Field names and meanings are those of ``SETTINGS``."""
+
+    data_dir: Path  # holds one <project id>.db a project
+    workers: int
+    max_file_size: int
+    parse_timeout: int
+    busy_timeout: int
+    batch_bytes: int
+    queue_bytes: int
+
+    @property
+    def worker_count(self) -> int:
+        """The number of parsing processes to start at most, at least 1."""
+        usable = len(os.sched_getaffinity(0)) if _HAS_AFFINITY else os.cpu_count() or 1
+        return self.workers or usable
+
+
+_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
+
+
+def load_config(data_dir: Path | None = None, **arguments: int) -> Config:
+    """Read the settings.
+
+    Args:
+        data_dir: Where indexes live; default ``CAIRN_HOME``, else the user's data directory.
+        arguments: Settings that win over environment and file.
+
+    Raises:
+        InvalidConfigError: A setting is unknown, not a number, or out of its range.
+    """
+    home = data_dir or os.environ.get("CAIRN_HOME") or platformdirs.user_data_dir("codecairn")
+    folder = Path(home).expanduser().absolute()
+    if folder.exists() and not folder.is_dir():
+        raise InvalidConfigError(f"the data directory {folder} is not a folder", field="data_dir")
+    stored = _read_file(folder / "config.toml")
+    values: dict[str, int] = {}
+    for setting in SETTINGS:
+        key = f"CAIRN_{setting.name.upper()}"
+        given: object = arguments.get(
+            setting.name, os.environ.get(key, stored.pop(setting.name, setting.default))
+        )
+        values[setting.name] = _checked(setting, given)
+    if stored:
+        unknown = sorted(stored)[0]
+        raise InvalidConfigError(
+            f"unknown setting {unknown!r} in {folder / 'config.toml'}",
+            hint="known: " + ", ".join(setting.name for setting in SETTINGS),
+            field=unknown,
+        )
+    return Config(data_dir=folder, **values)
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidConfigError(f"cannot read {path}: {error}", field="config.toml") from error
+
+
+def _checked(setting: Setting, given: object) -> int:
+    wanted = f"a whole number of {setting.unit} from {setting.minimum} to {setting.maximum}"
+    try:
+        value = int(str(given))
+    except ValueError as error:
+        raise InvalidConfigError(
+            f"{setting.name} is {given!r}, wanted {wanted}", field=setting.name
+        ) from error
+    if not setting.minimum <= value <= setting.maximum:
+        raise InvalidConfigError(f"{setting.name} is {value}, wanted {wanted}", field=setting.name)
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitUserFiles:
+    """Where git keeps a user's own settings; the files may be missing."""
+
+    config_paths: tuple[str, ...]  # later ones win
+    ignore_path: str  # rules for all repositories unless core.excludesFile names another file
+
+
+def git_user_files() -> GitUserFiles:
+    """Find git's files of the user, by HOME, XDG_CONFIG_HOME and GIT_CONFIG_GLOBAL as git does."""
+    home = os.path.expanduser("~")
+    folder = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
+    usual = (os.path.join(folder, "config"), os.path.join(home, ".gitconfig"))
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    return GitUserFiles(
+        config_paths=(named,) if named else usual,
+        ignore_path=os.path.join(folder, "ignore"),
+    )

@@ -1,0 +1,136 @@
+"""Every error that the engine raises, in one tree.
+
+The branch says what the caller should do; the code is stable and goes out with the JSON shape
+``{"error": code, "message": …, "details": {…}}``::
+
+    EngineError
+    ├── InvalidInputError       the caller's fault, do not retry       validation_error
+    │   ├── InvalidQueryError      a search that cannot be read; details.position
+    │   ├── InvalidPathError       a path that is not there, not a folder, or outside the root
+    │   └── InvalidConfigError     a setting out of its range
+    ├── NotFoundError           asked for, not there                   not_found
+    │   ├── ProjectNotFoundError
+    │   └── FileNotIndexedError
+    ├── ConflictError           the present state forbids it           conflict
+    │   └── ProjectBusyError       another process is indexing this project
+    ├── UnavailableError        try again later                        unavailable
+    │   ├── IndexBusyError         the database stayed locked
+    │   └── DiskFullError
+    └── DamagedIndexError       repair or rebuild                      damaged_index
+        ├── IndexCorruptError
+        └── IndexTooNewError       written by a newer version
+
+A file that cannot be indexed is not an error but a ``Skip`` (see ``records``). ``Cancelled`` is a
+signal, not an error, and stands outside the tree.
+"""
+
+from typing import ClassVar
+
+
+class EngineError(Exception):
+    """Something that the caller has to know about.
+
+    Args:
+        message: What was got and what was wanted, with the path or name; no full stop.
+        hint: What to do now; empty when the message says it.
+        details: Machine-readable facts, such as ``field`` and ``pattern``.
+    """
+
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, *, hint: str = "", **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+    def as_json(self) -> dict[str, object]:
+        """Give the one error shape of every face: ``error``, ``message`` and ``details``."""
+        details = dict(self.details)
+        if self.hint:
+            details["hint"] = self.hint
+        return {"error": self.code, "message": self.message, "details": details}
+
+
+class InvalidInputError(EngineError):
+    """The request cannot be carried out as it was put."""
+
+    code = "validation_error"
+
+
+class InvalidQueryError(InvalidInputError):
+    """A query cannot be read.
+
+    Args:
+        message: What is wrong.
+        position: 0-based character offset in the query where it is wrong.
+        hint: What would be right.
+    """
+
+    def __init__(self, message: str, *, position: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint, field="query", position=position)
+        self.position = position
+
+
+class InvalidPathError(InvalidInputError):
+    """A path is missing, of the wrong type, or outside the root."""
+
+
+class InvalidConfigError(InvalidInputError):
+    """A setting has a value that it cannot take."""
+
+
+class NotFoundError(EngineError):
+    """What was asked for does not exist."""
+
+    code = "not_found"
+
+
+class ProjectNotFoundError(NotFoundError):
+    """No index exists for that path."""
+
+
+class FileNotIndexedError(NotFoundError):
+    """The path is not in the index."""
+
+
+class ConflictError(EngineError):
+    """The present state forbids the request."""
+
+    code = "conflict"
+
+
+class ProjectBusyError(ConflictError):
+    """Another process is indexing this project."""
+
+
+class UnavailableError(EngineError):
+    """A resource is away for now; trying again later can help."""
+
+    code = "unavailable"
+
+
+class IndexBusyError(UnavailableError):
+    """The database stayed locked for longer than the busy timeout."""
+
+
+class DiskFullError(UnavailableError):
+    """There is no room to write."""
+
+
+class DamagedIndexError(EngineError):
+    """The index file cannot be used as it is."""
+
+    code = "damaged_index"
+
+
+class IndexCorruptError(DamagedIndexError):
+    """The file is not a sound SQLite database of ours."""
+
+
+class IndexTooNewError(DamagedIndexError):
+    """The file was written by a newer version of this program."""
+
+
+class Cancelled(Exception):  # noqa: N818 - a signal, not an error
+    """The caller asked to stop; what was committed stays."""

@@ -1,0 +1,318 @@
+"""The frozen records that cross borders between rooms.
+
+Conventions, said once:
+
+* A *path* is POSIX, relative to the project's root, a ``str`` with ``surrogateescape`` for bytes
+  that are not UTF-8 (``os.fsdecode``); ``display_path`` makes it printable.
+* Spans are half-open byte offsets into the stored UTF-8 text (``byte_start``, ``byte_end``) and
+  1-based inclusive lines (``line_start``, ``line_end``).
+* Times are UTC integers, ``..._at_ms`` since 1970 or ``..._ns`` as the file system gives them.
+
+Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
+much to make, and a large tree makes millions); the rest are frozen dataclasses.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class SkipReason(StrEnum):
+    """Why a file or a whole folder is not indexed."""
+
+    IGNORED = "ignored"  # by .gitignore, .cairnignore, .git/info/exclude or git's global excludes
+    EXCLUDED = "excluded"  # by an exclude glob of the caller
+    NOT_INCLUDED = "not_included"  # include globs are given and none matches
+    DEFAULT_EXCLUDED = "default_excluded"  # a build, cache or dependency folder
+    SECRET_FILE = "secret_file"  # noqa: S105 - a name that says keys or credentials
+    UNKNOWN_TYPE = "unknown_type"  # text, but no language or document type that we know
+    LOCK_FILE = "lock_file"  # a dependency lock file
+    TOO_LARGE = "too_large"  # above max_file_size
+    BINARY = "binary"
+    MINIFIED = "minified"
+    LFS_POINTER = "lfs_pointer"
+    UNDECODABLE = "undecodable"  # no encoding fits
+    NOT_REGULAR = "not_regular"  # FIFO, socket, device
+    SYMLINK_OUTSIDE = "symlink_outside"  # leads out of the root
+    SYMLINK_BROKEN = "symlink_broken"
+    SYMLINK_CYCLE = "symlink_cycle"  # leads to a folder that contains the link
+    SYMLINK_REPEATED = "symlink_repeated"  # the folder was entered through another link already
+    TOO_DEEP = "too_deep"  # below the depth limit
+    UNREADABLE = "unreadable"  # permission or I/O error
+    VANISHED = "vanished"  # gone between listing and reading
+    CHANGING = "changing"  # changed while it was read, twice
+    PARSER_FAILED = "parser_failed"  # it killed or outlasted its worker twice
+
+
+#: Skips that are failures: reported in ``errors[]`` and counted in ``files_failed``.
+FAILURES = frozenset(
+    {
+        SkipReason.UNREADABLE,
+        SkipReason.CHANGING,
+        SkipReason.PARSER_FAILED,
+        SkipReason.UNDECODABLE,
+    }
+)
+
+
+class FileStat(NamedTuple):
+    """What tells cheaply whether a file changed."""
+
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+class FileEntry(NamedTuple):
+    """A file that the walker found and no path rule refused."""
+
+    path: str
+    stat: FileStat
+    real_path: str  # where a followed link leads, relative to the root; equal to path without links
+
+
+class Skip(NamedTuple):
+    """A file or folder that is not indexed, and why."""
+
+    path: str
+    reason: SkipReason
+    detail: str  # the rule, size or error in words; may be empty
+    is_folder: bool = False  # a folder stands for everything below it
+    stat: FileStat | None = None  # None: look again next time
+
+
+class Symbol(NamedTuple):
+    """A named definition in a blob."""
+
+    name: str
+    qualified_name: str  # with its containers, joined by "."
+    kind: str  # one of syntax.languages.KINDS
+    signature: str  # one line, at most 300 characters
+    doc: str  # comment before it or docstring in it, markers removed, at most 1,000 characters
+    byte_start: int
+    byte_end: int
+    line_start: int
+    line_end: int
+    parent: int  # index of the containing symbol in the same list, -1 at top level
+    exported: bool
+
+
+class ChunkSpan(NamedTuple):
+    """A contiguous piece of a blob; the pieces of a blob tile it."""
+
+    byte_start: int
+    byte_end: int
+    line_start: int
+    line_end: int
+    symbol: int  # index of the symbol that the piece belongs to, -1 when to none
+
+
+class Phase(StrEnum):
+    """What an indexing run is doing."""
+
+    SCANNING = "scanning"
+    PARSING = "parsing"
+    FINISHING = "finishing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an indexing run is; handed to the caller's callback."""
+
+    phase: Phase
+    done: int  # files with an outcome
+    total: int | None  # files to look at; None while scanning
+    current_path: str
+    bytes_done: int
+    elapsed_ms: int
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexOptions:
+    """What an index call may set. ``None`` keeps the project's stored scope."""
+
+    include_patterns: tuple[str, ...] | None = None
+    exclude_patterns: tuple[str, ...] | None = None
+    max_file_size: int | None = None  # bytes, 0 means the 10 MB cap
+    force: bool = False  # read and parse every file again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileError:
+    """A file that failed while the others went on."""
+
+    file: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """What an indexing run did; ``cairn index --json`` prints exactly these keys."""
+
+    project_id: str  # SHA-256 of the resolved root, hexadecimal
+    path: str
+    include_patterns: tuple[str, ...]
+    exclude_patterns: tuple[str, ...]
+    max_file_size: int
+    files_indexed: int  # new or changed files
+    files_unchanged: int
+    files_skipped: int
+    files_failed: int
+    symbols_extracted: int  # in files_indexed
+    chunks: int  # in files_indexed
+    embeddings_generated: int
+    cache_hit_rate: float  # share of files_indexed whose blob was known already, 0 to 1
+    duration_ms: int
+    indexed_at: str  # ISO 8601, UTC
+    errors: tuple[FileError, ...]
+
+
+class Mode(StrEnum):
+    """How to search."""
+
+    HYBRID = "hybrid"
+    MEANING = "meaning"
+    KEYWORD = "keyword"
+    SYMBOL = "symbol"
+    REGEX = "regex"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A question. Filters of the fields are ANDed with those written in the query."""
+
+    query: str
+    mode: Mode = Mode.HYBRID
+    language: str | None = None
+    path: str | None = None  # prefix or glob
+    kind: str | None = None
+    branch: str | None = None
+    limit: int = 10  # 1 to 100
+    max_tokens: int | None = None  # bound on the snippets, counted by syntax.analysis.tokens_of
+    context: bool = True  # include snippets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One place that answers the question."""
+
+    project: str  # the root path
+    path: str
+    line_start: int
+    line_end: int
+    language: str
+    symbol: str | None  # qualified name
+    kind: str | None
+    signature: str | None
+    score: float  # higher is better; comparable within one answer
+    why: tuple[str, ...]  # what made it match and what moved it
+    fresh: bool | None  # False: the file changed since; None: unknown (another branch)
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of the project an answer could see."""
+
+    files: int  # indexed files on the branch
+    indexed: float  # share of the files of the last complete scan that are indexed, 0 to 1
+    embedded: float  # share of the chunks that have vectors, 0 to 1
+    complete: bool  # False while a run goes on and after one that did not finish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectError:
+    """A project that could not answer while the others did."""
+
+    project: str
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchAnswer:
+    """A ranked answer; ``cairn search --json`` prints these keys, errors and notes when any."""
+
+    query: str
+    mode: Mode
+    took_ms: float
+    total: int  # candidates that were ranked; more may match when ``truncated``
+    truncated: bool  # more hits exist than are given, or snippets were cut to the budget
+    coverage: Coverage
+    hits: tuple[Hit, ...]
+    errors: tuple[ProjectError, ...] = ()
+    notes: tuple[str, ...] = ()  # what to know about the answer, in sentences; printed when any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolHit:
+    """A symbol that matches a name."""
+
+    project: str
+    path: str
+    name: str
+    qualified_name: str
+    kind: str
+    signature: str
+    doc: str
+    language: str
+    line_start: int
+    line_end: int
+    exported: bool
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStatus:
+    """The state of a project; ``cairn status --json`` prints exactly these keys."""
+
+    project_id: str
+    path: str
+    branch: str
+    files: int
+    symbols: int
+    chunks: int
+    embeddings: int
+    skips: dict[str, int] = field(default_factory=dict)  # reason: count
+    coverage: Coverage
+    model: str | None
+    fingerprint: str
+    size_bytes: int  # of the database file and its WAL
+    last_indexed_at: str | None  # ISO 8601, UTC
+    jobs: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSummary:
+    """A project of the data directory, in short."""
+
+    project_id: str
+    path: str
+    files: int
+    size_bytes: int
+    last_indexed_at: str | None  # ISO 8601, UTC
+    error: str | None = None  # why it cannot be opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathExplanation:
+    """Why a path is found or not; ``cairn why PATH``."""
+
+    path: str
+    outcome: str  # "indexed", "skipped", "not_seen", "missing", "folder"
+    reason: str | None  # a SkipReason when skipped
+    detail: str  # in words, with what to do
+    rule_path: str | None  # the skipped folder that stands for it, when it is one
+    fresh: bool | None
+    facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
+
+
+def display_path(path: str) -> str:
+    """Make a path printable: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,322 @@
+"""What holds in one folder of a walk: ignore rules, default excludes, globs, and what git tracks.
+
+The rules decide by names alone, nothing is opened here. A folder that is out is normally not
+entered. It is entered nevertheless when something in it may be wanted (a file that git tracks, an
+include glob or a ``!`` rule of a ``.cairnignore`` that names it); then its rules carry the
+``Refusal`` of everything else in it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+from engine.records import SkipReason
+from engine.source.default_excludes import excluded_by_default
+from engine.source.git import Repository, tracked_paths_of
+from engine.source.git_index import NO_TRACKED_PATHS, TrackedPaths
+from engine.source.globs import Globs
+from engine.source.ignore import Decision, IgnoreChain, match_key
+
+
+class Lifted(Enum):
+    """What takes a file out of a refused folder, besides ``!`` rules of a ``.cairnignore``."""
+
+    BY_TRACKING = "git tracks it"
+    BY_INCLUDE = "an include glob names it"
+    BY_NOTHING = "nothing"
+
+
+class Refusal(NamedTuple):
+    """Why a name is out."""
+
+    reason: SkipReason
+    detail: str
+    lifted: Lifted = Lifted.BY_NOTHING
+
+
+_GIT = Refusal(SkipReason.DEFAULT_EXCLUDED, ".git: version control")
+
+
+class Tracking:
+    """What git tracks below a folder of the walk; reads the index when it is first asked.
+
+    Args:
+        repository: The folder's repository; None without git.
+        folder: The folder, an absolute path in the work tree.
+        prefix: The folder's path in the walk, with a slash unless it is empty.
+    """
+
+    __slots__ = ("_folder", "_prefix_length", "_repository", "_tracked")
+
+    def __init__(self, repository: Repository | None, folder: str, prefix: str = "") -> None:
+        self._repository = repository
+        self._folder = folder
+        self._prefix_length = len(prefix)
+        self._tracked = NO_TRACKED_PATHS if repository is None else None
+
+    def has(self, path: str) -> bool:
+        """Tell whether git tracks that very path of the walk."""
+        return self._paths().has(path[self._prefix_length :])
+
+    def has_below(self, path: str) -> bool:
+        """Tell whether git tracks anything in that folder."""
+        return self._paths().has_below(path[self._prefix_length :])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether git tracks anything at all."""
+        return self._paths().is_known
+
+    def _paths(self) -> TrackedPaths:
+        if self._tracked is None:
+            assert self._repository is not None  # __init__ sets _tracked without one
+            self._tracked = tracked_paths_of(self._repository, self._folder)
+        return self._tracked
+
+
+class GlobPosition:
+    """Where a walk is in the caller's globs.
+
+    Args:
+        include: None when everything is included.
+        exclude: None when nothing is excluded.
+    """
+
+    __slots__ = ("_exclude", "_exclude_level", "_include", "_include_level", "_named_level")
+
+    def __init__(self, include: Globs | None, exclude: Globs | None) -> None:
+        self._include = include if include else None
+        self._exclude = exclude if exclude else None
+        self._include_level = include.root if include else None
+        self._named_level = include.named_root if include else None
+        self._exclude_level = exclude.root if exclude else None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no glob says anything about files here."""
+        return self._include_level is None and self._exclude_level is None
+
+    def refusal_of_file(self, name: str) -> Refusal | None:
+        """Say why a file is out, None when it is not."""
+        refusal = self.exclusion_of_file(name)
+        level = self._include_level
+        if refusal is not None or level is None:
+            return refusal
+        if level.files is None or level.files(name) < 0:
+            return Refusal(SkipReason.NOT_INCLUDED, "no include pattern matches")
+        return None
+
+    def exclusion_of_file(self, name: str) -> Refusal | None:
+        """Say which glob excludes a file, None when none does."""
+        level = self._exclude_level
+        return self._excluded(level.files(name)) if level is not None and level.files else None
+
+    def refusal_of_folder(self, name: str) -> Refusal | None:
+        """Say why a folder is out with all below it, None when it is not."""
+        level = self._exclude_level
+        if level is not None and level.folders:
+            refusal = self._excluded(level.folders(name))
+            if refusal is not None:
+                return refusal
+        level = self._include_level
+        if level is None or self._covering(name) >= 0 or not level.enter(name).is_closed:
+            return None
+        return Refusal(SkipReason.NOT_INCLUDED, "no include pattern reaches into it")
+
+    def enter(self, name: str) -> "GlobPosition":
+        """Give the position in a folder."""
+        if self.is_silent:
+            return self
+        inside = GlobPosition(None, None)
+        inside._include = self._include
+        inside._exclude = self._exclude
+        if self._exclude_level is not None:
+            inside._exclude_level = self._exclude_level.enter(name)
+        if self._named_level is not None:
+            inside._named_level = self._named_level.enter(name)
+        if self._include_level is not None and self._covering(name) < 0:
+            inside._include_level = self._include_level.enter(name)
+        return inside
+
+    def asks_for(self, name: str) -> bool:
+        """Tell whether an include glob is about that very folder, by its name."""
+        number = self._covering(name)
+        if number < 0 or self._include is None:
+            return False
+        last = self._include.compiled(number).components[-1]
+        return last is not None and bool(last.inner)
+
+    def reaches_into(self, name: str) -> bool:
+        """Tell whether an include glob names that folder on its way to something in it."""
+        return self._include_level is not None and bool(self._include_level.naming(name))
+
+    def wants_file(self, name: str) -> bool:
+        """Tell whether an include glob names the path to a file, not just a name at any depth."""
+        level = self._named_level
+        return level is not None and level.files is not None and level.files(name) >= 0
+
+    def asks_for_path(self, name: str) -> bool:
+        """Tell whether an include glob is about the path to that very folder."""
+        level = self._named_level
+        return level is not None and level.folders is not None and level.folders(name) >= 0
+
+    def wants_folder(self, name: str) -> bool:
+        """Tell the same of a folder or something in it."""
+        level = self._named_level
+        return self.asks_for_path(name) or (level is not None and level.has_step(name))
+
+    def _covering(self, name: str) -> int:
+        level = self._include_level
+        return level.folders(name) if level is not None and level.folders is not None else -1
+
+    def _excluded(self, number: int) -> Refusal | None:
+        if number < 0 or self._exclude is None:
+            return None
+        pattern = self._exclude.pattern(number)
+        return Refusal(SkipReason.EXCLUDED, f"exclude pattern {pattern}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderRules:
+    """The rules that hold in one folder."""
+
+    ignore: IgnoreChain
+    globs: GlobPosition
+    tracking: Tracking
+    fold_case: bool = False  # of the repository's ignore rules
+    ambient: Refusal | None = None  # of what nothing lifts out of this folder
+    is_asked_for: bool = False  # somebody named this very folder
+
+    def refusal_of_file(self, prefix: str, name: str) -> Refusal | None:
+        """Say why a file is out by its name, None when it is not.
+
+        Args:
+            prefix: The folder's path, with a slash unless it is the root.
+            name: The file's name.
+        """
+        if name == ".git":
+            return _GIT
+        if self.ambient is not None or not self.ignore.is_empty:
+            refusal = self._ignored_file(prefix, name)
+            if refusal is not None:
+                return refusal
+        return None if self.globs.is_silent else self.globs.refusal_of_file(name)
+
+    def refusal_of_link(self, prefix: str, name: str) -> Refusal | None:
+        """Say why a link is out whatever it leads to, None when that has to be looked at."""
+        if name == ".git":
+            return _GIT
+        return self._ignored_file(prefix, name) or self.globs.exclusion_of_file(name)
+
+    def into(self, prefix: str, name: str, siblings: Collection[str]) -> "FolderRules | Refusal":
+        """Give the rules of a folder in this one, without the rule files in it.
+
+        Args:
+            prefix: This folder's path, with a slash unless it is the root.
+            name: The other folder's name.
+            siblings: The names beside it.
+
+        Returns:
+            Its rules, or why nothing in it has to be looked at.
+        """
+        if name == ".git":
+            return _GIT
+        key = self._key(name)
+        path = prefix + name
+        ambient, is_asked_for = self._ambient_of(path, key)
+        if ambient is not None and not self._is_worth_entering(ambient, path, name, key):
+            return ambient
+        if (
+            ambient is not None
+            and ambient.lifted is Lifted.BY_INCLUDE
+            and self.globs.asks_for_path(name)
+        ):
+            ambient = None
+        is_open = ambient is None or ambient.lifted is Lifted.BY_TRACKING
+        why = self._default_exclusion(prefix, name, siblings) if is_open else None
+        if why is not None and not is_asked_for:
+            if not self.globs.asks_for(name):
+                refusal = Refusal(SkipReason.DEFAULT_EXCLUDED, why, Lifted.BY_INCLUDE)
+                if not self.globs.reaches_into(name) and not self.ignore.reopens(key):
+                    return refusal
+                ambient = ambient or refusal
+            is_asked_for = True
+        refusal_by_glob = self.globs.refusal_of_folder(name)
+        if refusal_by_glob is not None:
+            return refusal_by_glob
+        return FolderRules(
+            ignore=self.ignore.enter(key),
+            globs=self.globs.enter(name),
+            tracking=self.tracking,
+            fold_case=self.fold_case,
+            ambient=ambient,
+            is_asked_for=(
+                is_asked_for
+                or ambient is not None
+                or self.globs.asks_for(name)
+                or self.globs.reaches_into(name)
+            ),
+        )
+
+    def with_ignore(self, ignore: IgnoreChain) -> "FolderRules":
+        """Give the same rules with other ignore rules."""
+        return replace(self, ignore=ignore)
+
+    def _ignored_file(self, prefix: str, name: str) -> Refusal | None:
+        decision = self.ignore.of_file(self._key(name))
+        if decision is not None and decision[0].is_cairn:
+            return _ignored_by(decision)
+        ambient = self.ambient
+        if ambient is not None and ambient.lifted is not Lifted.BY_INCLUDE:
+            is_lifted = ambient.lifted is Lifted.BY_TRACKING and self.tracking.has(prefix + name)
+            return None if is_lifted else ambient
+        refusal = _ignored_by(decision) if decision is not None else None
+        if refusal is not None and not self.tracking.has(prefix + name):
+            return refusal
+        return ambient if ambient is not None and not self.globs.wants_file(name) else None
+
+    def _ambient_of(self, path: str, key: str) -> tuple[Refusal | None, bool]:
+        """Give what refuses a folder by ignore rules, and whether a rule of ours reopens it."""
+        decision = self.ignore.of_folder(key)
+        refusal = _ignored_by(decision) if decision is not None else None
+        if decision is not None and decision[0].is_cairn:
+            return refusal, refusal is None
+        ambient = self.ambient
+        if ambient is not None and ambient.lifted is Lifted.BY_NOTHING:
+            return ambient, False
+        if ambient is None or ambient.lifted is not Lifted.BY_TRACKING:
+            if refusal is None:
+                return ambient, False
+            ambient = refusal
+        return (None, False) if self.tracking.has(path) else (ambient, False)
+
+    def _is_worth_entering(self, ambient: Refusal, path: str, name: str, key: str) -> bool:
+        if self.ignore.reopens(key):
+            return True
+        if ambient.lifted is Lifted.BY_TRACKING:
+            return self.tracking.has_below(path)
+        return ambient.lifted is Lifted.BY_INCLUDE and self.globs.wants_folder(name)
+
+    def _default_exclusion(self, prefix: str, name: str, siblings: Collection[str]) -> str | None:
+        return excluded_by_default(
+            name,
+            siblings,
+            is_in_root=not prefix,
+            has_tracked_files=lambda: (
+                self.tracking.has_below(prefix + name) if self.tracking.is_known else None
+            ),
+        )
+
+    def _key(self, name: str) -> str:
+        if self.fold_case or not name.isascii():
+            return match_key(name, fold_case=self.fold_case)
+        return name
+
+
+def _ignored_by(decision: Decision) -> Refusal | None:
+    file, number = decision
+    if file.is_negated(number):
+        return None
+    lifted = Lifted.BY_NOTHING if file.is_cairn else Lifted.BY_TRACKING
+    return Refusal(SkipReason.IGNORED, file.describe(number), lifted)

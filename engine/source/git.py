@@ -1,0 +1,176 @@
+"""What a git repository says about itself, read in Python; git is never run on a repository.
+
+Everything here treats the repository as hostile: bounded reads, no following of chains, and "not
+known" instead of an exception.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from engine.source.git_config import git_settings
+from engine.source.git_files import read_regular
+from engine.source.git_index import NO_TRACKED_PATHS, TrackedPaths, read_index
+
+_MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
+_MAX_PACKED_REFS_BYTES: Final = 32 << 20
+_MAX_REF_HOPS: Final = 5  # git's own limit for refs that name refs
+_DETACHED_DIGITS: Final = 12
+_COMMIT: Final = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
+_BAD_IN_REF: Final = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[/.]$")
+
+
+class GitHead(NamedTuple):
+    """What is checked out."""
+
+    branch: str  # "" without git, "detached@<12 hex>" without a branch
+    commit: str | None  # None without git, before the first commit, and when it cannot be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """Where the parts of a repository are."""
+
+    top: str  # the folder that holds .git
+    git_dir: str  # holds HEAD and index
+    common_dir: str  # holds refs, config and info; that of the main work tree for a worktree
+
+
+def find_repository(folder: str) -> Repository | None:
+    """Find the repository that a folder belongs to, as git does: up to the next file system.
+
+    Args:
+        folder: An absolute path without links.
+    """
+    try:
+        device = os.stat(folder).st_dev
+        while True:
+            found = repository_at(folder)
+            parent = os.path.dirname(folder)
+            if found is not None or parent == folder or os.stat(parent).st_dev != device:
+                return found
+            folder = parent
+    except (OSError, ValueError):
+        return None
+
+
+def repository_at(folder: str) -> Repository | None:
+    """Give the repository whose work tree starts at this folder; None when none does."""
+    dot_git = os.path.join(folder, ".git")
+    git_dir: str | None = dot_git
+    if not os.path.isdir(dot_git):
+        git_dir = _path_in(dot_git, folder, prefix=b"gitdir:")
+    if git_dir is None or not os.path.lexists(os.path.join(git_dir, "HEAD")):
+        return None
+    common_dir = _path_in(os.path.join(git_dir, "commondir"), git_dir) or git_dir
+    return Repository(top=folder, git_dir=git_dir, common_dir=common_dir)
+
+
+def read_head(root: str) -> GitHead:
+    """Tell the branch and commit that are checked out; never raises.
+
+    Args:
+        root: A folder inside the work tree, not necessarily its top.
+    """
+    repository = find_repository(os.path.realpath(root))
+    if repository is None:
+        return GitHead("", None)
+    head = _ref_content(repository.git_dir, b"HEAD")
+    if head is None:
+        return GitHead("", None)
+    if not head.startswith(b"ref:"):
+        if not _COMMIT.fullmatch(head):
+            return GitHead("", None)
+        commit = head.decode("ascii")
+        return GitHead(f"detached@{commit[:_DETACHED_DIGITS]}", commit)
+    ref = head[4:].strip()
+    if not _is_ref(ref):
+        return GitHead("", None)
+    branch = ref.removeprefix(b"refs/heads/").decode("utf-8", "replace")
+    return GitHead(branch, _commit_of(repository, ref))
+
+
+def branch_exists(root: str, branch: str) -> bool:
+    """Say whether a branch that ``read_head`` once gave can still be checked out; never raises.
+
+    A detached commit and "no git" are no branches: they exist while they are checked out.
+    """
+    head = read_head(root)
+    if head.branch == branch:
+        return True
+    repository = find_repository(os.path.realpath(root))
+    if repository is None:
+        return False
+    ref = b"refs/heads/" + branch.encode("utf-8", "replace")
+    return _is_ref(ref) and _commit_of(repository, ref) is not None
+
+
+def tracked_paths(root: str) -> TrackedPaths:
+    """Read which files below a folder git tracks; never raises.
+
+    Without a repository, or with an index that cannot be read, nothing is known to be tracked.
+    """
+    folder = os.path.realpath(root)
+    repository = find_repository(folder)
+    if repository is None:
+        return NO_TRACKED_PATHS
+    return tracked_paths_of(repository, folder)
+
+
+def tracked_paths_of(repository: Repository, folder: str) -> TrackedPaths:
+    """Read which files git tracks below a folder, an absolute path in the work tree."""
+    below = os.path.relpath(folder, repository.top)
+    prefix = b"" if below == "." else os.fsencode(below) + b"/"
+    hash_bytes = git_settings(repository.top, repository.common_dir).hash_bytes
+    return read_index(repository.git_dir, hash_bytes=hash_bytes, prefix=prefix)
+
+
+def _path_in(path: str, base: str, *, prefix: bytes = b"") -> str | None:
+    """Give the path that a small file names, None when it is not such a file."""
+    content = read_regular(path, _MAX_SMALL_BYTES)
+    if content is None or not content.startswith(prefix) or b"\0" in content:
+        return None
+    named = content[len(prefix) :].strip()
+    return os.path.join(base, os.fsdecode(named)) if named else None
+
+
+def _ref_content(folder: str, name: bytes) -> bytes | None:
+    path = os.path.join(folder, os.fsdecode(name))
+    content = read_regular(path, _MAX_SMALL_BYTES)
+    if content is not None:
+        return content.strip()
+    try:
+        target = os.fsencode(os.readlink(path))
+    except (OSError, ValueError):
+        return None
+    return b"ref: " + target if target.startswith(b"refs/") else None  # as git once wrote HEAD
+
+
+def _is_ref(name: bytes) -> bool:
+    return name.startswith(b"refs/") and not _BAD_IN_REF.search(name)
+
+
+def _commit_of(repository: Repository, ref: bytes) -> str | None:
+    for _ in range(_MAX_REF_HOPS):
+        content = _ref_content(repository.git_dir, ref)
+        if content is None and repository.common_dir != repository.git_dir:
+            content = _ref_content(repository.common_dir, ref)
+        if content is None:
+            content = _packed_ref(repository.common_dir, ref)
+        if content is None:
+            return None
+        if _COMMIT.fullmatch(content):
+            return content.decode("ascii")
+        ref = content.removeprefix(b"ref:").strip()
+        if not _is_ref(ref):
+            return None
+    return None
+
+
+def _packed_ref(common_dir: str, ref: bytes) -> bytes | None:
+    data = read_regular(os.path.join(common_dir, "packed-refs"), _MAX_PACKED_REFS_BYTES)
+    if data is None:
+        return None
+    at = (data + b"\n").find(b" " + ref + b"\n")
+    return data[data.rfind(b"\n", 0, at) + 1 : at] if at >= 0 else None

@@ -1,0 +1,154 @@
+"""The paths in git's index, versions 2, 3 and 4.
+
+The index is untrusted: one that is huge or does not add up tells nothing. Of a split index, the
+shared part and the changes are taken together, without its lists of deletions; a sparse folder
+stands for all below it.
+"""
+
+import os
+from bisect import bisect_left
+from typing import Final
+
+from engine.source.git_files import read_regular
+
+_MAX_INDEX_BYTES: Final = 128 << 20  # over a million files
+_MAX_PATH_BYTES: Final = 1 << 16
+_MAX_PATHS_BYTES: Final = 128 << 20  # of all; version 4 repeats long paths for a few bytes each
+_HEADER_BYTES: Final = 12
+_STAT_BYTES: Final = 40  # of an entry, before its object name
+_EXTENDED: Final = 0x40  # in the first byte of an entry's flags: two more bytes of flags follow
+
+
+class TrackedPaths:
+    """The paths that git tracks below a folder.
+
+    Args:
+        paths: Tracked paths, relative to the top of the work tree; any order.
+        prefix: The folder's own path from there, with a slash; empty for the top itself.
+
+    Attributes:
+        is_known: Whether an index was read that names any file.
+    """
+
+    __slots__ = ("_paths", "_prefix", "_sparse", "is_known")
+
+    def __init__(self, paths: list[bytes], prefix: bytes = b"") -> None:
+        self._paths = sorted(paths)
+        self._prefix = prefix
+        self._sparse = tuple(path for path in self._paths if path.endswith(b"/"))
+        self.is_known = bool(paths)
+
+    def __len__(self) -> int:
+        """Count the tracked paths below the folder."""
+        end = self._prefix[:-1] + b"0" if self._prefix else None  # "0" follows "/"
+        last = len(self._paths) if end is None else bisect_left(self._paths, end)
+        return last - bisect_left(self._paths, self._prefix)
+
+    def has(self, path: str) -> bool:
+        """Tell whether git tracks that file, link or submodule."""
+        wanted = self._prefix + os.fsencode(path)
+        at = bisect_left(self._paths, wanted)
+        if at < len(self._paths) and self._paths[at] == wanted:
+            return True
+        return bool(self._sparse) and wanted.startswith(self._sparse)
+
+    def has_below(self, folder: str) -> bool:
+        """Tell whether git tracks anything below that folder."""
+        wanted = self._prefix + os.fsencode(folder) + b"/"
+        at = bisect_left(self._paths, wanted)
+        if at < len(self._paths) and self._paths[at].startswith(wanted):
+            return True
+        return bool(self._sparse) and wanted.startswith(self._sparse)
+
+
+#: Of a folder without git.
+NO_TRACKED_PATHS: Final = TrackedPaths([])
+
+
+def read_index(git_dir: str, *, hash_bytes: int, prefix: bytes) -> TrackedPaths:
+    """Read the index in a git directory; never raises.
+
+    Args:
+        git_dir: The folder that holds ``index``.
+        hash_bytes: Length of an object name, 20 or 32.
+        prefix: See ``TrackedPaths``.
+    """
+    try:
+        paths, base = _parse(_read(git_dir, "index"), hash_bytes)
+        if base:
+            paths += _parse(_read(git_dir, f"sharedindex.{base}"), hash_bytes)[0]
+    except (ValueError, IndexError):  # what slicing and searching in bytes that lie can raise
+        return NO_TRACKED_PATHS
+    return TrackedPaths(paths, prefix)
+
+
+def _read(git_dir: str, name: str) -> bytes:
+    data = read_regular(os.path.join(git_dir, name), _MAX_INDEX_BYTES)
+    if data is None:
+        raise ValueError("no index that can be read")
+    return data
+
+
+def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], str]:
+    """Give the paths and, of a split index, the name of the shared part."""
+    version = int.from_bytes(data[4:8], "big")
+    count = int.from_bytes(data[8:_HEADER_BYTES], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("not an index of a known version")
+    if count * (_STAT_BYTES + hash_bytes) > len(data):
+        raise ValueError("more entries than bytes")
+    parse = _compressed_paths if version == 4 else _padded_paths
+    paths, end = parse(data, count, _STAT_BYTES + hash_bytes)
+    return [path for path in paths if path], _shared_name(data, end, hash_bytes)
+
+
+def _padded_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
+    paths = []
+    find_end = data.index
+    at = _HEADER_BYTES
+    for _ in range(count):
+        start = at + flags_at + (4 if data[at + flags_at] & _EXTENDED else 2)
+        end = find_end(0, start)
+        paths.append(data[start:end])
+        at += (end - at + 8) & ~7
+    if at > len(data):
+        raise ValueError("the last entry is cut off")
+    return paths, at
+
+
+def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
+    paths = []
+    total_bytes = 0
+    path = b""
+    at = _HEADER_BYTES
+    for _ in range(count):
+        start = at + flags_at + (4 if data[at + flags_at] & _EXTENDED else 2)
+        byte = data[start]
+        dropped = byte & 127
+        while byte & 128:
+            start += 1
+            byte = data[start]
+            dropped = ((dropped + 1) << 7) + (byte & 127)
+            if dropped > _MAX_PATH_BYTES:
+                raise ValueError("a path is too long")
+        end = data.index(0, start + 1)
+        if dropped > len(path):
+            raise ValueError("a path is shorter than nothing")
+        path = path[: len(path) - dropped] + data[start + 1 : end]
+        total_bytes += len(path)
+        if len(path) > _MAX_PATH_BYTES or total_bytes > _MAX_PATHS_BYTES:
+            raise ValueError("a path is too long")
+        paths.append(path)
+        at = end + 1
+    return paths, at
+
+
+def _shared_name(data: bytes, at: int, hash_bytes: int) -> str:
+    """Find the extension that names the shared part of a split index; empty when it has none."""
+    while at + 8 <= len(data) - hash_bytes:
+        size = int.from_bytes(data[at + 4 : at + 8], "big")
+        if data[at : at + 4] == b"link":
+            name = data[at + 8 : at + 8 + hash_bytes]
+            return name.hex() if any(name) else ""
+        at += 8 + size
+    return ""

@@ -1,0 +1,210 @@
+"""Ignore rules as git reads them, and ``.cairnignore``, which comes after them.
+
+A rule file is read once into ``IgnoreRules``; an ``IgnoreChain`` says which files hold in one
+folder of a walk, the one that decides first in front. The last matching rule of the first file that
+has one decides about a name. That an ignored folder hides all below it is the walk's part.
+
+Names and rules are compared byte by byte, as in git: each byte is one character of a match key.
+"""
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from engine.records import display_path
+from engine.source.patterns import LastMatch, Level, Pattern, PatternSet
+from engine.source.wildmatch import BadPatternError, components_of
+
+_MAX_RULE_BYTES: Final = 1 << 16  # no path of a walk is longer
+_MAX_SHOWN_CHARACTERS: Final = 200
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class IgnoreRules:
+    """The rules of one file.
+
+    Args:
+        data: The content of the file; lines that are no rule are passed over.
+        fold_case: Letters of either case are the same (ASCII only), as ``core.ignoreCase`` says.
+
+    Attributes:
+        patterns: The rules; of equal ones only the last, as it decides.
+        negated: Whether the rule of a number takes back what earlier ones ignore.
+        size_bytes: Size of the file.
+    """
+
+    __slots__ = ("_data", "_lines", "_starts", "negated", "patterns", "size_bytes")
+
+    def __init__(self, data: bytes, *, fold_case: bool = False) -> None:
+        self._data = data
+        self._lines = array("I")  # 1-based, by number
+        self._starts = array("I")  # bytes into the file, by number
+        self.negated = bytearray()
+        self.size_bytes = len(data)
+        self.patterns = PatternSet(self._read(fold_case=fold_case))
+
+    def __len__(self) -> int:
+        """Count the rules."""
+        return len(self.negated)
+
+    def line(self, number: int) -> tuple[int, str]:
+        """Give the 1-based line of a rule and its text."""
+        start = self._starts[number]
+        text = _text_of(self._data[start:].partition(b"\n")[0])
+        return self._lines[number], text.encode("latin-1").decode("utf-8", "replace")
+
+    def _read(self, *, fold_case: bool) -> Iterator[Pattern]:
+        for text, (line, start) in _rule_lines(self._data).items():
+            try:
+                pattern = _pattern_of(text.removeprefix("!"), fold_case=fold_case)
+            except BadPatternError:
+                continue  # git passes over it as well
+            self._lines.append(line)
+            self._starts.append(start)
+            self.negated.append(text.startswith("!"))
+            yield pattern
+
+
+class IgnoreFile(NamedTuple):
+    """Rules and where they stand."""
+
+    rules: IgnoreRules
+    label: str  # the file's path as a user would write it
+    is_cairn: bool = False  # a .cairnignore
+    shows_text: bool = True  # the text of a rule may be shown
+
+    def is_negated(self, number: int) -> bool:
+        """Tell whether the rule takes back what earlier ones ignore."""
+        return bool(self.rules.negated[number])
+
+    def describe(self, number: int) -> str:
+        """Name a rule, such as ``.gitignore:3: *.log``."""
+        line, text = self.rules.line(number)
+        if not self.shows_text:
+            return f"{self.label}:{line}"
+        return f"{self.label}:{line}: {text[:_MAX_SHOWN_CHARACTERS]}"
+
+
+#: A file and the number of its rule that decides.
+Decision = tuple[IgnoreFile, int]
+
+
+class IgnoreChain:
+    """The rule files that hold in one folder, the ones that decide first in front.
+
+    Attributes:
+        is_empty: Whether no rule can match here or below.
+        size_bytes: Size of the files in force.
+    """
+
+    __slots__ = ("_entries", "_files", "_folders", "is_empty", "size_bytes")
+
+    def __init__(self, entries: Iterable[tuple[IgnoreFile, Level]] = ()) -> None:
+        self._entries = tuple(entry for entry in entries if not entry[1].is_closed)
+        self.is_empty = not self._entries
+        self.size_bytes = sum(file.rules.size_bytes for file, _ in self._entries)
+        self._files: list[tuple[LastMatch, IgnoreFile]] = []
+        self._folders: list[tuple[LastMatch, IgnoreFile]] = []
+        for file, level in self._entries:
+            if level.files is not None:
+                self._files.append((level.files, file))
+            if level.folders is not None:
+                self._folders.append((level.folders, file))
+
+    def of_file(self, key: str) -> Decision | None:
+        """Give the rule that decides about a file of the folder, None when none matches."""
+        for last, file in self._files:
+            number = last(key)
+            if number >= 0:
+                return file, number
+        return None
+
+    def of_folder(self, key: str) -> Decision | None:
+        """Give the rule that decides about a folder in this one, None when none matches."""
+        for last, file in self._folders:
+            number = last(key)
+            if number >= 0:
+                return file, number
+        return None
+
+    def enter(self, key: str) -> "IgnoreChain":
+        """Give the chain of a folder in this one, without the rule files in it."""
+        if self.is_empty:
+            return self
+        entries = tuple((file, level.enter(key)) for file, level in self._entries)
+        same = all(new[1] is old[1] for new, old in zip(entries, self._entries, strict=True))
+        return self if same else IgnoreChain(entries)
+
+    def with_files(self, files: Iterable[IgnoreFile]) -> "IgnoreChain":
+        """Give the chain with rule files of this very folder, the more deciding ones last."""
+        entries = list(self._entries)
+        for file in files:
+            at = 0
+            if not file.is_cairn:
+                at = sum(old.is_cairn for old, _ in entries)
+            entries.insert(at, (file, file.rules.patterns.root))
+        return IgnoreChain(entries)
+
+    def only_cairn(self) -> "IgnoreChain":
+        """Give the chain without git's rules: another repository starts here."""
+        return IgnoreChain(entry for entry in self._entries if entry[0].is_cairn)
+
+    def reopens(self, key: str) -> bool:
+        """Tell whether a ``!`` rule of a ``.cairnignore`` names a folder to reach into it."""
+        return any(
+            file.is_cairn and any(file.is_negated(number) for number in level.naming(key))
+            for file, level in self._entries
+        )
+
+
+def match_key(name: str, *, fold_case: bool = False) -> str:
+    """Give what rules compare: one character for each byte of the name."""
+    if name.isascii():
+        return name.lower() if fold_case else name
+    data = os.fsencode(name)
+    return (data.lower() if fold_case else data).decode("latin-1")
+
+
+def label_of(folder: str, name: str) -> str:
+    """Name a rule file by its path from the root."""
+    return display_path(f"{folder}{name}")
+
+
+def _rule_lines(data: bytes) -> dict[str, tuple[int, int]]:
+    """Give the text of each rule in order, with its line and where that starts."""
+    rules: dict[str, tuple[int, int]] = {}
+    start = len(_BOM) if data.startswith(_BOM) else 0
+    for line, raw in enumerate(data[start:].split(b"\n"), 1):
+        text = _text_of(raw)
+        if text:
+            rules.pop(text, None)
+            rules[text] = (line, start)
+        start += len(raw) + 1
+    return rules
+
+
+def _text_of(raw: bytes) -> str:
+    """Give the rule in a line, one character for each byte; empty for a comment."""
+    if raw.startswith(b"#"):
+        return ""
+    text = raw.removesuffix(b"\r").partition(b"\0")[0].decode("latin-1")
+    return _without_trailing_spaces(text) if text.endswith(" ") else text
+
+
+def _without_trailing_spaces(text: str) -> str:
+    stripped = text.rstrip(" ")
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if backslashes % 2 else stripped  # "\ " keeps one space
+
+
+def _pattern_of(text: str, *, fold_case: bool) -> Pattern:
+    if len(text) > _MAX_RULE_BYTES:
+        raise BadPatternError("it is too long")
+    folders_only = text.endswith("/")
+    body = text[:-1] if folders_only else text
+    is_path = "/" in body
+    components = components_of(body.removeprefix("/"), fold_case=fold_case)
+    if not is_path and components[0] is not None:
+        components = (None, *components)
+    return Pattern(components, folders_only=folders_only)
