@@ -1,0 +1,108 @@
+"""A text → everything the index stores of it: symbols, chunks and their words.
+
+A pure function of bytes, run in worker processes; what it returns goes to the writer as it is.
+"""
+
+import zlib
+from bisect import bisect_left
+from hashlib import blake2b, sha256
+from typing import NamedTuple
+
+from engine.records import ChunkSpan, Symbol
+from engine.syntax.chunker import chunks_of
+from engine.syntax.parser import parse
+from engine.syntax.terms import name_terms_of, terms_of
+
+#: zlib level: 1 packs source to 0.28 of its size at 119 MB/s; level 6 to 0.24 at 35 MB/s.
+_PACK_LEVEL = 1
+
+
+class ChunkRow(NamedTuple):
+    """A chunk as it is stored, with its words for the keyword index."""
+
+    span: ChunkSpan
+    first_symbol: int  # index of the first symbol that starts in it
+    symbol_count: int  # how many start in it
+    hash: bytes  # 16 bytes, BLAKE2b of the text
+    name_terms: str
+    signature_terms: str
+    body_terms: str
+
+
+class Analysis(NamedTuple):
+    """What the index stores of a text."""
+
+    packed_text: bytes  # zlib
+    text_hash: bytes  # SHA-256 of the stored text
+    size_bytes: int  # of the stored text
+    line_count: int
+    token_count: int
+    parse_result: str
+    symbols: list[Symbol]
+    chunks: list[ChunkRow]
+
+
+def tokens_of(size_bytes: int) -> int:
+    """Estimate the tokens of a text from its UTF-8 size: one a 3 bytes, rounded up.
+
+    Source code takes 3.2 to 3.8 bytes a token with the tokenizers of today's large models, so a
+    budget counted this way is kept, never overrun.
+    """
+    return (size_bytes + 2) // 3
+
+
+def unpack_text(packed: bytes, end: int = 0) -> bytes:
+    """Give back the text of ``Analysis.packed_text`` up to a byte, or all of it at 0."""
+    return zlib.decompressobj().decompress(packed, end)
+
+
+def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
+    """Parse, chunk and split a valid UTF-8 text.
+
+    Never fails on any text: what the parser cannot read is chunked by lines, and
+    ``parse_result`` says so.
+    """
+    parsed = parse(text, language, deadline_ms=deadline_ms)
+    spans = chunks_of(text, parsed.symbols, language)
+    return Analysis(
+        packed_text=zlib.compress(text, _PACK_LEVEL),
+        text_hash=sha256(text).digest(),
+        size_bytes=len(text),
+        line_count=text.count(b"\n") + (not text.endswith(b"\n")) if text else 0,
+        token_count=tokens_of(len(text)),
+        parse_result=parsed.result,
+        symbols=parsed.symbols,
+        chunks=_rows_of(text, parsed.symbols, spans),
+    )
+
+
+def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list[ChunkRow]:
+    """Give each chunk its words; symbols and spans are both in text order."""
+    rows: list[ChunkRow] = []
+    starts = [symbol.byte_start for symbol in symbols]
+    last = 0
+    for span in spans:
+        piece = text[span.byte_start : span.byte_end]
+        first, last = last, bisect_left(starts, span.byte_end, last)
+        names = ""
+        signatures = ""
+        if last > first:
+            own = symbols[first:last]
+            names = " ".join([name_terms_of(symbol.name) for symbol in own])
+            signatures = " ".join([f"{symbol.signature} {symbol.doc}" for symbol in own])
+        if span.symbol >= 0:
+            # The containers' names: a method is found by its class, the rest of a long
+            # function by its name.
+            signatures += " " + symbols[span.symbol].qualified_name
+        rows.append(
+            ChunkRow(
+                span,
+                first,
+                last - first,
+                blake2b(piece, digest_size=16).digest(),
+                names,
+                terms_of(signatures) if signatures else "",
+                terms_of(piece.decode()),
+            )
+        )
+    return rows

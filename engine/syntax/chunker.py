@@ -1,0 +1,283 @@
+"""A text and its symbols → chunks, the pieces that searches find.
+
+Chunks tile the text. A function, method or small class is one chunk, with the comment before it;
+what is larger is cut: a class into its header and its members, a long body at blank lines or where
+the indentation is lowest. Small neighbours of one container are joined. Looks at the text and the
+spans only, never at a tree, in time linear in both.
+
+The symbol of a chunk is the definition that fills at least half of it; else the container that its
+definitions share; else, at top level, the first of them; else what the piece was cut from.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engine.records import ChunkSpan, Symbol
+from engine.syntax.comments import comment_start
+from engine.syntax.languages import LANGUAGES
+
+TARGET_BYTES = 1500  # pieces of what is cut, and what small neighbours are joined up to
+MAX_BYTES = 3000  # no chunk is larger; a function up to this size stays whole
+MIN_BYTES = 300  # below this a neighbour is small
+
+_CONTAINERS = frozenset(
+    {"class", "struct", "interface", "trait", "enum", "module", "instance", "section"}
+)
+_OPEN_CONTAINERS = frozenset({"namespace"})  # never a chunk: it wraps whole files
+
+#: A byte of a word; what has none is closing brackets and blank lines.
+_WORD = re.compile(rb"[^\W_]|[\x80-\xff]")
+_AFTER_BLANK = re.compile(rb"\n[ \t\r]*\n(?:[ \t\r]*\n)*([ \t]*)")
+_LINE = re.compile(rb"\n([ \t]*)")
+_INDENT_COST = 40  # bytes of distance from the ideal cut that one column of indentation weighs
+
+
+class _Unit(NamedTuple):
+    """A piece that is not cut any more; units tile the text."""
+
+    start: int
+    end: int
+    symbol: int
+    container: int
+    is_definition: bool
+
+
+def chunks_of(text: bytes, symbols: list[Symbol], language: str) -> list[ChunkSpan]:
+    """Cut a text into chunks.
+
+    Args:
+        text: The whole text.
+        symbols: Its symbols, in the order that the parser gives.
+        language: A name of ``languages.LANGUAGES``.
+
+    Returns:
+        Spans that tile the text, in order, none of them empty. They begin at line starts, but for
+        lines longer than ``MAX_BYTES``, which are cut between characters.
+    """
+    if not text:
+        return []
+    units = _Cutter(text, symbols, language).units()
+    return _numbered(text, _joined(text, units))
+
+
+class _Cutter:
+    """Turns nested spans into units."""
+
+    def __init__(self, text: bytes, symbols: list[Symbol], language: str) -> None:
+        self._text = text
+        self._symbols = symbols
+        self._starts: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+        self._children: dict[int, list[int]] = {-1: []}
+        self._comments = LANGUAGES[language].comments
+        self._nest()
+
+    def _nest(self) -> None:
+        """Give each symbol its lines, with the comment before it, and its place in the nesting."""
+        text, size = self._text, len(self._text)
+        style = self._comments
+        find, rfind = text.find, text.rfind
+        starts, ends, children = self._starts, self._ends, self._children
+        used = {-1: 0}  # container: where its last child ends
+        stack = [(size, -1)]  # end of the symbol, its index
+        for index, symbol in enumerate(self._symbols):
+            begin, finish = symbol.byte_start, symbol.byte_end
+            if not 0 <= begin < finish <= size:
+                continue
+            while stack[-1][0] <= begin or stack[-1][0] < finish:
+                if len(stack) == 1:
+                    break
+                stack.pop()
+            container = stack[-1][1]
+            top = floor = used[container]
+            if begin >= floor:
+                top = max(rfind(b"\n", floor, comment_start(text, begin, style)) + 1, floor)
+            elif finish <= floor:  # on a line with the one before it
+                continue
+            bottom = find(b"\n", finish - 1) + 1 or size
+            if container >= 0:
+                bottom = min(bottom, ends[container])
+            if top >= bottom:
+                continue
+            starts[index], ends[index] = top, bottom
+            used[container], used[index] = bottom, top
+            children.setdefault(container, []).append(index)
+            stack.append((finish, index))
+
+    def units(self) -> list[_Unit]:
+        """Cut the whole text."""
+        units: list[_Unit] = []
+        symbols, starts, ends, children = self._symbols, self._starts, self._ends, self._children
+        # Each entry is an open container: its index, where it ends, its children yet to come, and
+        # where the text that is not yet in a unit begins.
+        stack = [(-1, len(self._text), iter(children[-1]), 0)]
+        while stack:
+            owner, end, rest, position = stack.pop()
+            child = next(rest, None)
+            if child is None:
+                self._add_pieces(units, position, end, owner)
+                continue
+            top, bottom = starts[child], ends[child]
+            self._add_pieces(units, position, top, owner)
+            stack.append((owner, end, rest, bottom))
+            inner = children.get(child)
+            if self._is_whole(symbols[child].kind, bottom - top, is_nested=inner is not None):
+                units.append(_Unit(top, bottom, child, owner, True))
+            else:
+                stack.append((child, bottom, iter(inner or ()), top))
+        return units
+
+    def _is_whole(self, kind: str, size: int, *, is_nested: bool) -> bool:
+        if not is_nested:
+            return size <= MAX_BYTES
+        if kind in _OPEN_CONTAINERS:
+            return False
+        return size <= (TARGET_BYTES if kind in _CONTAINERS else MAX_BYTES)
+
+    def _add_pieces(self, units: list[_Unit], start: int, end: int, owner: int) -> None:
+        if start == end:
+            return
+        # Closing brackets and blank lines belong to what stands before them.
+        word = _WORD.search(self._text, start, end)
+        split = end if word is None else self._text.rfind(b"\n", start, word.start()) + 1
+        if start < split < end and split - start <= MIN_BYTES:
+            units.append(_Unit(start, split, owner, owner, False))
+            start = split
+        for piece_start, piece_end in _pieces(self._text, start, end):
+            units.append(_Unit(piece_start, piece_end, owner, owner, False))
+
+
+def _pieces(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a stretch into pieces near the target; what is small enough stays whole."""
+    if end - start > MAX_BYTES:
+        left = max(2, round((end - start) / TARGET_BYTES))
+        while left > 1 or end - start > MAX_BYTES:
+            ideal = start + (end - start) // max(left, 2)
+            cut = _cut_near(text, start, ideal, end)
+            if cut >= end:
+                break
+            yield start, cut
+            start = cut
+            left -= 1
+    if start < end:
+        yield start, end
+
+
+def _cut_near(text: bytes, start: int, ideal: int, end: int) -> int:
+    """Find the best place to cut near ``ideal``; always after ``start``."""
+    ideal = min(ideal, start + TARGET_BYTES * 5 // 4)
+    half = (ideal - start) // 2
+    low, high = start + half, min(ideal + half, start + MAX_BYTES, end)
+    for pattern in (_AFTER_BLANK, _LINE):
+        best, best_cost = -1, 1 << 62
+        for match in pattern.finditer(text, low, high):
+            cut = match.start(1)
+            indent = min(match.end(1) - cut, 20)
+            cost = indent * _INDENT_COST + abs(cut - ideal)
+            if cost < best_cost and cut < end:
+                best, best_cost = cut, cost
+        if best > start:
+            return best
+    limit = min(start + MAX_BYTES, end)
+    newline = text.rfind(b"\n", start, limit)
+    if newline >= 0:
+        return newline + 1
+    if limit == end:
+        return end
+    cut = limit
+    while cut > limit - 4 and text[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut
+
+
+class _Chunk:
+    """A chunk while units are joined to it."""
+
+    __slots__ = ("container", "definitions", "end", "first", "largest", "largest_bytes", "start")
+
+    def __init__(self, unit: _Unit) -> None:
+        self.start = unit.start
+        self.container = unit.container
+        self.definitions = 0
+        self.first = unit.symbol
+        self.largest = -1
+        self.largest_bytes = 0
+        self.add(unit)
+
+    def add(self, unit: _Unit) -> None:
+        """Take in the unit that follows."""
+        self.end = unit.end
+        if unit.is_definition:
+            if not self.definitions:
+                self.first = unit.symbol
+                self.container = unit.container
+            self.definitions += 1
+            size = unit.end - unit.start
+            if size > self.largest_bytes:
+                self.largest, self.largest_bytes = unit.symbol, size
+
+    def symbol(self) -> int:
+        """Name the symbol that the chunk stands for."""
+        if 2 * self.largest_bytes >= self.end - self.start:
+            return self.largest
+        if self.definitions > 1 and self.container >= 0:
+            return self.container
+        return self.first
+
+
+def _joined(text: bytes, units: list[_Unit]) -> list[_Chunk]:
+    """Join small neighbours."""
+    chunks: list[_Chunk] = []
+    current: _Chunk | None = None
+    for position, unit in enumerate(units):
+        if current is None:
+            current = _Chunk(unit)
+            continue
+        if _goes_on(text, current, units, position):
+            current.add(unit)
+        else:
+            chunks.append(current)
+            current = _Chunk(unit)
+    if current is not None:
+        chunks.append(current)
+    return chunks
+
+
+def _goes_on(text: bytes, chunk: _Chunk, units: list[_Unit], position: int) -> bool:
+    """Say whether a unit joins the chunk before it."""
+    unit = units[position]
+    size, unit_size = chunk.end - chunk.start, unit.end - unit.start
+    if size + unit_size > MAX_BYTES:
+        return False
+    if not unit.is_definition and unit_size < MIN_BYTES:
+        if _WORD.search(text, unit.start, unit.end) is None:
+            return True
+        # Loose lines, such as a comment over several definitions, go with what follows them.
+        following = units[position + 1] if position + 1 < len(units) else None
+        if following is not None and following.container == unit.container:
+            together = size + unit_size
+            if not _fits(chunk, together, following.end - following.start, unit.container):
+                return size < MIN_BYTES and together <= TARGET_BYTES and not chunk.definitions
+    return _fits(chunk, size, unit_size, unit.container)
+
+
+def _fits(chunk: _Chunk, size: int, unit_size: int, container: int) -> bool:
+    if size >= MIN_BYTES and unit_size >= MIN_BYTES:
+        return False
+    if not chunk.definitions and size < MIN_BYTES:
+        return size + unit_size <= MAX_BYTES  # a header goes with its first member
+    return chunk.container == container and size + unit_size <= TARGET_BYTES
+
+
+def _numbered(text: bytes, chunks: list[_Chunk]) -> list[ChunkSpan]:
+    """Add the lines."""
+    spans = []
+    count = text.count
+    line = 1
+    for chunk in chunks:
+        start, end = chunk.start, chunk.end
+        last = line + count(b"\n", start, end - 1)
+        spans.append(ChunkSpan(start, end, line, last, chunk.symbol()))
+        line = last + (text[end - 1] == 10)
+    return spans

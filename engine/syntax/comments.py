@@ -1,0 +1,118 @@
+"""Find the comment that stands directly before a definition, and read it.
+
+Works on lines of the text, never on the tree: the parser and the chunker see the same comment, and
+the cost is that of the lines looked at.
+"""
+
+import re
+
+from engine.syntax.language_table import CommentStyle
+
+#: Most characters of a doc text.
+DOC_LIMIT = 1000
+_MOST_LINES = 200  # a longer run of comment lines is a licence or a listing, not a doc
+_MOST_INDENT_BYTES = 1000  # what begins further right stands behind other text
+_MOST_BLOCK_BYTES = 16_384  # how far back the opening of a block comment is looked for
+_LEADING_MARKS = re.compile(
+    r"^[ \t]*(?:[/*#;%!]+(?:[ \t]*$)?|--+[ \t]?[|^]?(?:-*[ \t]*$)?|'+)", re.MULTILINE
+)
+
+
+def comment_start(text: bytes, start: int, style: CommentStyle) -> int:
+    """Give where the comment directly before a definition begins.
+
+    A ``/**`` block may have one blank line after it.
+
+    Returns:
+        The byte offset of the first comment line's start, or of the line of ``start`` when no
+        comment ends on the line before it. ``start`` itself when other text precedes it.
+    """
+    line_start = text.rfind(b"\n", max(0, start - _MOST_INDENT_BYTES), start) + 1
+    if line_start == 0 and start >= _MOST_INDENT_BYTES:
+        return start
+    if line_start != start and text[line_start:start].strip():
+        return start
+    top = line_start
+    for _ in range(_MOST_LINES):
+        if top == 0:
+            break
+        before = text.rfind(b"\n", 0, top - 1) + 1
+        line = text[before : top - 1].strip()
+        if line:
+            above = _comment_line_start(text, before, top, line, style)
+        elif top == line_start and before and style.closings:
+            return _doc_block_before(text, before, top, style)
+        else:
+            break
+        if above == top:
+            break
+        top = above
+    return top
+
+
+def _comment_line_start(
+    text: bytes, before: int, top: int, line: bytes, style: CommentStyle
+) -> int:
+    """Give where the comment begins that the line before ``top`` is or ends, else ``top``."""
+    if style.line and line.startswith(style.line):
+        return top if before == 0 and line.startswith(b"#!") else before
+    if style.closings and line.endswith(style.closings):
+        opening = _block_start(text, before, top - 1, style.block)
+        return opening if opening >= 0 else top
+    return top
+
+
+def _doc_block_before(text: bytes, end: int, top: int, style: CommentStyle) -> int:
+    """Give the line start of the ``/**`` block that ends before ``end``, or ``top``."""
+    before = text.rfind(b"\n", 0, end - 1) + 1
+    if not text[before : end - 1].rstrip().endswith(style.closings):
+        return top
+    found = _block_start(text, before, end - 1, style.block)
+    return found if found >= 0 and text[found:end].lstrip().startswith(b"/**") else top
+
+
+def _block_start(
+    text: bytes, before: int, end: int, blocks: tuple[tuple[bytes, bytes], ...]
+) -> int:
+    """Give the line start of the block comment that ends between two offsets, or -1."""
+    for opening, closing in blocks:
+        found = text.rfind(opening, max(0, end - _MOST_BLOCK_BYTES), end)
+        if found < 0:
+            continue
+        top = text.rfind(b"\n", 0, found) + 1
+        # Code before the opening means that the comment trails another statement.
+        if text[top:found].strip() or text.find(closing, found + len(opening), before) >= 0:
+            continue
+        return top
+    return -1
+
+
+def doc_of(comment: bytes, style: CommentStyle) -> str:
+    """Read a comment as text: markers removed, lines stripped, at most ``DOC_LIMIT`` characters."""
+    text = comment[: 4 * DOC_LIMIT].decode("utf-8", "replace").rstrip()
+    for opening, closing in style.block:
+        if opening in comment:
+            text = text.removesuffix(closing.decode())
+            if not opening.startswith((b"/", b"#")):
+                mark = opening.decode()
+                text = text.replace(mark + " |", "").replace(mark, "")
+    text = _LEADING_MARKS.sub("", text)
+    return "\n".join(map(str.strip, text.split("\n"))).strip()[:DOC_LIMIT].rstrip()
+
+
+_STRING_PREFIX = re.compile(rb"[rRuUbB]{0,2}(\"\"\"|'''|\"|')")
+
+
+def docstring_at(text: bytes, start: int) -> str:
+    """Read the string literal that a body begins with; empty when it begins otherwise."""
+    opening = _STRING_PREFIX.match(text, start)
+    if opening is None:
+        return ""
+    quote = opening.group(1)
+    end = text.find(quote, opening.end(), opening.end() + 4 * DOC_LIMIT)
+    if end < 0:
+        if len(quote) == 1:
+            return ""
+        end = opening.end() + 4 * DOC_LIMIT
+    content = text[opening.end() : end].decode("utf-8", "replace")
+    return "\n".join(line.strip() for line in content.strip().split("\n"))[:DOC_LIMIT].rstrip()

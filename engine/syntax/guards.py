@@ -1,0 +1,124 @@
+"""Recognise the texts and trees on which a parser or a query has no end.
+
+A deadline stops most parses, but not a single step of one, and no query. What is named here was
+measured; a text that gets past these guards is left to the limits of the worker process.
+"""
+
+import time
+
+from tree_sitter import Node
+
+
+class DeadlineReached(Exception):  # noqa: N818 - a signal, not an error
+    """Time is up."""
+
+
+#: Below this depth of the tree a query takes seconds for each ten thousand levels: its depths are
+#: 16-bit numbers.
+_MAX_TREE_DEPTH = 30_000
+
+#: A query step scans the later siblings of a node inside an ERROR node up to the next named one.
+#: 0.7 ns each: 3e8 of them are 0.2 s. Below _SMALL_BYTES that cannot be reached.
+_MAX_SIBLING_STEPS = 300_000_000
+_SMALL_BYTES = 20_000
+
+
+#: Whether ``a<`` opens type arguments is open until it is closed, and parsers keep both readings of
+#: each. Java: 4,000 in a row take 0.2 s and 240 MB, 20,000 take 15 s and 4.5 GB. TypeScript:
+#: 400,000 take 2.6 s and 1 GB. So many at most may be open at the end of a text.
+_MOST_OPEN_ANGLES = {
+    "cpp": 20_000,
+    "csharp": 3_000,
+    "java": 3_000,
+    "kotlin": 20_000,
+    "swift": 20_000,
+    "tsx": 20_000,
+    "typescript": 20_000,
+}
+#: The scanner of Swift reads a run of ``#`` again from each of them: 16,000 take 0.75 s.
+_SWIFT_MARKS = b"#" * 4000
+
+
+def is_beyond_deadlines(text: bytes, language: str) -> bool:
+    """Recognise the texts on which one step of a parser, which nothing can stop, has no end."""
+    most = _MOST_OPEN_ANGLES.get(language)
+    if most is not None and len(text) > most:
+        shifts = text.count(b"<<")  # are not open
+        if text.count(b"<") - 2 * shifts - text.count(b">") > most:
+            return True
+    return language == "swift" and _SWIFT_MARKS in text
+
+
+def is_too_deep(root: Node, deadline: float) -> bool:
+    """Say whether a tree is deeper than a query can bear.
+
+    Looks only at nodes that hold enough others to reach the limit, which in texts that people
+    write are a few at the top.
+    """
+    if root.descendant_count < _MAX_TREE_DEPTH:
+        return False
+    pending = [(root, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if depth > _MAX_TREE_DEPTH:
+            return True
+        if time.monotonic() > deadline:
+            raise DeadlineReached
+        needed = _MAX_TREE_DEPTH - depth
+        cursor = node.walk()
+        more = cursor.goto_first_child()
+        while more:
+            child = cursor.node
+            if child is not None and child.descendant_count >= needed:
+                pending.append((child, depth + 1))
+            more = cursor.goto_next_sibling()
+    return False
+
+
+def is_query_bounded(root: Node, deadline: float) -> bool:
+    """Say whether a query over a tree with errors ends in good time.
+
+    Unreadable text hangs flat in an ERROR node, and a query scans for each of its children the
+    later ones up to the next named one. 900 kB of brackets or dashes take it minutes.
+    """
+    if root.end_byte < _SMALL_BYTES:
+        return True
+    steps = 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if time.monotonic() > deadline:
+            raise DeadlineReached
+        if node.is_error and node.child_count > node.named_child_count:
+            steps += _sibling_steps(node, deadline)
+            if steps > _MAX_SIBLING_STEPS:
+                return False
+        cursor = node.walk()
+        more = cursor.goto_first_child()
+        while more:
+            child = cursor.node
+            if child is not None and child.has_error and child.end_byte - child.start_byte > 1000:
+                pending.append(child)
+            more = cursor.goto_next_sibling()
+    return True
+
+
+def _sibling_steps(node: Node, deadline: float) -> int:
+    """Count the steps of a query over the children of a node: squares of the unnamed runs."""
+    if node.child_count < 1000:
+        return node.child_count**2
+    steps = run = seen = 0
+    cursor = node.walk()
+    more = cursor.goto_first_child()
+    while more:
+        child = cursor.node
+        if child is not None and child.is_named:
+            steps += run * run // 2
+            run = 0
+        else:
+            run += 1
+        seen += 1
+        if seen % 10_000 == 0 and time.monotonic() > deadline:
+            raise DeadlineReached
+        more = cursor.goto_next_sibling()
+    return steps + run * run // 2

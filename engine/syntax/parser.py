@@ -1,0 +1,161 @@
+"""A text → its symbols, with tree-sitter, under a deadline.
+
+Three facts of py-tree-sitter 0.26 shape this module:
+
+* ``parse(bytes)`` ignores ``progress_callback`` and holds the GIL to its end (5 s for 1 MB of
+  ``"a"a``), so the text goes in through a read callable. The callback stops the parse by returning
+  true.
+* A tree made that way has no text: ``Node.text`` and query predicates (``#eq?``) read freed memory
+  and kill the process. Queries here have no predicates; names are sliced from the text.
+* ``QueryCursor.matches(…, progress_callback)`` kills the process too, so a query cannot be stopped
+  once it runs; ``guards`` refuses the trees on which it would not end.
+
+The tree is never walked recursively or turned into text: deep nesting would overflow the stack.
+"""
+
+import functools
+import importlib
+import time
+from importlib import resources
+from typing import NamedTuple
+
+from tree_sitter import Language as TreeSitterLanguage
+from tree_sitter import Node, Parser, Query, QueryCursor
+
+from engine.records import Symbol
+from engine.syntax.captures import Matches
+from engine.syntax.guards import (
+    DeadlineReached,
+    is_beyond_deadlines,
+    is_query_bounded,
+    is_too_deep,
+)
+from engine.syntax.headings import HEADING_LANGUAGES, headings_of
+from engine.syntax.language_table import Grammar
+from engine.syntax.languages import LANGUAGES
+from engine.syntax.macros import without_macros
+from engine.syntax.symbols import symbols_of
+
+#: A query holds at most this many unfinished matches. The files of 29 repositories give the same
+#: matches with 32; the cost on nested calls grows with the limit (250,000 of them take 2 s).
+_MATCH_LIMIT = 64
+
+_HAS_MACROS = frozenset({"c", "cpp"})
+#: The scanner of bash asks ``isalpha`` about whole code points, which reads past the table of the C
+#: library and kills the process on some characters beyond U+FFFF. They are letters to it now.
+_TO_ASCII = bytes(range(128)) + b"x" * 128
+
+
+class Parsed(NamedTuple):
+    """What a text defines."""
+
+    symbols: list[Symbol]  # sorted by byte_start, then longer first
+    result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
+
+
+#: A file with more statements at its top is data; a match of each would take longer than the parse.
+_MAX_TOP_NODES = 50_000
+
+
+class _Loaded(NamedTuple):
+    language: TreeSitterLanguage
+    query: Query
+    top_query: Query  # patterns that begin at the root
+
+
+@functools.cache
+def _loaded(grammar: Grammar) -> _Loaded:
+    module = importlib.import_module(grammar.module)
+    language = TreeSitterLanguage(getattr(module, grammar.function)())
+    folder = resources.files("engine.syntax") / "queries"
+    sources = {False: "", True: ""}
+    for name in grammar.queries:
+        for is_top, suffix in ((False, ".scm"), (True, ".top.scm")):
+            file = folder / (name + suffix)
+            if file.is_file():
+                sources[is_top] += file.read_text("utf-8")
+    return _Loaded(language, Query(language, sources[False]), Query(language, sources[True]))
+
+
+def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
+    """Find what a text defines. Never fails, whatever the text.
+
+    Args:
+        text: Valid UTF-8.
+        language: A name of ``languages.LANGUAGES``.
+        deadline_ms: After this time the parse stops and the symbols are given up.
+
+    Returns:
+        The symbols, and how it went: ``ok``; ``errors`` (the text does not fit the grammar; what
+        could be read is there); ``too_deep`` (definitions nested deeper than the limit are left
+        out); ``timeout`` and ``no_grammar`` (no symbols).
+    """
+    entry = LANGUAGES[language]
+    if entry.grammar is None:
+        if language in HEADING_LANGUAGES:
+            return Parsed(headings_of(text, language), "ok")
+        return Parsed([], "no_grammar")
+    if is_beyond_deadlines(text, language):
+        return Parsed([], "too_deep")
+    loaded = _loaded(entry.grammar)
+    deadline = time.monotonic() + deadline_ms / 1000
+    try:
+        root = _root_of(_readable(text, language), loaded.language, deadline)
+        if is_too_deep(root, deadline):
+            return Parsed([], "too_deep")
+        has_error = root.has_error
+        if has_error and not is_query_bounded(root, deadline):
+            return Parsed([], "errors")
+        matches = _matches_of(root, loaded)
+    except DeadlineReached:
+        return Parsed([], "timeout")
+    symbols, lost_some = symbols_of(text, matches, entry)
+    if lost_some:
+        return Parsed(symbols, "too_deep")
+    return Parsed(symbols, "errors" if has_error else "ok")
+
+
+def _readable(text: bytes, language: str) -> bytes:
+    """Give the text as the grammar can bear it; lengths and lines stay."""
+    if language in _HAS_MACROS:
+        return without_macros(text)
+    return text.translate(_TO_ASCII) if language == "bash" and not text.isascii() else text
+
+
+def _matches_of(root: Node, loaded: _Loaded) -> Matches:
+    """Ask both queries; the patterns of the second count on from those of the first.
+
+    A pattern that begins at the root would stay open over the whole file and slow down each step
+    of the query (TypeScript: 9 instead of 30 MB/s). A query of its own that may begin at the root
+    only leaves everything below unvisited.
+    """
+    matches = QueryCursor(loaded.query, match_limit=_MATCH_LIMIT).matches(root)
+    if loaded.top_query.pattern_count and _top_count(root) <= _MAX_TOP_NODES:
+        first = loaded.query.pattern_count
+        cursor = QueryCursor(loaded.top_query, match_limit=_MATCH_LIMIT)
+        cursor.set_max_start_depth(0)
+        matches += [(first + pattern, captures) for pattern, captures in cursor.matches(root)]
+    return matches
+
+
+def _top_count(root: Node) -> int:
+    """Count the statements at the top; some grammars put them into a node of their own."""
+    count = root.child_count
+    if count <= 4:
+        return max((child.child_count for child in root.children), default=0)
+    return count
+
+
+def _root_of(text: bytes, language: TreeSitterLanguage, deadline: float) -> Node:
+    view = memoryview(text)
+    monotonic = time.monotonic
+    try:
+        # A parser is made anew each time (0.3 µs): it keeps the state of a stopped parse, and two
+        # threads must not share it.
+        tree = Parser(language).parse(
+            lambda offset, _point: view[offset:],
+            progress_callback=lambda _offset, _has_error: monotonic() > deadline,
+        )
+    except ValueError as error:  # "Parsing failed": the callback stopped it
+        raise DeadlineReached from error
+    return tree.root_node

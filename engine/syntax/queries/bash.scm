@@ -1,0 +1,3 @@
+(function_definition
+  name: (_) @name
+  body: (_) @body) @definition.function

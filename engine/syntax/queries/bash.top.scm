@@ -1,0 +1,5 @@
+(program (variable_assignment name: (variable_name) @name) @definition.variable)
+
+(program
+  (declaration_command
+    (variable_assignment name: (variable_name) @name)) @definition.variable)

@@ -1,0 +1,21 @@
+; Asked of the top of the file only.
+
+(translation_unit
+  (declaration
+    declarator: (init_declarator
+      declarator: [
+        (identifier) @name
+        (array_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (identifier) @name)
+      ])) @definition.variable)
+
+(translation_unit
+  (_
+    (declaration
+      declarator: (init_declarator
+        declarator: [
+          (identifier) @name
+          (array_declarator declarator: (identifier) @name)
+          (pointer_declarator declarator: (identifier) @name)
+        ])) @definition.variable))

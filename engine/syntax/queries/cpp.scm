@@ -1,0 +1,59 @@
+; What C++ has beside c.scm.
+
+(template_declaration
+  [
+    (function_definition)
+    (class_specifier)
+    (struct_specifier)
+    (union_specifier)
+    (declaration)
+    (alias_declaration)
+    (concept_definition)
+    (template_declaration)
+  ] @inner) @wrapper
+
+(function_definition
+  declarator: [
+    (function_declarator declarator: [(field_identifier) (qualified_identifier) (operator_name) (destructor_name) (template_function)] @name)
+    (reference_declarator (function_declarator declarator: (_) @name))
+    (pointer_declarator
+      declarator: (function_declarator
+        declarator: [(field_identifier) (qualified_identifier) (operator_name) (template_function)] @name))
+    (operator_cast) @name
+    (qualified_identifier name: (operator_cast)) @name
+  ]
+  body: (_) @body) @definition.function
+
+; = default, = delete
+(function_definition
+  declarator: (function_declarator declarator: (_) @name)
+  [(default_method_clause) (delete_method_clause)]) @definition.function
+
+(declaration
+  declarator: [
+    (function_declarator declarator: [(qualified_identifier) (operator_name) (destructor_name)] @name)
+    (reference_declarator (function_declarator declarator: (_) @name))
+  ]) @definition.function
+
+(field_declaration
+  declarator: [
+    (function_declarator declarator: [(field_identifier) (operator_name) (destructor_name)] @name)
+    (pointer_declarator declarator: (function_declarator declarator: [(field_identifier) (operator_name)] @name))
+    (reference_declarator (function_declarator declarator: [(field_identifier) (operator_name)] @name))
+  ]) @definition.function
+
+(class_specifier
+  name: (_) @name
+  body: (_) @body) @definition.class
+
+(namespace_definition
+  name: (_) @name
+  body: (_) @body) @definition.namespace
+
+(alias_declaration name: (_) @name) @definition.type
+
+(concept_definition name: (_) @name) @definition.trait
+
+(declaration_list
+  (declaration
+    declarator: (init_declarator declarator: (identifier) @name)) @definition.variable)

@@ -1,0 +1,62 @@
+(namespace_declaration
+  name: (_) @name
+  body: (_) @body) @definition.namespace
+
+(file_scoped_namespace_declaration name: (_) @name) @scope.file
+
+(class_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.class
+
+(record_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.class
+
+(struct_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.struct
+
+(interface_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.interface
+
+(enum_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.enum
+
+(delegate_declaration name: (_) @name) @definition.type
+
+(method_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.method
+
+(constructor_declaration
+  name: (_) @name
+  (constructor_initializer)? @body
+  body: (_)? @body) @definition.constructor
+
+(local_function_statement
+  name: (_) @name
+  body: (_) @body) @definition.function
+
+(property_declaration
+  name: (_) @name
+  [
+    accessors: (_) @body
+    value: (_) @body
+  ]) @definition.property
+
+(event_field_declaration
+  (variable_declaration
+    (variable_declarator name: (_) @name))) @definition.property
+
+(field_declaration
+  (modifier "const")
+  (variable_declaration
+    (variable_declarator name: (_) @name))) @definition.constant
+
+(field_declaration
+  (modifier "static")
+  (modifier "readonly")
+  (variable_declaration
+    (variable_declarator name: (_) @name))) @definition.constant

@@ -1,0 +1,17 @@
+(function_declaration
+  name: (method_index_expression) @name
+  body: (_)? @body) @definition.method
+
+(function_declaration
+  name: (_) @name
+  body: (_)? @body) @definition.function
+
+; local name = function () … end
+(variable_declaration
+  (assignment_statement
+    (variable_list . name: (_) @name)
+    (expression_list . value: (function_definition body: (_)? @body)))) @definition.function
+
+(assignment_statement
+  (variable_list . name: (_) @name)
+  (expression_list . value: (function_definition body: (_)? @body))) @definition.function

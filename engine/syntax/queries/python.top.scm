@@ -1,0 +1,5 @@
+; Asked of the top of the file only.
+
+(module
+  (expression_statement
+    (assignment left: (identifier) @name)) @definition.variable)

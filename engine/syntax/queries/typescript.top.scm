@@ -1,0 +1,12 @@
+; Asked of the top of the file only.
+
+(program
+  (ambient_declaration
+    (lexical_declaration
+      (variable_declarator name: (identifier) @name)) @definition.constant))
+
+(program
+  (export_statement
+    declaration: (ambient_declaration
+      (lexical_declaration
+        (variable_declarator name: (identifier) @name)) @definition.constant)))

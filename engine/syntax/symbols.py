@@ -1,0 +1,300 @@
+"""Definitions as they stand in the text → symbols: nesting, kinds, docs, visibility."""
+
+import re
+from typing import NamedTuple
+
+from engine.records import Symbol
+from engine.syntax.captures import FILE_SCOPE, SCOPE, WORD_KINDS, Collector, Definition, Matches
+from engine.syntax.comments import comment_start, doc_of, docstring_at
+from engine.syntax.language_table import Language
+from engine.syntax.names import ONE_LINE_KINDS, plain_name, signature_of
+from engine.syntax.visibility import RULES, WORDLESS_RULES, Facts
+
+#: Definitions nested deeper are left out: names would grow with the square of the depth.
+MAX_DEPTH = 64
+_MAX_HEAD_BYTES = 600  # of the text before the name that is searched for modifiers
+
+_HOLDS_METHODS = frozenset(
+    {"class", "struct", "interface", "trait", "enum", "type", "instance", SCOPE}
+)
+_CALLABLES = frozenset({"function", "method", "constructor", "macro"})
+_CONSTANT_WORDS = frozenset({"const", "constexpr", "final"})
+_CONSTRUCTORS = {
+    "python": "__init__",
+    "javascript": "constructor",
+    "typescript": "constructor",
+    "tsx": "constructor",
+    "php": "__construct",
+    "ruby": "initialize",
+    "scala": "this",
+}
+#: Here a receiver is a table or the type that is extended: ``function M.name``, ``fun Type.name``.
+_FREE_RECEIVERS = frozenset({"lua", "kotlin"})
+#: Here a method that is named as its class makes its objects.
+_NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp"})
+#: Here a macro is known everywhere, wherever it stands.
+_FLAT_MACROS = frozenset({"c", "cpp"})
+_DOCSTRINGS = frozenset({"python", "elixir"})
+_SCOPES = frozenset({SCOPE, FILE_SCOPE})
+_STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
+
+_DOC_ATTRIBUTE = re.compile(rb"@(?:type)?doc\s+(?:~[sS])?")
+_MODULE_DOC = re.compile(rb"do\s+@moduledoc\s+(?:~[sS])?")
+_XML_REFERENCE = re.compile(r"<[a-z]+ (?:cref|name)=\"(?:\w:)?([^\"\n]+)\" ?/>")
+_XML_TAG = re.compile(r"</?[a-z][^<>\n]*>")
+_NO_WORDS: frozenset[str] = frozenset()
+
+
+class _Container(NamedTuple):
+    """An open container while the definitions are gone through in text order."""
+
+    end: int
+    span: tuple[int, int]
+    symbol: int  # its index; for a scope that of the symbol around it
+    pending_parent: str  # name of the type that a scope belongs to
+    qualified_name: str
+    kind: str
+    is_exported: bool
+
+
+_TOP = _Container(1 << 62, (-1, -1), -1, "", "", "", True)
+
+
+def symbols_of(text: bytes, matches: Matches, language: Language) -> tuple[list[Symbol], bool]:
+    """Make the symbols of a text.
+
+    Returns:
+        The symbols by ``byte_start``, then longer first; and whether some were nested too deep.
+    """
+    return _Builder(text, language, matches).build()
+
+
+class _Builder:
+    def __init__(self, text: bytes, language: Language, matches: Matches) -> None:
+        grammar = language.grammar
+        assert grammar is not None
+        self._text = text
+        self._entry = language
+        self._language = language.name
+        self._comments = language.comments
+        self._captured = Collector(text).collect(matches)
+        self._rule = RULES[grammar.exported]
+        self._needs_words = grammar.exported not in WORDLESS_RULES
+        self._merges = grammar.merges_clauses
+        self._constructor = _CONSTRUCTORS.get(language.name, "")
+        self._next_visibility = 0
+        self._held: dict[tuple[int, int], str] = {}  # span of a container: word that holds in it
+        self._symbols: list[Symbol] = []
+        self._pending: list[tuple[int, str]] = []  # symbol and the name of its parent
+        self._types: dict[str, int] = {}
+        self._last: dict[tuple[int, str], int] = {}  # (parent, name): latest symbol
+
+    def build(self) -> tuple[list[Symbol], bool]:
+        """Go through the definitions in text order with the stack of open containers."""
+        is_too_deep = False
+        stack = [_TOP]
+        has_visibility = bool(self._captured.visibility)
+        for definition in self._captured.definitions:
+            start, end = definition.start, definition.end
+            if has_visibility:
+                self._note_visibility(stack, start)
+            top = stack[-1]
+            while top.end <= start or top.end < end or top.span == (start, end):
+                stack.pop()
+                top = stack[-1]
+            if len(stack) > MAX_DEPTH:
+                is_too_deep = True
+                continue
+            name, receiver = plain_name(definition)
+            if definition.kind in _SCOPES:
+                stack.append(_scope(definition, name, top))
+            elif name:
+                container = self._enter(definition, name, receiver, top)
+                if container is not None:
+                    stack.append(container)
+        self._resolve_parents()
+        return self._symbols, is_too_deep
+
+    def _note_visibility(self, stack: list[_Container], before: int) -> None:
+        """Note the words like ``private`` up to an offset with the containers they stand in."""
+        words = self._captured.visibility
+        while self._next_visibility < len(words) and words[self._next_visibility][0] < before:
+            offset, word = words[self._next_visibility]
+            self._next_visibility += 1
+            while stack[-1].end <= offset:
+                stack.pop()
+            self._held[stack[-1].span] = word
+
+    def _enter(
+        self, definition: Definition, name: str, receiver: str, around: _Container
+    ) -> _Container | None:
+        """Make the symbol of a definition; give it as a container for what follows."""
+        words = self._words(definition, around) if self._needs_words else _NO_WORDS
+        kind = self._kind(definition, (name, receiver), around, words)
+        if kind == "struct" and name in _STRUCT_WORDS:  # it is the module that is the struct
+            outer, _, name = around.qualified_name.rpartition(".")
+            around = around._replace(qualified_name=outer)
+        if not kind or self._is_repeated(definition, name, kind, around.symbol):
+            return None
+        qualified = f"{receiver}.{name}" if receiver else name
+        if around.qualified_name and not (kind == "macro" and self._language in _FLAT_MACROS):
+            qualified = f"{around.qualified_name}.{qualified}"
+        is_exported = self._rule(
+            Facts(
+                name,
+                kind,
+                words,
+                around.kind,
+                around.is_exported,
+                receiver,
+                definition.is_exported,
+                self._captured.listed,
+                self._captured.has_list,
+            )
+        )
+        index = len(self._symbols)
+        start, line_start, doc = self._doc(definition)
+        self._symbols.append(
+            Symbol(
+                name,
+                qualified,
+                kind,
+                signature_of(self._text, definition, self._entry),
+                doc,
+                start,
+                definition.end,
+                line_start,
+                definition.line_end,
+                around.symbol,
+                is_exported,
+            )
+        )
+        self._remember(index, receiver, around)
+        if kind == "type":
+            return None
+        span = (definition.start, definition.end)
+        return _Container(definition.end, span, index, "", qualified, kind, is_exported)
+
+    def _remember(self, index: int, receiver: str, around: _Container) -> None:
+        """Note a symbol for those that will look for it by name."""
+        symbol = self._symbols[index]
+        self._last[around.symbol, symbol.name] = index
+        owner = receiver.rpartition(".")[2] or around.pending_parent
+        if owner:
+            self._pending.append((index, owner))
+        if symbol.kind not in _CALLABLES:
+            self._types.setdefault(symbol.name, index)
+
+    def _kind(
+        self,
+        definition: Definition,
+        names: tuple[str, str],
+        around: _Container,
+        words: frozenset[str],
+    ) -> str:
+        """Give the kind that a definition has where it stands; empty when it is none there."""
+        kind = definition.kind
+        name, receiver = names
+        if kind == "function":
+            if around.kind in _HOLDS_METHODS or (
+                receiver and self._language not in _FREE_RECEIVERS
+            ):
+                return self._method_kind(name, receiver, around)
+            is_local = definition.body_start < 0 and around.kind in _CALLABLES
+            return "" if is_local else kind
+        if kind == "method":
+            return self._method_kind(name, receiver, around)
+        if kind == "variable":
+            is_constant = (len(name) > 1 and name.isupper()) or words & _CONSTANT_WORDS
+            return "constant" if is_constant else kind
+        return "constant" if kind == "property" and "const" in words else kind
+
+    def _method_kind(self, name: str, receiver: str, around: _Container) -> str:
+        if name == self._constructor:
+            return "constructor"
+        if self._language == "ruby" and not (around.kind or receiver):
+            return "function"
+        owner = (receiver or around.qualified_name).rpartition(".")[2]
+        return "constructor" if self._language in _NAMED_AS_CLASS and owner == name else "method"
+
+    def _is_repeated(self, definition: Definition, name: str, kind: str, parent: int) -> bool:
+        """Say whether a definition is no symbol of its own: assigned again, or a further clause."""
+        last = self._last.get((parent, name))
+        if last is None:
+            return False
+        earlier = self._symbols[last]
+        if earlier.kind == "type" and definition.end <= earlier.byte_end:
+            # typedef struct Name {…} Name;
+            self._symbols[last] = earlier._replace(kind=kind)
+            return True
+        if kind in ONE_LINE_KINDS:
+            return earlier.kind == kind
+        if not self._merges or earlier.kind != kind:
+            return False
+        if last != len(self._symbols) - 1:
+            return self._language == "haskell"  # its type was declared together with others
+        self._symbols[last] = earlier._replace(
+            byte_end=definition.end, line_end=definition.line_end
+        )
+        return True
+
+    def _words(self, definition: Definition, around: _Container) -> frozenset[str]:
+        begin = max(definition.start, definition.name_start - _MAX_HEAD_BYTES)
+        head = self._text[begin : definition.name_start]
+        words = frozenset(head.decode("utf-8", "replace").split()) if head else _NO_WORDS
+        held = self._held.get(around.span)
+        return words | {held} if held is not None else words
+
+    def _doc(self, definition: Definition) -> tuple[int, int, str]:
+        """Give start, first line and doc of a definition with the attributes before it."""
+        start, line_start, doc = definition.start, definition.line_start, ""
+        text = self._text
+        if self._captured.attributes:
+            start, line_start, doc = self._with_attributes(definition)
+        if not doc and definition.body_start >= 0 and self._language in _DOCSTRINGS:
+            body = definition.body_start
+            written = _MODULE_DOC.match(text, body)
+            doc = docstring_at(text, written.end() if written is not None else body)
+        if not doc:
+            top = comment_start(text, start, self._comments)
+            if top < start:
+                doc = doc_of(text[top:start], self._comments)
+                if doc and self._language == "csharp":
+                    doc = _XML_TAG.sub("", _XML_REFERENCE.sub(r"\1", doc)).strip()
+        return start, line_start, doc
+
+    def _with_attributes(self, definition: Definition) -> tuple[int, int, str]:
+        start, line_start, doc = definition.start, definition.line_start, ""
+        attributes, text = self._captured.attributes, self._text
+        while True:
+            end = start
+            while end > 0 and text[end - 1] in b" \t\r\n":
+                end -= 1
+            span = attributes.get(end)
+            if span is None:
+                return start, line_start, doc
+            start, line_start = span.start, span.line_start
+            written = _DOC_ATTRIBUTE.match(text, start)
+            if written is not None:
+                doc = docstring_at(text, written.end())
+
+    def _resolve_parents(self) -> None:
+        """Give members of ``impl`` blocks and receivers the type of that name as their parent."""
+        symbols, types = self._symbols, self._types
+        for index, owner in self._pending:
+            parent = types.get(owner, -1)
+            if parent >= 0 and parent != index:
+                symbols[index] = symbols[index]._replace(parent=parent)
+
+
+def _scope(definition: Definition, name: str, around: _Container) -> _Container:
+    """Open a container that is no symbol."""
+    return _Container(
+        definition.end,
+        (definition.start, definition.end),
+        around.symbol,
+        name.rpartition(".")[2],
+        ".".join(filter(None, (around.qualified_name, name))),
+        "instance" if definition.is_exported else definition.kind,
+        True,
+    )
