@@ -1,0 +1,138 @@
+"""Blobs with all that belongs to them: text, symbols, chunks and their words."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.store.connection import Handle
+
+
+class BlobRow(NamedTuple):
+    """A blob's own row."""
+
+    id: int
+    content_hash: bytes
+    language: str
+    fingerprint_id: int
+    text_hash: bytes
+    size_bytes: int
+    line_count: int
+    token_count: int
+    encoding: str
+    parse_result: str
+    is_generated: bool
+    redactions: int
+
+
+class NextIds(NamedTuple):
+    """The first free ids; one writer at a time makes counting in Python safe."""
+
+    blob: int
+    symbol: int
+    chunk: int
+
+
+def next_ids(handle: Handle) -> NextIds:
+    """Give the first free ids of blobs, symbols and chunks."""
+    row: tuple[Any, ...] = handle.execute(
+        """SELECT (SELECT coalesce(max(id), 0) + 1 FROM blobs),
+                  (SELECT coalesce(max(id), 0) + 1 FROM symbols),
+                  (SELECT coalesce(max(id), 0) + 1 FROM chunks)"""
+    ).fetchall()[0]
+    return NextIds(*row)
+
+
+def find_blob(
+    handle: Handle, content_hash: bytes, language: str, fingerprint_id: int
+) -> int | None:
+    """Give the id of a blob that is stored already."""
+    row = handle.execute(
+        """SELECT id FROM blobs WHERE content_hash = :content_hash AND language = :language
+             AND fingerprint_id = :fingerprint_id""",
+        {"content_hash": content_hash, "language": language, "fingerprint_id": fingerprint_id},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def insert_blobs(handle: Handle, rows: Iterable[BlobRow]) -> None:
+    """Insert blobs."""
+    handle.executemany(
+        """INSERT INTO blobs (id, content_hash, language, fingerprint_id, text_hash, size_bytes,
+             line_count, token_count, encoding, parse_result, is_generated, redactions)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        rows,
+    )
+
+
+def insert_texts(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
+    """Insert texts: (blob id, packed text)."""
+    handle.executemany("INSERT INTO blob_texts (blob_id, packed) VALUES (?, ?)", rows)
+
+
+def insert_symbols(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:
+    """Insert symbols, in the order of the columns."""
+    handle.executemany(
+        """INSERT INTO symbols (id, blob_id, name, folded_name, qualified_name, kind, signature,
+             doc, byte_start, byte_end, line_start, line_end, parent_id, is_exported)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        rows,
+    )
+
+
+def insert_chunks(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:
+    """Insert chunks, in the order of the columns."""
+    handle.executemany(
+        """INSERT INTO chunks (id, blob_id, byte_start, byte_end, line_start, line_end, symbol_id,
+             first_symbol_id, symbol_count, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        rows,
+    )
+
+
+def read_text(handle: Handle, blob_id: int) -> bytes | None:
+    """Give the packed text of a blob."""
+    row = handle.execute(
+        "SELECT packed FROM blob_texts WHERE blob_id = :blob_id", {"blob_id": blob_id}
+    ).fetchone()
+    return bytes(row[0]) if row else None
+
+
+def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
+    """Give the packed texts of several blobs."""
+    rows = handle.execute(
+        """SELECT blob_id, packed FROM blob_texts
+           WHERE blob_id IN (SELECT value FROM json_each(:ids))""",
+        {"ids": json.dumps(blob_ids)},
+    )
+    return dict(rows)
+
+
+def orphans(handle: Handle, limit: int) -> list[int]:
+    """Give the ids of at most ``limit`` blobs that no file points to."""
+    rows = handle.execute(
+        """SELECT id FROM blobs b
+           WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_id = b.id) LIMIT :limit""",
+        {"limit": limit},
+    )
+    return [blob_id for (blob_id,) in rows]
+
+
+def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
+    """Delete blobs with their texts, symbols, chunks and words."""
+    ids = {"ids": json.dumps(blob_ids)}
+    handle.execute(
+        """DELETE FROM chunk_terms WHERE rowid IN
+             (SELECT id FROM chunks WHERE blob_id IN (SELECT value FROM json_each(:ids)))""",
+        ids,
+    )
+    handle.execute("DELETE FROM blobs WHERE id IN (SELECT value FROM json_each(:ids))", ids)
+
+
+def count_contents(handle: Handle, branch_id: int) -> tuple[int, int]:
+    """Give the numbers of symbols and chunks that files of a branch hold, each blob once."""
+    row: tuple[Any, ...] = handle.execute(
+        """WITH live AS (SELECT DISTINCT blob_id AS id FROM files WHERE branch_id = :branch_id)
+           SELECT (SELECT count(*) FROM symbols WHERE blob_id IN (SELECT id FROM live)),
+                  (SELECT count(*) FROM chunks WHERE blob_id IN (SELECT id FROM live))""",
+        {"branch_id": branch_id},
+    ).fetchall()[0]
+    return row[0], row[1]

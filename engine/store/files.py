@@ -1,0 +1,246 @@
+"""Files and skips: the outcome of each path on a branch."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from engine.records import FileStat, Skip, SkipReason
+from engine.store.connection import Handle
+
+
+class KnownFile(NamedTuple):
+    """What the index knows of a path; enough to see that it did not change."""
+
+    file_id: int
+    blob_id: int
+    stat: FileStat
+    fingerprint_id: int
+    uuid: bytes
+
+
+class KnownSkip(NamedTuple):
+    """A stored skip."""
+
+    skip: Skip
+    fingerprint_id: int
+
+
+class FileRow(NamedTuple):
+    """A file to write. ``file_id`` and ``uuid`` are chosen by the caller and stay on an update."""
+
+    file_id: int
+    uuid: bytes
+    branch_id: int
+    path: str
+    blob_id: int
+    stat: FileStat
+    now_ms: int
+
+
+class FileFacts(NamedTuple):
+    """Everything told of one indexed file."""
+
+    file_id: int
+    uuid: bytes
+    blob_id: int
+    stat: FileStat
+    content_hash: bytes
+    language: str
+    size_bytes: int
+    line_count: int
+    token_count: int
+    encoding: str
+    parse_result: str
+    is_generated: bool
+    redactions: int
+    symbols: int
+    chunks: int
+    created_at_ms: int
+    updated_at_ms: int
+
+
+def read_known_files(handle: Handle, branch_id: int) -> dict[str, KnownFile]:
+    """Give what is known of each path of a branch (about 350 bytes of memory a file)."""
+    rows = handle.execute(
+        """SELECT f.path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
+                  b.fingerprint_id, f.uuid
+           FROM files f JOIN blobs b ON b.id = f.blob_id WHERE f.branch_id = :branch_id""",
+        {"branch_id": branch_id},
+    )
+    decode = os.fsdecode
+    return {
+        decode(path): KnownFile(
+            file_id, blob_id, FileStat(size, mtime, ctime, inode), fingerprint_id, uuid
+        )
+        for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
+    }
+
+
+def read_known_skips(handle: Handle, branch_id: int) -> dict[str, KnownSkip]:
+    """Give the stored skips of a branch by path."""
+    rows = handle.execute(
+        """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode,
+                  fingerprint_id
+           FROM skips WHERE branch_id = :branch_id""",
+        {"branch_id": branch_id},
+    )
+    known: dict[str, KnownSkip] = {}
+    for row in rows:
+        known[os.fsdecode(row[0])] = KnownSkip(_skip_of(row[:8]), row[8])
+    return known
+
+
+def max_file_id(handle: Handle) -> int:
+    """Give the largest file id in use, 0 when there is none."""
+    return int(handle.execute("SELECT coalesce(max(id), 0) FROM files").get)
+
+
+def write_files(handle: Handle, rows: Iterable[FileRow]) -> None:
+    """Insert files, or update those whose (branch, path) is there; ids and uuids stay."""
+    handle.executemany(
+        """INSERT INTO files (id, uuid, branch_id, path, blob_id, size_bytes, mtime_ns, ctime_ns,
+                              inode, created_at_ms, updated_at_ms)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (branch_id, path) DO UPDATE SET blob_id = excluded.blob_id,
+             size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
+             ctime_ns = excluded.ctime_ns, inode = excluded.inode,
+             updated_at_ms = CASE WHEN files.blob_id = excluded.blob_id
+                                  THEN files.updated_at_ms ELSE excluded.updated_at_ms END""",
+        (
+            (
+                row.file_id,
+                row.uuid,
+                row.branch_id,
+                os.fsencode(row.path),
+                row.blob_id,
+                *row.stat,
+                row.now_ms,
+                row.now_ms,
+            )
+            for row in rows
+        ),
+    )
+
+
+def delete_files(handle: Handle, file_ids: Iterable[int]) -> None:
+    """Delete files; their blobs stay until ``blobs.delete_orphans``."""
+    handle.executemany("DELETE FROM files WHERE id = ?", ((file_id,) for file_id in file_ids))
+
+
+def write_skips(handle: Handle, branch_id: int, fingerprint_id: int, skips: Iterable[Skip]) -> None:
+    """Insert or replace skips."""
+    handle.executemany(
+        """INSERT INTO skips (branch_id, fingerprint_id, path, reason, detail, is_folder,
+                              size_bytes, mtime_ns, ctime_ns, inode)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (branch_id, path) DO UPDATE SET fingerprint_id = excluded.fingerprint_id,
+             reason = excluded.reason, detail = excluded.detail, is_folder = excluded.is_folder,
+             size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
+             ctime_ns = excluded.ctime_ns, inode = excluded.inode""",
+        (
+            (
+                branch_id,
+                fingerprint_id,
+                os.fsencode(skip.path),
+                skip.reason.value,
+                os.fsencode(skip.detail).decode("utf-8", "replace"),
+                int(skip.is_folder),
+                *(skip.stat or (None, None, None, None)),
+            )
+            for skip in skips
+        ),
+    )
+
+
+def delete_skips(handle: Handle, branch_id: int, paths: Iterable[str]) -> None:
+    """Delete the skips of paths that have another outcome now, or are gone."""
+    handle.executemany(
+        "DELETE FROM skips WHERE branch_id = ? AND path = ?",
+        ((branch_id, os.fsencode(path)) for path in paths),
+    )
+
+
+def read_skip(handle: Handle, branch_id: int, path: str) -> Skip | None:
+    """Give the skip of exactly this path."""
+    row = handle.execute(
+        """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode
+           FROM skips WHERE branch_id = :branch_id AND path = :path""",
+        {"branch_id": branch_id, "path": os.fsencode(path)},
+    ).fetchone()
+    return _skip_of(row) if row else None
+
+
+def count_skips(handle: Handle, branch_id: int) -> dict[str, int]:
+    """Give the number of skips by reason, the most frequent first."""
+    return dict(
+        handle.execute(
+            """SELECT reason, count(*) AS number FROM skips WHERE branch_id = :branch_id
+               GROUP BY reason ORDER BY number DESC, reason""",
+            {"branch_id": branch_id},
+        )
+    )
+
+
+def count_files(handle: Handle, branch_id: int) -> int:
+    """Give the number of indexed files of a branch."""
+    return int(
+        handle.execute(
+            "SELECT count(*) FROM files WHERE branch_id = :branch_id", {"branch_id": branch_id}
+        ).get
+    )
+
+
+def total_bytes(handle: Handle) -> int:
+    """Give the size on disk of all indexed files, over all branches."""
+    return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)
+
+
+def read_paths(handle: Handle, branch_id: int) -> list[str]:
+    """Give the indexed paths of a branch, in byte order."""
+    rows = handle.execute(
+        "SELECT path FROM files WHERE branch_id = :branch_id ORDER BY path",
+        {"branch_id": branch_id},
+    )
+    return [os.fsdecode(path) for (path,) in rows]
+
+
+def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
+    """Give all facts of one indexed file."""
+    row = handle.execute(
+        """SELECT f.id, f.uuid, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
+                  b.content_hash, b.language, b.size_bytes, b.line_count, b.token_count,
+                  b.encoding, b.parse_result, b.is_generated, b.redactions,
+                  (SELECT count(*) FROM symbols WHERE blob_id = b.id),
+                  (SELECT count(*) FROM chunks WHERE blob_id = b.id),
+                  f.created_at_ms, f.updated_at_ms
+           FROM files f JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id AND f.path = :path""",
+        {"branch_id": branch_id, "path": os.fsencode(path)},
+    ).fetchone()
+    if row is None:
+        return None
+    file_id, uuid, blob_id, size, mtime, ctime, inode, *rest = row
+    return FileFacts(file_id, uuid, blob_id, FileStat(size, mtime, ctime, inode), *rest)
+
+
+def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[FileStat, bytes]]:
+    """Give, for each file, its stat and the SHA-256 of its content when it was read."""
+    rows = handle.execute(
+        """SELECT f.id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, b.content_hash
+           FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
+           CROSS JOIN blobs b ON b.id = f.blob_id""",
+        {"ids": json.dumps(file_ids)},
+    )
+    return {file_id: (FileStat(*stat), content_hash) for file_id, *stat, content_hash in rows}
+
+
+def _skip_of(row: tuple[object, ...]) -> Skip:
+    path, reason, detail, is_folder, size, mtime, ctime, inode = row
+    assert isinstance(path, bytes)
+    stat = None
+    if isinstance(size, int) and isinstance(mtime, int):
+        assert isinstance(ctime, int)
+        assert isinstance(inode, int)
+        stat = FileStat(size, mtime, ctime, inode)
+    return Skip(os.fsdecode(path), SkipReason(str(reason)), str(detail), bool(is_folder), stat)

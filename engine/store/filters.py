@@ -1,0 +1,106 @@
+"""What a search may see, as conditions: the only SQL that is put together from parts."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from engine.store.connection import Handle
+
+# The symbols that start in a chunk, and the one that it is a part of.
+_OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
+               c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions over files (``f``), chunks (``c``) and symbols (``s``), with their values.
+
+    ``shown_file`` is the id of the file that stands for a blob (of an alias to be filled in): the
+    one with the shortest path of those that pass. A blob without such a file is not seen.
+    """
+
+    file_condition: str
+    shown_file: str
+    chunk_condition: str
+    symbol_condition: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+def build_filters(
+    *,
+    branch_id: int,
+    path_function: str | None = None,
+    languages: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+    kinds: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+    symbol_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+) -> Filters:
+    """Put conditions together from constant fragments.
+
+    Args:
+        branch_id: The branch to search.
+        path_function: Name of an SQL function registered by ``register_path_filter``.
+        languages: Names wanted (any of them; empty means all) and names refused.
+        kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
+            and the one that it is a part of.
+        symbol_names: Lower-case symbol names wanted and refused, likewise.
+    """
+    file_parts = ["f.branch_id = :branch_id"]
+    values: dict[str, object] = {"branch_id": branch_id}
+    if path_function:
+        language = "(SELECT language FROM blobs WHERE id = f.blob_id)"
+        file_parts.append(f"{path_function}(f.path, {language})")
+    of_blob = "EXISTS (SELECT 1 FROM blobs b WHERE b.id = f.blob_id AND {})"
+    if wanted := _members("b.language", "language_wanted", languages[0], values):
+        file_parts.append(of_blob.format(wanted))
+    if refused := _members("b.language", "language_refused", languages[1], values):
+        file_parts.append("NOT " + of_blob.format(refused))
+    file_condition = " AND ".join(file_parts)
+    wanted_symbol, refused_symbol = [], []
+    for column, name, (named, unnamed) in (
+        ("s.kind", "kind", kinds),
+        ("s.folded_name", "symbol", symbol_names),
+    ):
+        if condition := _members(column, f"{name}_wanted", named, values):
+            wanted_symbol.append(condition)
+        if condition := _members(column, f"{name}_refused", unnamed, values):
+            refused_symbol.append(condition)
+    # One and the same symbol must have the kind and the name that are wanted.
+    symbol_parts = [*wanted_symbol, *(f"NOT ({condition})" for condition in refused_symbol)]
+    chunk_parts = [f"NOT {_OF_CHUNK.format(condition)}" for condition in refused_symbol]
+    if wanted_symbol:
+        chunk_parts.append(_OF_CHUNK.format(" AND ".join(wanted_symbol)))
+    return Filters(
+        file_condition,
+        f"""(SELECT f.id FROM files f WHERE f.blob_id = {{}}.blob_id AND {file_condition}
+             ORDER BY length(f.path), f.path LIMIT 1)""",  # noqa: S608 - constant fragments
+        " AND ".join(chunk_parts) or "TRUE",
+        " AND ".join(symbol_parts) or "TRUE",
+        values,
+    )
+
+
+def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str], bool]) -> None:
+    """Make a Python predicate over (path, language) callable from conditions, under this name.
+
+    Its answers are remembered while the handle keeps it.
+    """
+    known: dict[tuple[object, ...], bool] = {}
+
+    def passes(*arguments: object) -> bool:
+        answer = known.get(arguments)
+        if answer is None:
+            path, language = arguments
+            assert isinstance(path, bytes)
+            answer = known[arguments] = accepts(os.fsdecode(path), str(language))
+        return answer
+
+    handle.create_scalar_function(name, passes, 2, deterministic=True)
+
+
+def _members(column: str, name: str, members: frozenset[str], values: dict[str, object]) -> str:
+    """Give ``column IN (:name_0, …)`` and put the values in; empty for no members."""
+    keys = []
+    for number, member in enumerate(sorted(members)):
+        values[f"{name}_{number}"] = member
+        keys.append(f":{name}_{number}")
+    return f"{column} IN ({', '.join(keys)})" if keys else ""

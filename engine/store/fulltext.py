@@ -1,0 +1,61 @@
+"""The two keyword indexes: words of chunks and words of paths. Writing, and ranked reading."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from engine.store.connection import Handle
+from engine.store.filters import Filters
+
+#: BM25 weights of the columns name, signature (with doc and containers), body.
+CHUNK_WEIGHTS = (3.0, 2.0, 1.0)
+#: BM25 weights of the columns folders, stem.
+PATH_WEIGHTS = (1.0, 3.0)
+
+
+class Scored(NamedTuple):
+    """A row of a keyword index with its BM25 score; higher is better."""
+
+    id: int
+    score: float
+
+
+def insert_chunk_terms(handle: Handle, rows: Iterable[tuple[int, str, str, str]]) -> None:
+    """Insert the words of chunks: (chunk id, name, signature, body)."""
+    handle.executemany(
+        "INSERT INTO chunk_terms (rowid, name, signature, body) VALUES (?, ?, ?, ?)", rows
+    )
+
+
+def insert_path_terms(handle: Handle, rows: Iterable[tuple[int, str, str]]) -> None:
+    """Insert the words of paths: (file id, folders, stem)."""
+    handle.executemany("INSERT INTO file_paths (rowid, folders, stem) VALUES (?, ?, ?)", rows)
+
+
+def delete_path_terms(handle: Handle, file_ids: Iterable[int]) -> None:
+    """Delete the words of paths."""
+    handle.executemany("DELETE FROM file_paths WHERE rowid = ?", ((id_,) for id_ in file_ids))
+
+
+def match_chunks_of_blob(
+    handle: Handle, match: str, first_chunk: int, last_chunk: int
+) -> list[Scored]:
+    """Give the scores of the chunks of one blob that match, best first."""
+    rows = handle.execute(
+        f"""SELECT rowid, -rank FROM chunk_terms
+            WHERE chunk_terms MATCH :match AND rank MATCH 'bm25{CHUNK_WEIGHTS}'
+              AND rowid BETWEEN :first AND :last ORDER BY rank""",  # noqa: S608 - constants
+        {"match": match, "first": first_chunk, "last": last_chunk},
+    )
+    return [Scored(id_, score) for id_, score in rows]
+
+
+def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:
+    """Give the files whose path matches best, filters applied before the limit."""
+    rows = handle.execute(
+        f"""SELECT p.rowid, -p.rank FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
+            WHERE p.file_paths MATCH :match AND p.rank MATCH 'bm25{PATH_WEIGHTS}'
+              AND {filters.file_condition}
+            ORDER BY p.rank LIMIT :limit""",  # noqa: S608 - constant fragments
+        {"match": match, "limit": limit, **filters.values},
+    )
+    return [Scored(id_, score) for id_, score in rows]

@@ -1,0 +1,76 @@
+"""The shape of the tables: forward-only steps, each in one transaction with its number.
+
+``PRAGMA user_version`` counts the steps. What is *in* the tables has a version of its own, the
+fingerprint: contents are never migrated but made again.
+"""
+
+import functools
+from importlib import resources
+from pathlib import Path
+
+import apsw
+
+from engine.errors import IndexCorruptError, IndexTooNewError
+
+#: "Cair": marks a database file as ours.
+APPLICATION_ID = 0x43616972
+
+
+@functools.cache
+def steps() -> tuple[str, ...]:
+    """Give the SQL of each migration, in order; step n leads to ``user_version`` n."""
+    folder = resources.files("engine.store") / "migrations"
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return tuple((folder / name).read_text("utf-8") for name in names)
+
+
+def check(handle: apsw.Connection) -> int:
+    """Give the number of migrations that a database has had; 0 for an empty file.
+
+    Raises:
+        IndexCorruptError: The file belongs to another program.
+        IndexTooNewError: The file was written by a newer version.
+    """
+    version = int(handle.pragma("user_version"))
+    application = int(handle.pragma("application_id"))
+    is_blank = application == version == handle.execute("SELECT count(*) FROM sqlite_schema").get
+    if application != APPLICATION_ID and not (is_blank and version == 0):
+        raise IndexCorruptError(
+            f"{handle.db_filename('main')} is not an index (application id {application:#x})"
+        )
+    if version > len(steps()):
+        raise IndexTooNewError(
+            f"the index has schema version {version}, this program knows {len(steps())}",
+            hint="update codecairn, or forget the project and index it again",
+        )
+    return version
+
+
+def migrate(handle: apsw.Connection, path: Path) -> None:
+    """Bring a database to the newest shape.
+
+    Before a step on a database that has contents, a copy is kept beside it, named with the old
+    version.
+
+    Raises:
+        IndexCorruptError: The file belongs to another program.
+        IndexTooNewError: The file was written by a newer version.
+    """
+    version = check(handle)
+    if version == len(steps()):
+        return
+    if version:
+        copy = path.with_suffix(f".v{version}.db")
+        if not copy.exists():
+            handle.execute("VACUUM INTO ?", (str(copy),))
+    handle.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(check(handle), len(steps())):  # again: another process may have won
+            handle.execute(steps()[number])
+            handle.pragma("user_version", number + 1)
+        handle.pragma("application_id", APPLICATION_ID)
+        handle.execute("COMMIT")
+    except BaseException:
+        if handle.in_transaction:
+            handle.execute("ROLLBACK")
+        raise

@@ -1,0 +1,168 @@
+"""The project's own row, its branches and its fingerprints."""
+
+import json
+from typing import NamedTuple
+
+from engine.store.connection import Handle
+
+
+class ProjectRow(NamedTuple):
+    """The one row of ``project``."""
+
+    project_id: str
+    root: bytes
+    fingerprint_id: int | None
+    fingerprint: str | None
+    include_patterns: tuple[str, ...]
+    exclude_patterns: tuple[str, ...]
+    max_file_size: int
+    indexed_at_ms: int | None
+
+
+class BranchRow(NamedTuple):
+    """A branch as it was last seen."""
+
+    id: int
+    name: str
+    commit_id: str | None
+    found_files: int
+    complete: bool
+    indexed_at_ms: int | None
+
+
+def insert_project(
+    handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int
+) -> None:
+    """Write the project's row unless it is there."""
+    handle.execute(
+        """INSERT INTO project (id, project_id, root, max_file_size, created_at_ms)
+           VALUES (1, :project_id, :root, :max_file_size, :now_ms) ON CONFLICT DO NOTHING""",
+        {
+            "project_id": project_id,
+            "root": root,
+            "max_file_size": max_file_size,
+            "now_ms": now_ms,
+        },
+    )
+
+
+def read_project(handle: Handle) -> ProjectRow | None:
+    """Give the project's row; None in a file that was never filled."""
+    row = handle.execute(
+        """SELECT p.project_id, p.root, p.fingerprint_id, f.value, p.include_patterns,
+                  p.exclude_patterns, p.max_file_size, p.indexed_at_ms
+           FROM project p LEFT JOIN fingerprints f ON f.id = p.fingerprint_id"""
+    ).fetchone()
+    if row is None:
+        return None
+    project_id, root, fingerprint_id, fingerprint, include, exclude, size, indexed_at_ms = row
+    return ProjectRow(
+        project_id,
+        root,
+        fingerprint_id,
+        fingerprint,
+        tuple(json.loads(include)),
+        tuple(json.loads(exclude)),
+        size,
+        indexed_at_ms,
+    )
+
+
+def update_scope(
+    handle: Handle,
+    *,
+    include_patterns: tuple[str, ...],
+    exclude_patterns: tuple[str, ...],
+    max_file_size: int,
+) -> None:
+    """Set which files belong to the project."""
+    handle.execute(
+        """UPDATE project SET include_patterns = :include, exclude_patterns = :exclude,
+                  max_file_size = :max_file_size""",
+        {
+            "include": json.dumps(include_patterns),
+            "exclude": json.dumps(exclude_patterns),
+            "max_file_size": max_file_size,
+        },
+    )
+
+
+def start_fingerprint(handle: Handle, value: str, *, now_ms: int) -> int:
+    """Make a new fingerprint the current one and give its id; older contents become stale."""
+    fingerprint_id = handle.execute(
+        "INSERT INTO fingerprints (value, created_at_ms) VALUES (:value, :now_ms) RETURNING id",
+        {"value": value, "now_ms": now_ms},
+    ).get
+    handle.execute("UPDATE project SET fingerprint_id = :id", {"id": fingerprint_id})
+    return int(fingerprint_id)
+
+
+def delete_stale_fingerprints(handle: Handle) -> None:
+    """Forget fingerprints that nothing carries any more."""
+    handle.execute(
+        """DELETE FROM fingerprints WHERE id <> (SELECT fingerprint_id FROM project)
+             AND id NOT IN (SELECT fingerprint_id FROM blobs)
+             AND id NOT IN (SELECT fingerprint_id FROM skips)"""
+    )
+
+
+def finish_project(handle: Handle, *, now_ms: int) -> None:
+    """Record the end of a complete run."""
+    handle.execute("UPDATE project SET indexed_at_ms = :now_ms", {"now_ms": now_ms})
+
+
+def upsert_branch(handle: Handle, name: str, commit_id: str | None) -> int:
+    """Give the id of a branch, made when new, with the commit that is checked out."""
+    branch_id = handle.execute(
+        """INSERT INTO branches (name, commit_id) VALUES (:name, :commit_id)
+           ON CONFLICT (name) DO UPDATE SET commit_id = excluded.commit_id RETURNING id""",
+        {"name": name, "commit_id": commit_id},
+    ).get
+    return int(branch_id)
+
+
+def update_branch(
+    handle: Handle, branch_id: int, *, found_files: int, complete: bool, now_ms: int | None = None
+) -> None:
+    """Record how far a run came: what the scan found, and whether all of it has an outcome."""
+    handle.execute(
+        """UPDATE branches SET found_files = :found_files, complete = :complete,
+                  indexed_at_ms = coalesce(:now_ms, indexed_at_ms) WHERE id = :branch_id""",
+        {
+            "branch_id": branch_id,
+            "found_files": found_files,
+            "complete": int(complete),
+            "now_ms": now_ms,
+        },
+    )
+
+
+def read_branches(handle: Handle) -> list[BranchRow]:
+    """Give all branches, the most recently indexed first."""
+    rows = handle.execute(
+        """SELECT id, name, commit_id, found_files, complete, indexed_at_ms FROM branches
+           ORDER BY indexed_at_ms DESC NULLS LAST, id DESC"""
+    )
+    return [
+        BranchRow(id_, name, commit_id, found, bool(complete), indexed_at_ms)
+        for id_, name, commit_id, found, complete, indexed_at_ms in rows
+    ]
+
+
+def delete_branch(handle: Handle, branch_id: int) -> None:
+    """Forget a branch with its files and skips; blobs stay until ``blobs.delete_blobs``."""
+    handle.execute(
+        """DELETE FROM file_paths WHERE rowid IN
+             (SELECT id FROM files WHERE branch_id = :branch_id)""",
+        {"branch_id": branch_id},
+    )
+    handle.execute("DELETE FROM branches WHERE id = :branch_id", {"branch_id": branch_id})
+
+
+def delete_contents(handle: Handle) -> None:
+    """Empty the index; the project's row and scope stay."""
+    handle.execute("UPDATE project SET indexed_at_ms = NULL")
+    handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
+    handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
+    for table in ("files", "skips", "symbols", "chunks", "blob_texts", "blobs", "branches"):
+        handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above

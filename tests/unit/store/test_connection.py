@@ -1,0 +1,153 @@
+"""Opening, writing, reading and what goes wrong."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from engine.errors import (
+    IndexBusyError,
+    IndexCorruptError,
+    IndexTooNewError,
+    UnavailableError,
+)
+from engine.store import project
+from engine.store.connection import Store
+from engine.store.migrate import APPLICATION_ID, steps
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "project.db", busy_timeout_ms=100, create=True)
+    yield store
+    store.close()
+
+
+def write_project(store: Store) -> None:
+    with store.write() as handle:
+        project.insert_project(
+            handle, project_id="a" * 64, root=b"/root", max_file_size=1, now_ms=0
+        )
+
+
+def test_a_new_file_has_the_newest_shape_and_is_private(store: Store) -> None:
+    with store.read() as handle:
+        assert handle.pragma("user_version") == len(steps())
+        assert handle.pragma("application_id") == APPLICATION_ID
+        assert handle.pragma("journal_mode") == "wal"
+        assert handle.pragma("foreign_keys") == 1
+    assert store.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_readers_see_a_commit_and_nothing_before_it(store: Store) -> None:
+    with store.write() as handle:
+        project.insert_project(
+            handle, project_id="a" * 64, root=b"/root", max_file_size=1, now_ms=0
+        )
+        with store.read() as reader:
+            assert project.read_project(reader) is None
+    with store.read() as reader:
+        assert project.read_project(reader) is not None
+
+
+def test_a_failing_body_rolls_back(store: Store) -> None:
+    def fail() -> None:
+        with store.write() as handle:
+            project.insert_project(
+                handle, project_id="a" * 64, root=b"/root", max_file_size=1, now_ms=0
+            )
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with store.read() as reader:
+        assert project.read_project(reader) is None
+    write_project(store)
+
+
+def test_readers_cannot_write(store: Store) -> None:
+    with pytest.raises(Exception, match="cannot be written"), store.read() as handle:
+        handle.execute("DELETE FROM project")
+
+
+def test_each_thread_reads_on_its_own_connection(store: Store) -> None:
+    handles: list[apsw.Connection] = []
+
+    def read() -> None:
+        with store.read() as handle:
+            handles.append(handle)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    read()
+    read()
+    assert len({id(handle) for handle in handles}) == 4
+
+
+def test_a_lock_that_stays_is_a_busy_index(store: Store) -> None:
+    other = apsw.Connection(str(store.path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(IndexBusyError):
+        write_project(store)
+    other.execute("ROLLBACK")
+    write_project(store)
+    other.close()
+
+
+def test_a_full_disk_is_told_and_nothing_is_half_written(store: Store) -> None:
+    with store.write() as handle:
+        pages = handle.pragma("page_count")
+        handle.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UnavailableError, match="no room"), store.write() as handle:
+        handle.execute("CREATE TABLE big AS SELECT zeroblob(1000000) AS x")
+    write_project(store)
+
+
+def test_another_programs_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    other = apsw.Connection(str(file))
+    other.execute("PRAGMA application_id = 77")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(IndexCorruptError, match="not an index"):
+        Store(file, busy_timeout_ms=100)
+
+
+def test_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "text.db"
+    file.write_text("this is no database, " * 100)
+    with pytest.raises(IndexCorruptError):
+        Store(file, busy_timeout_ms=100)
+
+
+def test_a_newer_file_is_refused_and_left_alone(store: Store) -> None:
+    with store.write() as handle:
+        handle.pragma("user_version", 999)
+    store.close()
+    before = store.path.read_bytes()
+    with pytest.raises(IndexTooNewError, match="999"):
+        Store(store.path, busy_timeout_ms=100)
+    assert store.path.read_bytes() == before
+
+
+def test_a_missing_file_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="cannot open"):
+        Store(tmp_path / "none.db", busy_timeout_ms=100)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_the_wal_is_kept_small(store: Store) -> None:
+    with store.write() as handle:
+        handle.execute("CREATE TABLE big (x BLOB)")
+    for _ in range(60):
+        with store.write() as handle:
+            handle.execute("INSERT INTO big VALUES (zeroblob(2000000))")
+    wal = Path(f"{store.path}-wal")
+    assert wal.stat().st_size < 64 << 20
+    store.checkpoint()
+    assert wal.stat().st_size == 0
