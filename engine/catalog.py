@@ -1,0 +1,280 @@
+"""All projects of a data directory: find, open, create, list, forget, and search across them."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from engine.config import Config
+from engine.errors import EngineError, InvalidPathError, NotFoundError, ProjectNotFoundError
+from engine.index import Index
+from engine.records import (
+    Coverage,
+    Hit,
+    ProjectError,
+    ProjectSummary,
+    SearchAnswer,
+    SearchRequest,
+)
+from engine.search.query import parse_query
+from engine.search.snippet import cut_to_tokens
+from engine.workers import WorkerPool
+
+_ID_CHARS = 64
+_SHORT_ID_CHARS = 6
+
+
+class Catalog:
+    """The projects of one data directory. Close it, or use it as a context manager.
+
+    Args:
+        config: The settings in force.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._pool = WorkerPool(config.worker_count, deadline_ms=config.parse_timeout)
+        self._open: dict[str, Index] = {}
+
+    def __enter__(self) -> "Catalog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every index and end the workers."""
+        for index in self._open.values():
+            index.close()
+        self._open.clear()
+        self._pool.close()
+
+    def open(self, path: str) -> Index:
+        """Open the project of a folder, or the one that encloses it.
+
+        Raises:
+            ProjectNotFoundError: Neither the folder nor one above it is indexed.
+        """
+        root = resolve(path)
+        for folder in _upwards(root):
+            if self._database(folder).exists():
+                return self._index(folder, create=False)
+        raise ProjectNotFoundError(
+            f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
+        )
+
+    def create(self, path: str) -> Index:
+        """Open the project of exactly this folder, made when there is none.
+
+        Raises:
+            InvalidPathError: No folder is there, or it cannot be read.
+        """
+        root = resolve(path)
+        if not os.path.exists(root):
+            raise InvalidPathError(f"path does not exist: {path}", field="path", path=path)
+        if not os.path.isdir(root):
+            raise InvalidPathError(
+                f"path is not a folder: {path}", hint="name a folder", field="path", path=path
+            )
+        if not os.access(root, os.R_OK | os.X_OK):
+            raise InvalidPathError(
+                f"permission denied: {path}",
+                hint="make the folder readable",
+                field="path",
+                path=path,
+            )
+        return self._index(root, create=True)
+
+    def projects(self) -> list[ProjectSummary]:
+        """List the projects by path; one that cannot be opened is listed with its error."""
+        found = sorted(self._config.data_dir.glob("*.db"))
+        summaries = [self._summary(file) for file in found if len(file.stem) == _ID_CHARS]
+        return sorted(summaries, key=lambda summary: summary.path)
+
+    def forget(self, path: str) -> None:
+        """Delete the index of exactly this folder; the folder itself is not touched.
+
+        Raises:
+            ProjectNotFoundError: It is not indexed.
+            ProjectBusyError: It is being indexed.
+        """
+        root = resolve(path)
+        file = self._database(root)
+        if not file.exists():
+            raise ProjectNotFoundError(f"{path} is not indexed", path=path)
+        index = self._open.pop(root, None)
+        if index:
+            index.close()
+        Index.delete(file)
+
+    def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
+        """Search several projects and merge their answers by score.
+
+        A project that fails is reported in ``errors`` and never fails the rest; with a single
+        project, its error is raised. ``project:`` in the query chooses among the paths.
+
+        Raises:
+            InvalidQueryError: The query cannot be read.
+            NotFoundError: ``project:`` leaves no project.
+            EngineError: Every project failed; the first error.
+        """
+        started = time.perf_counter()
+        answers: list[SearchAnswer] = []
+        failures: list[tuple[str, EngineError]] = []
+        asked: set[str] = set()
+        for path in _chosen(list(dict.fromkeys(paths)), request.query):
+            try:
+                index = self.open(path)
+                if index.root not in asked:
+                    asked.add(index.root)
+                    answers.append(index.search(request))
+            except EngineError as error:
+                failures.append((path, error))
+        if not answers and failures:
+            raise failures[0][1]
+        if len(answers) == 1 and not failures:
+            return answers[0]
+        errors = tuple(
+            ProjectError(project=path, error=error.code, message=error.message)
+            for path, error in failures
+        )
+        return _merge(request, answers, errors, (time.perf_counter() - started) * 1000)
+
+    def _index(self, root: str, *, create: bool) -> Index:
+        if root not in self._open:
+            self._open[root] = Index(
+                self._database(root), root, self._config, self._pool, create=create
+            )
+        return self._open[root]
+
+    def _database(self, root: str) -> Path:
+        return self._config.data_dir / f"{project_id_of(root)}.db"
+
+    def _summary(self, file: Path) -> ProjectSummary:
+        try:
+            with Index.peek(file, self._config) as index:
+                return index.summary()
+        except EngineError as error:
+            return ProjectSummary(
+                project_id=file.stem,
+                path="",
+                files=0,
+                size_bytes=file.stat().st_size,
+                last_indexed_at=None,
+                error=error.message,
+            )
+
+
+def project_id_of(root: str) -> str:
+    """Give the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
+    return sha256(os.fsencode(root)).hexdigest()
+
+
+def resolve(path: str) -> str:
+    """Give the absolute path without links.
+
+    Raises:
+        InvalidPathError: The path has a NUL byte.
+    """
+    if "\0" in path:
+        raise InvalidPathError("path has a NUL byte", field="path")
+    return os.path.realpath(os.path.expanduser(path))
+
+
+def _upwards(folder: str) -> list[str]:
+    folders = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folders.append(parent)
+        folder = parent
+    return folders
+
+
+def names_projects(query: str) -> bool:
+    """Say whether a query chooses among projects.
+
+    Raises:
+        InvalidQueryError: The query cannot be read.
+    """
+    return bool(parse_query(query).values("project"))
+
+
+def _chosen(paths: list[str], query: str) -> list[str]:
+    """Give the projects that the ``project:`` filters of a query let through.
+
+    A value matches the end of a project's path, whole folders only, or the start of its id.
+    """
+    filters = parse_query(query).values("project")
+    wanted = [term.value for term in filters if not term.negated]
+    refused = [term.value for term in filters if term.negated]
+    chosen = [
+        path
+        for path in paths
+        if (not wanted or any(_is_project(path, value) for value in wanted))
+        and not any(_is_project(path, value) for value in refused)
+    ]
+    if filters and not chosen:
+        raise NotFoundError(
+            f"no project matches {' '.join(term.value for term in filters)}",
+            hint="projects: " + ", ".join(paths),
+        )
+    return chosen
+
+
+def _is_project(path: str, value: str) -> bool:
+    root = resolve(path)
+    if f"{root}/".endswith(f"/{value.strip('/')}/"):
+        return True
+    return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())
+
+
+def _merge(
+    request: SearchRequest,
+    answers: Sequence[SearchAnswer],
+    errors: tuple[ProjectError, ...],
+    took_ms: float,
+) -> SearchAnswer:
+    """Merge answers; scores compare, each being a sum of shares of the best possible."""
+    hits: list[Hit] = sorted(
+        (hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score
+    )
+    files = sum(answer.coverage.files for answer in answers)
+    shown, is_cut = _inside_budget(hits[: request.limit], request.max_tokens)
+    return SearchAnswer(
+        query=request.query,
+        mode=request.mode,
+        took_ms=took_ms,
+        total=sum(answer.total for answer in answers),
+        truncated=is_cut
+        or len(hits) > request.limit
+        or any(answer.truncated for answer in answers),
+        coverage=Coverage(
+            files=files,
+            indexed=_weighted([(a.coverage.indexed, a.coverage.files) for a in answers]),
+            embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
+            complete=all(answer.coverage.complete for answer in answers),
+        ),
+        hits=tuple(shown),
+        errors=errors,
+        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
+    )
+
+
+def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:
+    """Cut the snippets of several projects to one budget; True when something was cut."""
+    if max_tokens is None:
+        return hits, False
+    left = max_tokens
+    shown = []
+    for hit in hits:
+        snippet, cost = cut_to_tokens(hit.snippet, left)
+        left -= cost
+        shown.append(replace(hit, snippet=snippet))
+    return shown, [hit.snippet for hit in shown] != [hit.snippet for hit in hits]
+
+
+def _weighted(shares: Sequence[tuple[float, int]]) -> float:
+    """Give the mean share, weighted by files."""
+    files = sum(weight for _, weight in shares)
+    return sum(share * weight for share, weight in shares) / files if files else 1.0

@@ -1,0 +1,370 @@
+"""One open project: the only door to it. Delegates, and holds no logic of its own."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.clock import iso_time, now_ms
+from engine.config import Config
+from engine.errors import (
+    FileNotIndexedError,
+    InvalidInputError,
+    InvalidPathError,
+    ProjectNotFoundError,
+)
+from engine.explain import explain_path
+from engine.fingerprint import fingerprint
+from engine.indexer import Indexer, Run
+from engine.lock import indexing_lock
+from engine.records import (
+    FileError,
+    IndexOptions,
+    IndexReport,
+    PathExplanation,
+    Progress,
+    ProgressCallback,
+    ProjectStatus,
+    ProjectSummary,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+    display_path,
+)
+from engine.scope import Scope, scope_of
+from engine.search.query import Query
+from engine.search.searcher import Searcher
+from engine.search.selection import filters_of
+from engine.search.symbols import ScoredSymbol, check_match, find_scored, symbol_hit
+from engine.source.git import branch_exists, read_head
+from engine.store import blobs, files, project, symbols
+from engine.store.connection import Handle, Store, delete_database
+from engine.store.project import ProjectRow
+from engine.workers import WorkerPool
+
+# A run during which another branch was checked out is done again, so many times at most.
+_MOST_SWITCHES = 2
+
+
+class Index:
+    """One project's index.
+
+    Args:
+        file: The database file.
+        root: The resolved folder that it indexes.
+        config: The settings in force.
+        pool: Workers to parse with, shared by all projects.
+        create: Make the project when the file is not there.
+    """
+
+    def __init__(
+        self, file: Path, root: str, config: Config, pool: WorkerPool, *, create: bool
+    ) -> None:
+        self.root = root
+        self.project_id = file.stem
+        self._config = config
+        self._pool = pool
+        self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
+        self._searcher = Searcher(self._store, display_path(root), root)
+        if create:
+            with self._store.write() as handle:
+                project.insert_project(
+                    handle,
+                    project_id=self.project_id,
+                    root=os.fsencode(root),
+                    max_file_size=config.max_file_size,
+                    now_ms=now_ms(),
+                )
+
+    @classmethod
+    @contextmanager
+    def peek(cls, file: Path, config: Config) -> Iterator["Index"]:
+        """Open a database file whose root is not known yet, to look at it.
+
+        Raises:
+            EngineError: The file is not a sound index.
+        """
+        store = Store(file, busy_timeout_ms=config.busy_timeout)
+        try:
+            with store.read() as handle:
+                row = project.read_project(handle)
+        finally:
+            store.close()
+        if row is None:
+            raise ProjectNotFoundError(f"{file.name} holds no project")
+        pool = WorkerPool(0, deadline_ms=config.parse_timeout)
+        index = cls(file, os.fsdecode(row.root), config, pool, create=False)
+        try:
+            yield index
+        finally:
+            index.close()
+
+    @staticmethod
+    def delete(file: Path) -> None:
+        """Delete a database file and what belongs to it.
+
+        Raises:
+            ProjectBusyError: It is being indexed.
+        """
+        with indexing_lock(file):
+            delete_database(file)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+    def index(
+        self,
+        options: IndexOptions | None = None,
+        *,
+        on_progress: ProgressCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date with the disk, and wait for it.
+
+        Args:
+            options: Scope to store and how to run.
+            on_progress: Called in this thread, at most ten times a second.
+            cancelled: Asked often; when true the run stops within a second and keeps what it did.
+
+        Raises:
+            InvalidInputError: A pattern or size is not valid; nothing was read or changed.
+            ProjectBusyError: Another process is indexing this project.
+            Cancelled: ``cancelled`` said so.
+            UnavailableError: Disk full, or the database stayed locked.
+        """
+        started = time.monotonic()
+        options = options or IndexOptions()
+        scope = self._scope(options)
+        with indexing_lock(self._store.path):
+            if not self._store.is_current():
+                raise ProjectNotFoundError(
+                    f"{display_path(self.root)} was forgotten meanwhile", hint="index it again"
+                )
+            run = self._start(scope, options, on_progress, cancelled)
+            tally = Indexer(self._store, self._pool, run).index()
+            for _ in range(_MOST_SWITCHES):
+                if run.is_checked_out():
+                    break
+                run = self._start(scope, options, on_progress, cancelled)
+                tally = Indexer(self._store, self._pool, run).index()
+            self._store.checkpoint()
+        failed = len(tally.errors)
+        return IndexReport(
+            project_id=self.project_id,
+            path=display_path(self.root),
+            include_patterns=scope.include_patterns,
+            exclude_patterns=scope.exclude_patterns,
+            max_file_size=scope.max_file_size,
+            files_indexed=tally.files_indexed,
+            files_unchanged=tally.files_unchanged,
+            files_skipped=tally.files_skipped,
+            files_failed=failed,
+            symbols_extracted=tally.symbols,
+            chunks=tally.chunks,
+            embeddings_generated=0,
+            cache_hit_rate=tally.reused / tally.files_indexed if tally.files_indexed else 0.0,
+            duration_ms=int((time.monotonic() - started) * 1000),
+            indexed_at=iso_time(now_ms()),
+            errors=tuple(sorted(tally.errors, key=_file_of)),
+        )
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Answer a question.
+
+        Raises:
+            InvalidInputError: The query, a filter or the limit cannot be read.
+        """
+        return self._searcher.search(request, self._checked_out())
+
+    def symbols(
+        self, name: str, *, kind: str | None = None, match: str = "exact", limit: int = 20
+    ) -> list[SymbolHit]:
+        """Find symbols by name, best first.
+
+        Args:
+            name: A name, or a qualified one such as ``Class.method``.
+            kind: A kind or a group of kinds.
+            match: ``exact`` (case is ignored, but the same case ranks first), ``prefix`` or
+                ``fuzzy`` (also parts of names and names with typing errors).
+            limit: 1 to 1,000.
+
+        Raises:
+            InvalidInputError: An argument is not one of those.
+        """
+        check_match(match, limit)
+        request = SearchRequest(query=name, kind=kind)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            filters = filters_of(handle, Query(text=name), request, branch.id)
+            found = find_scored(handle, name, filters, match=match, limit=limit)
+        return [symbol_hit(symbol, display_path(self.root)) for symbol in found]
+
+    def outline(self, path: str) -> list[SymbolHit]:
+        """Give the symbols of a file in text order.
+
+        Raises:
+            FileNotIndexedError: The file is not in the index.
+        """
+        relative = self._relative(path)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            if files.read_file(handle, branch.id, relative) is None:
+                raise FileNotIndexedError(
+                    f"{display_path(path)} is not in the index",
+                    hint="cairn why PATH says the reason",
+                    path=display_path(path),
+                )
+            rows = symbols.outline(handle, branch.id, relative)
+        return [symbol_hit(ScoredSymbol(row, 1.0, ()), display_path(self.root)) for row in rows]
+
+    def status(self) -> ProjectStatus:
+        """Describe the project."""
+        with self._store.read() as handle:
+            row = self._project(handle)
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            symbols, chunks = blobs.count_contents(handle, branch.id)
+            return ProjectStatus(
+                project_id=self.project_id,
+                path=display_path(self.root),
+                branch=branch.name,
+                files=files.count_files(handle, branch.id),
+                symbols=symbols,
+                chunks=chunks,
+                embeddings=0,
+                skips=files.count_skips(handle, branch.id),
+                coverage=self._searcher.coverage(handle, branch),
+                model=None,
+                fingerprint=row.fingerprint or "",
+                size_bytes=self._store.size_bytes(),
+                last_indexed_at=_iso_or_none(branch.indexed_at_ms),
+            )
+
+    def summary(self) -> ProjectSummary:
+        """Describe the project in short."""
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            return ProjectSummary(
+                project_id=self.project_id,
+                path=display_path(self.root),
+                files=files.count_files(handle, branch.id),
+                size_bytes=self._store.size_bytes(),
+                last_indexed_at=_iso_or_none(branch.indexed_at_ms),
+            )
+
+    def why(self, path: str) -> PathExplanation:
+        """Explain why a path is found or not.
+
+        Args:
+            path: Absolute, or relative to the root.
+
+        Raises:
+            InvalidPathError: The path lies outside the root.
+        """
+        relative = self._relative(path)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            return explain_path(handle, branch.id, self.root, relative)
+
+    def clear(self) -> None:
+        """Drop the contents; the project and its scope stay.
+
+        Raises:
+            ProjectBusyError: It is being indexed.
+        """
+        with indexing_lock(self._store.path):
+            with self._store.write(durable=True) as handle:
+                project.delete_contents(handle)
+            self._store.compact()
+
+    def _scope(self, options: IndexOptions) -> Scope:
+        """Check the scope; a project that was never indexed goes when it cannot be read."""
+        with self._store.read() as handle:
+            row = self._project(handle)
+            is_new = not project.read_branches(handle)
+        try:
+            return scope_of(options, row)
+        except InvalidInputError:
+            if is_new:
+                self._store.close()
+                Index.delete(self._store.path)
+            raise
+
+    def _start(
+        self,
+        scope: Scope,
+        options: IndexOptions,
+        on_progress: ProgressCallback | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> Run:
+        """Store the scope, the branch and, when contents are stale, a new fingerprint."""
+        head = read_head(self.root)
+        value = fingerprint()
+        now = now_ms()
+        with self._store.write() as handle:
+            row = self._project(handle)
+            project.update_scope(
+                handle,
+                include_patterns=scope.include_patterns,
+                exclude_patterns=scope.exclude_patterns,
+                max_file_size=scope.max_file_size,
+            )
+            fingerprint_id = row.fingerprint_id
+            if fingerprint_id is None or row.fingerprint != value or options.force:
+                fingerprint_id = project.start_fingerprint(handle, value, now_ms=now)
+            branch_id = project.upsert_branch(handle, head.branch, head.commit)
+            branches = project.read_branches(handle)
+        return Run(
+            root=self.root,
+            branch_id=branch_id,
+            is_checked_out=lambda: self._checked_out() == head.branch,
+            gone_branch_ids=tuple(
+                branch.id for branch in branches if not branch_exists(self.root, branch.name)
+            ),
+            fingerprint_id=fingerprint_id,
+            rules=scope.rules,
+            batch_bytes=self._config.batch_bytes,
+            queue_bytes=self._config.queue_bytes,
+            on_progress=on_progress or _ignore,
+            cancelled=cancelled or _never,
+        )
+
+    def _checked_out(self) -> str:
+        return read_head(self.root).branch
+
+    def _project(self, handle: Handle) -> ProjectRow:
+        row = project.read_project(handle)
+        if row is None:
+            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+        return row
+
+    def _relative(self, path: str) -> str:
+        """Give a path relative to the root, without following links."""
+        absolute = os.path.normpath(os.path.join(self.root, os.path.expanduser(path)))
+        if absolute == self.root:
+            return ""
+        prefix = self.root.rstrip("/") + "/"
+        if not absolute.startswith(prefix):
+            raise InvalidPathError(
+                f"{display_path(path)} is outside {display_path(self.root)}",
+                field="path",
+                path=display_path(path),
+            )
+        return absolute.removeprefix(prefix)
+
+
+def _never() -> bool:
+    return False
+
+
+def _ignore(_progress: Progress) -> None:
+    pass
+
+
+def _file_of(error: FileError) -> str:
+    return error.file
+
+
+def _iso_or_none(at_ms: int | None) -> str | None:
+    return None if at_ms is None else iso_time(at_ms)

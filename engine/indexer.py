@@ -1,0 +1,351 @@
+"""The pipeline: walk → read → parse → store, incremental, stopping only between files.
+
+The main thread walks, reads, hashes and writes; worker processes parse. A blob that is stored
+already is never parsed again. The file rows are the checkpoint: whatever was committed when a run
+ends early, killed or cancelled, is kept, and the next run does only the rest.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import NamedTuple
+
+from engine.batch import Batch, NewBlob
+from engine.errors import Cancelled
+from engine.records import (
+    FAILURES,
+    FileEntry,
+    FileError,
+    FileStat,
+    Phase,
+    Progress,
+    ProgressCallback,
+    Skip,
+    SkipReason,
+    display_path,
+)
+from engine.scan import Known, Scan, scan
+from engine.source.reader import TreeReader
+from engine.source.walker import WalkRules, walk
+from engine.store import blobs, files, project
+from engine.store.connection import Store
+from engine.syntax.languages import language_of
+from engine.workers import Outcome, Parsed, Task, WorkerPool
+
+_TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
+_TASK_FILES = 64
+_ORPHANS_AT_ONCE = 500
+_TELL_EVERY_S = 0.1
+_HEAD_BYTES = 1024
+_MAX_FILE_BYTES = 10 << 20
+# A file changed this close before its reading may change again within the same time stamp.
+_RACY_NS = 50_000_000
+_RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What an indexing run needs to know."""
+
+    root: str
+    branch_id: int
+    is_checked_out: Callable[[], bool]  # whether the branch still is what the disk holds
+    gone_branch_ids: tuple[int, ...]
+    fingerprint_id: int
+    rules: WalkRules
+    batch_bytes: int
+    queue_bytes: int
+    on_progress: ProgressCallback
+    cancelled: Callable[[], bool]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run did."""
+
+    files_indexed: int = 0
+    files_unchanged: int = 0
+    files_skipped: int = 0
+    symbols: int = 0
+    chunks: int = 0
+    reused: int = 0  # of files_indexed: blobs that were stored already
+    errors: list[FileError] = field(default_factory=list)
+
+
+class _Reading(NamedTuple):
+    """A file that was read and waits for its blob."""
+
+    path: str
+    stat: FileStat
+
+
+class Indexer:
+    """One run over one branch of one project.
+
+    Args:
+        store: The project's database; this process must be its only indexer.
+        pool: Workers to parse with.
+        run: What to index and whom to tell.
+    """
+
+    def __init__(self, store: Store, pool: WorkerPool, run: Run) -> None:
+        self._store = store
+        self._pool = pool
+        self._run = run
+        self._tally = Tally()
+        self._started = time.monotonic()
+        self._told = 0.0
+        self._path = ""
+        self._done = 0
+        self._total: int | None = None
+        self._bytes_done = 0
+        with store.read() as handle:
+            self._known = Known(
+                files=files.read_known_files(handle, run.branch_id),
+                skips=files.read_known_skips(handle, run.branch_id),
+                fingerprint_id=run.fingerprint_id,
+            )
+            self._batch = Batch(handle, branch_id=run.branch_id, fingerprint_id=run.fingerprint_id)
+        self._tasks: list[Task] = []
+        self._task_bytes = 0
+        # Files that wait for a blob in the workers, by what identifies the blob.
+        self._waiting: dict[tuple[bytes, str], list[_Reading]] = {}
+        self._tickets: dict[int, tuple[bytes, str]] = {}
+        self._last_ticket = 0
+        self._batch_blobs: dict[tuple[bytes, str], int] = {}  # in the batch, not yet committed
+
+    def index(self) -> Tally:
+        """Bring the branch up to date with the disk.
+
+        Raises:
+            Cancelled: The caller asked to stop; what was committed is kept.
+            InvalidPathError: The root cannot be read.
+        """
+        found = self._scan()
+        self._total = len(found.changed)
+        try:
+            self._parse(found.changed)
+        except BaseException:
+            self._pool.discard()
+            raise
+        self._finish()
+        return self._tally
+
+    def _scan(self) -> Scan:
+        run = self._run
+        items = walk(run.root, run.rules, cancelled=run.cancelled)
+        found = scan(items, self._known, any_text=bool(run.rules.include), tell=self._tell_scan)
+        self._tally.files_unchanged = found.unchanged
+        self._tally.files_skipped = found.skipped
+        for skip in found.failures:
+            self._note_failure(skip)
+        for skip in found.new_skips:
+            self._batch.add_skip(skip)
+        for path in found.gone_skips:
+            self._batch.remove_skip(path)
+        self._batch.remove_files(found.gone)
+        with self._store.write() as handle:
+            self._batch.write(handle)
+            project.update_branch(
+                handle,
+                run.branch_id,
+                found_files=len(found.changed) + found.unchanged,
+                complete=False,
+            )
+        return found
+
+    def _parse(self, changed: list[FileEntry]) -> None:
+        """Read what changed, have new blobs parsed, and write both in the order they come."""
+        limit = self._run.rules.max_file_size_bytes or _MAX_FILE_BYTES
+        with TreeReader(self._run.root) as reader:
+            for entry in changed:
+                self._stop_if_cancelled()
+                self._tell(Phase.PARSING, entry.path)
+                content = reader.read(entry, limit)
+                if isinstance(content, Skip):
+                    self._put_skip(content)
+                else:
+                    self._take(entry.path, content.data, content.stat)
+                while self._pool.pending_bytes > self._run.queue_bytes:
+                    self._collect(0.1)
+                self._collect(0.0)
+        self._submit()
+        while self._pool.pending_batches:
+            self._collect(0.1)
+        self._commit()
+
+    def _take(self, path: str, data: bytes, stat: FileStat) -> None:
+        """Give a file its blob: one that is stored, one in the workers, or a new one."""
+        language = language_of(path, data[:_HEAD_BYTES])
+        if language is None:
+            if not self._run.rules.include and b"\0" not in data[:_HEAD_BYTES]:
+                self._put_skip(
+                    Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
+                )
+                return
+            language = "text"
+        reading = _Reading(path, stat)
+        key = (sha256(data).digest(), language)
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            waiting.append(reading)
+            return
+        blob_id = self._batch_blobs.get(key) or self._stored_blob(key)
+        if blob_id is not None:
+            self._put_file(reading, blob_id)
+            return
+        self._last_ticket += 1
+        ticket = self._last_ticket
+        self._tickets[ticket] = key
+        self._waiting[key] = [reading]
+        self._tasks.append(Task(ticket, path, language, data))
+        self._task_bytes += len(data)
+        if self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
+            self._submit()
+
+    def _stored_blob(self, key: tuple[bytes, str]) -> int | None:
+        with self._store.read() as handle:
+            return blobs.find_blob(handle, *key, self._run.fingerprint_id)
+
+    def _submit(self) -> None:
+        if self._tasks:
+            self._pool.submit(self._tasks)
+            self._tasks, self._task_bytes = [], 0
+
+    def _collect(self, timeout_s: float) -> None:
+        """Take what the workers finished; write when a batch is full."""
+        self._stop_if_cancelled()
+        for outcome in self._pool.poll(timeout_s):
+            self._put_outcome(outcome)
+            if self._batch.size_bytes >= self._run.batch_bytes:
+                self._commit()
+        self._tell(Phase.PARSING, "")
+
+    def _put_outcome(self, outcome: Outcome) -> None:
+        key = self._tickets.pop(outcome.ticket)
+        readings = self._waiting.pop(key)
+        result = outcome.result
+        if isinstance(result, Skip):
+            for path, stat in readings:
+                self._put_skip(result._replace(path=path, stat=stat))
+            return
+        blob_id = self._batch.add_blob(NewBlob(*key, result))
+        self._batch_blobs[key] = blob_id
+        self._bytes_done += result.analysis.size_bytes
+        for number, reading in enumerate(readings):
+            self._put_file(reading, blob_id, parsed=result if number == 0 else None)
+
+    def _put_file(self, reading: _Reading, blob_id: int, *, parsed: Parsed | None = None) -> None:
+        """Write a file's row. Its old skip goes, and it counts as indexed if its blob changed."""
+        path, stat = reading
+        known = self._known.files.get(path)
+        now_ns = time.time_ns()
+        self._batch.add_file(
+            path,
+            stat._replace(mtime_ns=0) if is_racy(stat, now_ns) else stat,
+            blob_id,
+            known=known,
+            now_ms=now_ns // 1_000_000,
+        )
+        if path in self._known.skips:
+            self._batch.remove_skip(path)
+        self._done += 1
+        if known and known.blob_id == blob_id:
+            self._tally.files_unchanged += 1
+            return
+        self._tally.files_indexed += 1
+        if parsed:
+            self._tally.symbols += len(parsed.analysis.symbols)
+            self._tally.chunks += len(parsed.analysis.chunks)
+        else:
+            self._tally.reused += 1
+
+    def _put_skip(self, skip: Skip) -> None:
+        """Write a skip found while reading; a file that only failed keeps what is indexed."""
+        self._done += 1
+        known = self._known.files.get(skip.path)
+        if skip.reason in FAILURES:
+            self._note_failure(skip)
+        else:
+            self._tally.files_skipped += 1
+            if known:
+                self._batch.remove_files([known.file_id])
+        if skip.reason is SkipReason.VANISHED:
+            self._batch.remove_skip(skip.path)
+        else:
+            self._batch.add_skip(skip)
+
+    def _note_failure(self, skip: Skip) -> None:
+        message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
+        self._tally.errors.append(FileError(file=display_path(skip.path), error=message))
+
+    def _commit(self) -> None:
+        with self._store.write() as handle:
+            self._batch.write(handle)
+        self._batch_blobs.clear()
+
+    def _finish(self) -> None:
+        """Delete what nothing needs any more, and say that the branch is complete."""
+        self._tell(Phase.FINISHING, "", force=True)
+        for branch_id in self._run.gone_branch_ids:
+            with self._store.write() as handle:
+                project.delete_branch(handle, branch_id)
+        more = True
+        while more:
+            with self._store.write() as handle:
+                ids = blobs.orphans(handle, _ORPHANS_AT_ONCE)
+                if ids:
+                    blobs.delete_blobs(handle, ids)
+                more = len(ids) == _ORPHANS_AT_ONCE
+        now_ms = time.time_ns() // 1_000_000
+        with self._store.write(durable=True) as handle:
+            # What reading refused was no candidate after all; what failed still is one.
+            found = files.count_files(handle, self._run.branch_id) + len(self._tally.errors)
+            project.update_branch(
+                handle,
+                self._run.branch_id,
+                found_files=found,
+                complete=self._run.is_checked_out(),
+                now_ms=now_ms,
+            )
+            project.finish_project(handle, now_ms=now_ms)
+            project.delete_stale_fingerprints(handle)
+
+    def _stop_if_cancelled(self) -> None:
+        if self._run.cancelled():
+            self._commit()
+            raise Cancelled(f"{self._done} of {self._total} files were finished and are kept")
+
+    def _tell_scan(self, number: int, path: str) -> None:
+        self._done = number
+        self._tell(Phase.SCANNING, path)
+        self._done = 0
+
+    def _tell(self, phase: Phase, path: str, *, force: bool = False) -> None:
+        """Report progress, at most ten times a second."""
+        self._path = path or self._path
+        now = time.monotonic()
+        if force or now - self._told >= _TELL_EVERY_S:
+            self._told = now
+            self._run.on_progress(
+                Progress(
+                    phase=phase,
+                    done=self._done,
+                    total=self._total,
+                    current_path=self._path,
+                    bytes_done=self._bytes_done,
+                    elapsed_ms=int((now - self._started) * 1000),
+                )
+            )
+
+
+def is_racy(stat: FileStat, now_ns: int) -> bool:
+    """Say whether a file may change again and keep its time stamps.
+
+    Such a file is stored without its time, so that the next run compares its hash (git's "racy
+    clean" entries, in its documentation under the name racy-git).
+    """
+    coarse = stat.mtime_ns % 1_000_000 == 0
+    latest = max(stat.mtime_ns, stat.ctime_ns)
+    return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)

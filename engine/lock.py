@@ -1,0 +1,43 @@
+"""One indexer a project, over all processes."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.errors import ProjectBusyError, UnavailableError
+
+
+@contextmanager
+def indexing_lock(database: Path) -> Iterator[None]:
+    """Hold the right to index a project.
+
+    The kernel frees the lock when its holder dies, however it dies, so a stale lock cannot exist.
+    The lock file stays for good: a second one under the same name would be a second lock.
+
+    Raises:
+        ProjectBusyError: Another process holds it.
+        UnavailableError: The data directory cannot be written.
+    """
+    file = database.with_suffix(".lock")
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot write {file}: {error.strerror}", hint="make the data directory writable"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            raise ProjectBusyError(
+                f"the project is being indexed by process {holder or '?'}",
+                hint="wait for it, or stop it",
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,139 @@
+"""Compare the disk with the index: what changed, what did not, what is gone.
+
+Reads no file: names, sizes and times decide here; contents are compared by hash later.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.records import FAILURES, FileEntry, Skip, SkipReason
+from engine.source.content import is_lock_file
+from engine.store.files import KnownFile, KnownSkip
+from engine.syntax.languages import language_of
+
+_TELL_EVERY = 500
+# A file that killed its parser does so again: it waits for a change, its own or the program's.
+_TRIED_AGAIN = FAILURES - {SkipReason.PARSER_FAILED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the index knows of a branch, by path."""
+
+    files: Mapping[str, KnownFile]
+    skips: Mapping[str, KnownSkip]
+    fingerprint_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The disk against the index."""
+
+    changed: list[FileEntry]  # to be read, in walk order
+    unchanged: int
+    gone: list[int]  # ids of files whose path has no file any more
+    new_skips: list[Skip]  # new, or with another reason than before
+    gone_skips: list[str]  # paths that are no longer skipped, or gone
+    skipped: int  # all skips found, failures left out
+    failures: list[Skip]
+
+
+def scan(
+    items: Iterable[FileEntry | Skip],
+    known: Known,
+    *,
+    any_text: bool,
+    tell: Callable[[int, str], None],
+) -> Scan:
+    """Sort what the walker yields by what has to be done.
+
+    Args:
+        items: The walk.
+        known: The index's side.
+        any_text: Whether files of unknown type count as text: so when the caller names what to
+            include.
+        tell: Called now and then with the number of items and the path reached.
+    """
+    changed: list[FileEntry] = []
+    seen: set[str] = set()
+    skips: dict[str, Skip] = {}
+    known_files, known_skips, fingerprint_id = known.files, known.skips, known.fingerprint_id
+    for number, item in enumerate(items):
+        if number % _TELL_EVERY == 0:
+            tell(number, item.path)
+        path = item.path
+        if isinstance(item, Skip):
+            skips[path] = item
+            continue
+        before = known_files.get(path)
+        if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
+            seen.add(path)
+            continue
+        skip = _skip_by_name(item, any_text=any_text) or _same_skip(item, known)
+        if skip:
+            skips[path] = skip
+        else:
+            changed.append(item)
+    open_questions = {entry.path for entry in changed}
+    return Scan(
+        changed=changed,
+        unchanged=len(seen),
+        gone=_gone_files(known_files, seen | open_questions, skips),
+        new_skips=[
+            skip
+            for path, skip in skips.items()
+            if path not in known_skips or known_skips[path] != KnownSkip(skip, fingerprint_id)
+        ],
+        gone_skips=[
+            path for path in known_skips if path not in skips and path not in open_questions
+        ],
+        skipped=sum(skip.reason not in FAILURES for skip in skips.values()),
+        failures=[skip for skip in skips.values() if skip.reason in FAILURES],
+    )
+
+
+def _skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
+    """Refuse what its name alone refuses; names without a dot may be told by their content."""
+    path = entry.path
+    if is_lock_file(path):
+        return Skip(path, SkipReason.LOCK_FILE, "a dependency lock file", stat=entry.stat)
+    if any_text or language_of(path):
+        return None
+    name = path.rpartition("/")[2]
+    extension = os.path.splitext(name)[1]
+    if not extension:
+        return None
+    return Skip(
+        path, SkipReason.UNKNOWN_TYPE, f"no language known for *{extension}", stat=entry.stat
+    )
+
+
+def _same_skip(entry: FileEntry, known: Known) -> Skip | None:
+    """Give the skip that the content caused earlier, when the file did not change since."""
+    stored = known.skips.get(entry.path)
+    if stored and stored.fingerprint_id == known.fingerprint_id:
+        skip = stored.skip
+        if skip.stat == entry.stat and skip.reason not in _TRIED_AGAIN:
+            return skip
+    return None
+
+
+def _gone_files(
+    known_files: Mapping[str, KnownFile], present: set[str], skips: Mapping[str, Skip]
+) -> list[int]:
+    """Give the files to delete; what lies in a folder that cannot be read now is kept."""
+    closed = tuple(
+        f"{path}/"
+        for path, skip in skips.items()
+        if skip.is_folder and skip.reason is SkipReason.UNREADABLE
+    )
+    return (
+        [
+            file.file_id
+            for path, file in known_files.items()
+            if path not in present and not path.startswith(closed)
+        ]
+        if closed
+        else [file.file_id for path, file in known_files.items() if path not in present]
+    )

@@ -1,0 +1,51 @@
+"""Which files belong to a project: an index call's globs and size, over those stored."""
+
+from dataclasses import dataclass
+
+from engine.errors import InvalidInputError
+from engine.records import IndexOptions
+from engine.source.walker import WalkRules
+from engine.store.project import ProjectRow
+
+MAX_FILE_SIZE_CAP = 10 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The scope in force."""
+
+    include_patterns: tuple[str, ...]
+    exclude_patterns: tuple[str, ...]
+    max_file_size: int  # bytes; 0 means the cap
+    rules: WalkRules
+
+
+def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
+    """Join what a call sets with what the project keeps, and check it.
+
+    Each field that is given replaces what is stored of it.
+
+    Raises:
+        InvalidInputError: A pattern cannot be read, or the size is out of its range; ``details``
+            name the field.
+    """
+    include, exclude = options.include_patterns, options.exclude_patterns
+    include = stored.include_patterns if include is None else include
+    exclude = stored.exclude_patterns if exclude is None else exclude
+    size = stored.max_file_size if options.max_file_size is None else options.max_file_size
+    if size > MAX_FILE_SIZE_CAP:
+        raise InvalidInputError(
+            "max_file_size too large",
+            field="max_file_size",
+            max_allowed=MAX_FILE_SIZE_CAP,
+            provided=size,
+        )
+    if size < 0:
+        raise InvalidInputError(
+            "max_file_size is negative", field="max_file_size", min_allowed=0, provided=size
+        )
+    rules = WalkRules(include=include, exclude=exclude, max_file_size_bytes=size)
+    rules.check()
+    return Scope(
+        include_patterns=include, exclude_patterns=exclude, max_file_size=size, rules=rules
+    )

@@ -1,0 +1,6 @@
+"""A question → a ranked answer.
+
+``query`` reads the language, ``selection`` its filters, ``lexical`` its words; ``candidates`` finds
+what may answer, with ``symbols`` for definitions; ``rank`` orders it by its own rules and those of
+``pathrules``; ``snippet`` cuts what is shown. ``searcher`` leads through all of them.
+"""

@@ -1,0 +1,126 @@
+"""Words of a question → FTS5 expressions and what ranking needs to know of the words."""
+
+import re
+from dataclasses import dataclass
+
+from engine.search.query import Query, Term
+from engine.syntax.terms import words_of
+
+_STOP_TEXT = (
+    "a about all an and any are as at be been being between both but by can code could did do "
+    "does doing done each find for from get give gets given gives had handled handles "
+    "handling has have how i if implementation implemented in into is it its itself like "
+    "logic made make makes me my no not of on one onto or our out over per show so some such "
+    "than that the their them then there these they this those through to under up us use "
+    "used uses using via was we were what when where whether which while who whose why will "
+    "with within without work works would you your"
+)
+#: Words of questions that say nothing of code. They count only when nothing else is asked.
+STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+# An identifier by its look: an inner capital, an underscore, a capital first letter, or a digit.
+_IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
+_QUALIFIER = re.compile(r"::|->|[.\\#/]")
+_PREFIX_CHARS = 3
+_EDGES = "()[]{}<>,;:?!'\"`&*@="
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexical:
+    """A question, prepared for the keyword index and for ranking."""
+
+    chunk_match: str  # FTS5 expression over chunk_terms; "" when no word is left
+    path_match: str  # over file_paths
+    words: tuple[str, ...]  # distinct words that count, in order
+    names: dict[str, str]  # names of symbols asked for → as typed, with their qualifiers
+    is_symbol_query: bool  # the whole question is one identifier or qualified name
+
+
+def lexical_of(query: Query) -> Lexical:
+    """Prepare the words and phrases of a query."""
+    wanted = [term for term in query.words if not term.negated]
+    tokens = [term.text.strip(_EDGES) for term in wanted]
+    tokens = [token for token in tokens if token]
+    all_words = [word for token in tokens for word in words_of(token)]
+    all_words += [
+        word for term in query.phrases if not term.negated for word in words_of(term.text)
+    ]
+    words = tuple(dict.fromkeys(word for word in all_words if word not in STOP_WORDS))
+    words = words or tuple(dict.fromkeys(all_words))
+    alternatives = [_quoted(word) for word in words]
+    for token in tokens:
+        parts = [word for piece in _QUALIFIER.split(token) for word in words_of(piece)]
+        if len(parts) > 1:
+            alternatives.append(_quoted(" ".join(parts)))
+    chunk_match = " OR ".join(dict.fromkeys(alternatives))
+    return Lexical(
+        chunk_match=_restricted(chunk_match, query),
+        path_match=" OR ".join(_quoted(word) for word in words),
+        words=words,
+        names={last_name_of(token): token for token in tokens if looks_like_identifier(token)},
+        is_symbol_query=len(tokens) == 1 and not query.phrases and looks_like_identifier(tokens[0]),
+    )
+
+
+def looks_like_identifier(token: str) -> bool:
+    """Say whether a token is a name of code rather than a word of prose."""
+    pieces = [piece for piece in _QUALIFIER.split(token) if piece]
+    if not pieces or not all(_IDENTIFIER.match(piece) for piece in pieces):
+        return False
+    if len(pieces) > 1:
+        return True
+    name = pieces[0]
+    return (
+        "_" in name
+        or name[0].isupper()
+        or any(character.isupper() for character in name[1:])
+        or (any(character.isdigit() for character in name) and not name.isdigit())
+    )
+
+
+def is_compound(token: str) -> bool:
+    """Say whether an identifier cannot be a word of prose: two words run together, or qualified."""
+    return len(words_of(token)) > 1 and (not token.isupper() or "_" in token)
+
+
+def last_name_of(token: str) -> str:
+    """Give the name at the end of a qualified one: ``Base`` of ``Sinatra::Base``."""
+    pieces = [piece for piece in _QUALIFIER.split(token) if piece]
+    return pieces[-1] if pieces else token
+
+
+def qualified_form(token: str) -> str:
+    """Join the names of a qualified one by dots, as the index does: ``Sinatra::Base``."""
+    return ".".join(piece for piece in _QUALIFIER.split(token) if piece)
+
+
+def _restricted(match: str, query: Query) -> str:
+    """Add what must be there (phrases) and what must not (negations)."""
+    required = [_phrase(term) for term in query.phrases if not term.negated]
+    required = [phrase for phrase in required if phrase]
+    if required:
+        # A phrase alone is required; the other words only rank.
+        both = " AND ".join(required)
+        match = f"({both}) AND ({match} OR {both})" if match else both
+    if match and (refused := refused_match(query)):
+        match = f"({match}) NOT ({refused})"
+    return match
+
+
+def refused_match(query: Query) -> str:
+    """Give the FTS5 expression of what must not be there; "" when nothing is refused."""
+    refused = [_quoted(" ".join(words_of(term.text))) for term in query.words if term.negated]
+    return " OR ".join(phrase for phrase in refused if phrase != _quoted(""))
+
+
+def _phrase(term: Term) -> str:
+    """Match the words of a quoted phrase; its last one may go on: the text decides later."""
+    words = words_of(term.text)
+    if not words:
+        return ""
+    goes_on = term.text[-1:].isalnum() and len(words[-1]) >= _PREFIX_CHARS
+    return _quoted(" ".join(words)) + (" *" if goes_on else "")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,154 @@
+"""Filters of a question → conditions on rows: which files, languages and kinds may answer."""
+
+from collections.abc import Callable
+
+from engine.errors import InvalidInputError, InvalidQueryError
+from engine.records import SearchRequest
+from engine.search.query import FilterTerm, Query
+from engine.source.globs import Globs
+from engine.store.connection import Handle
+from engine.store.filters import Filters, build_filters, register_path_filter
+from engine.syntax.languages import KINDS, LANGUAGES, kinds_of, language_named
+
+_PATH_FUNCTION = "path_passes"
+_WILDCARDS = frozenset("*?[")
+_FILE_TAGS = frozenset({"indexed", "repository"})
+
+#: Says of a file, by its path and its language, whether it passes.
+FilePredicate = Callable[[str, str], bool]
+
+
+def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: int) -> Filters:
+    """Build the conditions of a query and a request; both must hold.
+
+    Raises:
+        InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
+        InvalidInputError: The same in a field of the request.
+    """
+    languages = _sets(query.values("lang"), _language)
+    kinds = _sets(query.values("kind"), _kinds)
+    if request.language:
+        languages[0].append(_of_field("language", request.language, _language))
+    if request.kind:
+        kinds[0].append(_of_field("kind", request.kind, _kinds))
+    predicates = [
+        _signed(path_predicate(term.value, position=term.position), term)
+        for term in query.values("path")
+    ]
+    if request.path:
+        predicates.append(path_predicate(request.path, position=None))
+    predicates += [_signed(_tag_predicate(term.value), term) for term in query.values("tag")]
+    path_function = None
+    if predicates:
+        path_function = _PATH_FUNCTION
+        register_path_filter(handle, path_function, _all_of(predicates))
+    return build_filters(
+        branch_id=branch_id,
+        path_function=path_function,
+        languages=(_common(languages[0]), frozenset().union(*languages[1])),
+        kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
+        symbol_names=_names(query),
+    )
+
+
+def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
+    """Make a predicate of a path filter.
+
+    A pattern with wildcards is a glob; otherwise it is the start of the path, a folder anywhere
+    in it, or a file's whole name.
+
+    Raises:
+        InvalidQueryError: The glob cannot be read, and ``position`` is given.
+        InvalidInputError: The glob cannot be read.
+    """
+    wanted = pattern.removeprefix("./").lstrip("/")
+    inside = f"/{wanted.strip('/')}/"
+    if _WILDCARDS.isdisjoint(wanted):
+        return lambda path, _language: path.startswith(wanted) or inside in f"/{path}/"
+    try:
+        globs = Globs.compile((wanted,), field="path")
+    except InvalidInputError as error:
+        if position is None:
+            raise
+        raise InvalidQueryError(error.message, position=position, hint=error.hint) from error
+    # Brackets are part of real names too: pages/[id].tsx.
+    return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
+
+
+def _tag_predicate(tag: str) -> FilePredicate:
+    """A file's tags are ``indexed``, ``repository``, its extension and its language."""
+    if tag in _FILE_TAGS:
+        return lambda _path, _language: True
+    if tag.startswith("."):
+        return lambda path, _language: path.endswith(tag)
+    return lambda path, language: path.endswith(f".{tag}") or language == tag
+
+
+def _signed(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:
+    if term.negated:
+        return lambda path, language: not predicate(path, language)
+    return predicate
+
+
+def _all_of(predicates: list[FilePredicate]) -> FilePredicate:
+    return lambda path, language: all(predicate(path, language) for predicate in predicates)
+
+
+def _sets(
+    terms: tuple[FilterTerm, ...], read: Callable[[str], frozenset[str]]
+) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """Read the values of a filter: those wanted, where several mean any of them; those refused."""
+    wanted: set[str] = set()
+    refused: list[frozenset[str]] = []
+    for term in terms:
+        try:
+            members = read(term.value)
+        except InvalidInputError as error:
+            raise InvalidQueryError(
+                error.message, position=term.position, hint=error.hint
+            ) from error
+        if term.negated:
+            refused.append(members)
+        else:
+            wanted |= members
+    return ([frozenset(wanted)] if wanted else [], refused)
+
+
+def _of_field(field: str, value: str, read: Callable[[str], frozenset[str]]) -> frozenset[str]:
+    try:
+        return read(value)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, hint=error.hint, field=field) from error
+
+
+def _common(sets: list[frozenset[str]]) -> frozenset[str]:
+    """Give what all sets hold; a name that no row has when they exclude each other."""
+    if not sets:
+        return frozenset()
+    return frozenset.intersection(*sets) or frozenset({""})
+
+
+def _language(value: str) -> frozenset[str]:
+    name = language_named(value)
+    if name is None:
+        raise InvalidInputError(
+            f"unknown language {value!r}", hint="known: " + ", ".join(sorted(LANGUAGES))
+        )
+    return frozenset({name})
+
+
+def _kinds(value: str) -> frozenset[str]:
+    members = kinds_of(value)
+    if members is None:
+        raise InvalidInputError(
+            f"unknown kind {value!r}", hint="known: " + ", ".join(sorted(KINDS))
+        )
+    return members
+
+
+def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
+    terms = query.values("sym")
+    return (
+        frozenset(term.value.lower() for term in terms if not term.negated),
+        frozenset(term.value.lower() for term in terms if term.negated),
+    )

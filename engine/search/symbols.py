@@ -1,0 +1,150 @@
+"""Symbols by name: exact, by prefix, and fuzzy."""
+
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from engine.errors import InvalidInputError
+from engine.records import SymbolHit
+from engine.search.lexical import last_name_of, qualified_form
+from engine.search.pathrules import path_factor
+from engine.store import symbols
+from engine.store.connection import Handle
+from engine.store.filters import Filters
+from engine.store.symbols import SymbolRow
+
+MATCHES = ("exact", "prefix", "fuzzy")
+MAX_LIMIT = 1000
+
+_ROWS = 400  # read at most before ranking
+_NAMES = 100  # fuzzy names looked up at most
+_LEAST_LIKENESS = 72.0  # of 100; below, names differ in more than a typing error
+
+# Definitions that people look for first. A name is a class more often than a variable.
+_KIND_WEIGHT = {
+    "class": 1.0,
+    "struct": 1.0,
+    "interface": 1.0,
+    "trait": 1.0,
+    "enum": 1.0,
+    "type": 0.97,
+    "module": 0.95,
+    "namespace": 0.93,
+    "function": 0.97,
+    "method": 0.93,
+    "macro": 0.93,
+    "constructor": 0.9,
+    "constant": 0.9,
+    "property": 0.88,
+    "field": 0.85,
+    "variable": 0.85,
+    "section": 0.6,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSymbol:
+    """A symbol that matches, with how well and why."""
+
+    row: SymbolRow
+    score: float
+    why: tuple[str, ...]
+
+
+def find_scored(
+    handle: Handle, name: str, filters: Filters, *, match: str, limit: int
+) -> list[ScoredSymbol]:
+    """Find symbols by name, best first.
+
+    Args:
+        handle: A read transaction.
+        name: A name, or a qualified one; then the containers must match too.
+        filters: Conditions that hold for all of them.
+        match: One of ``MATCHES``; each includes the ones before it.
+        limit: How many to give.
+    """
+    last = last_name_of(name)
+    folded = last.lower()
+    if not folded:
+        return []
+    rows = max(_ROWS, limit)
+    qualifier = qualified_form(name).lower() if last != name else ""
+    found = {
+        row.id: row
+        for row in symbols.find_symbols(handle, [folded], filters, rows, qualifier=qualifier)
+    }
+    likeness = {row.name.lower(): 1.0 for row in found.values()}
+    if match != "exact" and not qualifier:
+        for row in symbols.find_symbols_by_prefix(handle, folded, filters, rows):
+            found.setdefault(row.id, row)
+            lower = row.name.lower()
+            likeness.setdefault(lower, 0.7 + 0.2 * len(folded) / len(lower))
+    if match == "fuzzy" and len(found) < limit:
+        near = _near_names(handle, folded)
+        for row in symbols.find_symbols(handle, list(near), filters, rows):
+            found.setdefault(row.id, row)
+            likeness.setdefault(row.name.lower(), near[row.name.lower()])
+    scored = [_scored(row, last, likeness[row.name.lower()]) for row in found.values()]
+    scored.sort(key=lambda symbol: (-symbol.score, symbol.row.path, symbol.row.line_start))
+    return scored[:limit]
+
+
+def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
+    """Make the record that goes out."""
+    row = symbol.row
+    return SymbolHit(
+        project=project,
+        path=row.path,
+        name=row.name,
+        qualified_name=row.qualified_name,
+        kind=row.kind,
+        signature=row.signature,
+        doc=row.doc,
+        language=row.language,
+        line_start=row.line_start,
+        line_end=row.line_end,
+        exported=bool(row.is_exported),
+        score=round(symbol.score, 4),
+    )
+
+
+def check_match(match: str, limit: int) -> None:
+    """Refuse an unknown way of matching or a limit out of range.
+
+    Raises:
+        InvalidInputError: Names the field.
+    """
+    if match not in MATCHES:
+        raise InvalidInputError(
+            f"match is {match!r}, wanted one of {', '.join(MATCHES)}", field="match"
+        )
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInputError(f"limit is {limit}, wanted 1 to {MAX_LIMIT}", field="limit")
+
+
+def _near_names(handle: Handle, folded: str) -> dict[str, float]:
+    """Give names that hold the text or differ by typing errors, with a likeness below 0.7."""
+    names = symbols.read_names(handle)
+    near = process.extract(
+        folded, names, scorer=fuzz.WRatio, limit=_NAMES, score_cutoff=_LEAST_LIKENESS
+    )
+    return {name: 0.7 * likeness / 100 for name, likeness, _ in near}
+
+
+def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
+    why = []
+    score = likeness
+    if row.name == last:
+        why.append("exact name")
+    elif row.name.lower() == last.lower():
+        score *= 0.9
+        why.append("name in another case")
+    elif row.name.lower().startswith(last.lower()):
+        why.append("name starts so")
+    else:
+        why.append("similar name")
+    score *= _KIND_WEIGHT.get(row.kind, 0.8)
+    if not row.is_exported:
+        score *= 0.95
+    factor, reasons = path_factor(row.path, is_generated=bool(row.is_generated))
+    return ScoredSymbol(row, score * factor, (*why, *reasons))

@@ -1,0 +1,30 @@
+"""Fixtures: a data directory, a catalog over it, and a small project."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config, load_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """Settings with a data directory of the test's own and one parsing process."""
+    return load_config(tmp_path / "home", workers=1)
+
+
+@pytest.fixture
+def catalog(config: Config) -> Iterator[Catalog]:
+    """An open catalog; closed, with all its processes, when the test ends."""
+    with Catalog(config) as catalog:
+        yield catalog
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder to index."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    return folder

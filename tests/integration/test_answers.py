@@ -1,0 +1,211 @@
+"""Answers that would be wrong without a word: each was, once."""
+
+import shutil
+from pathlib import Path
+
+import apsw
+import pytest
+
+from engine.catalog import Catalog, project_id_of
+from engine.config import Config, load_config
+from engine.errors import (
+    InvalidQueryError,
+    ProjectBusyError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
+from engine.index import Index
+from engine.lock import indexing_lock
+from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from tests.support.trees import SAMPLE, write_tree
+
+
+@pytest.fixture
+def make(catalog: Catalog, tree: Path) -> "Make":
+    return Make(catalog, tree)
+
+
+class Make:
+    """Indexes a tree of the given files."""
+
+    def __init__(self, catalog: Catalog, tree: Path) -> None:
+        self.catalog = catalog
+        self.tree = tree
+
+    def __call__(self, files: dict[str, str]) -> Index:
+        write_tree(self.tree, files)
+        index = self.catalog.create(str(self.tree))
+        index.index()
+        return index
+
+
+def hits(index: Index, query: str, *, mode: Mode = Mode.KEYWORD, limit: int = 10) -> list[Hit]:
+    return list(index.search(SearchRequest(query=query, mode=mode, limit=limit)).hits)
+
+
+def paths(index: Index, query: str) -> list[str]:
+    return [hit.path for hit in hits(index, query)]
+
+
+def test_copies_of_a_file_do_not_hide_the_others(make: Make) -> None:
+    copies = {f"copy{number:03}/a.py": "quasar = 1\nquasar += 1\n" for number in range(300)}
+    index = make(copies | {"z/other.py": "def other():\n    return 'quasar'\n"})
+    assert paths(index, "quasar") == ["copy000/a.py", "z/other.py"]
+    symbols = index.symbols("other")
+    assert [symbol.path for symbol in symbols] == ["z/other.py"]
+
+
+def test_a_phrase_is_found_among_many_places_with_its_words(make: Make) -> None:
+    files = {f"f{number:03}.py": f"foo_bar = {number}\n" for number in range(400)}
+    index = make(files | {"z.py": "# Foo Bar\nzeta = 1\n"})
+    assert paths(index, '"Foo Bar"') == ["z.py"]
+
+
+def test_a_phrase_may_end_inside_a_word(make: Make) -> None:
+    index = make({"a.c": "int redisCommandTable = 1;\n"})
+    assert paths(index, '"redisComm"') == ["a.c"]
+
+
+def test_a_phrase_without_words_is_refused_by_position(make: Make) -> None:
+    index = make(SAMPLE)
+    with pytest.raises(InvalidQueryError, match="no word") as caught:
+        hits(index, 'session "=>"')
+    assert caught.value.position == 8
+
+
+def test_what_is_negated_does_not_come_back_by_path_or_name(make: Make) -> None:
+    index = make(
+        {
+            "parser.py": "forbidden = 1\n",
+            "store.py": "class SessionStore:\n    forbidden = True\n",
+            "fine.py": "parser = SessionStore = 1\n",
+        }
+    )
+    assert paths(index, "parser -forbidden") == ["fine.py"]
+    assert paths(index, "SessionStore -forbidden") == ["fine.py"]
+
+
+@pytest.mark.parametrize("query", ["-session", '-"nothing here"', "-sym:x", "lang:python"])
+def test_a_query_that_only_leaves_out_is_refused(make: Make, query: str) -> None:
+    with pytest.raises(InvalidQueryError, match="nothing to search for"):
+        hits(make(SAMPLE), query)
+
+
+def test_a_qualified_name_finds_that_symbol_only(make: Make) -> None:
+    classes = "".join(f"class C{n}:\n    def run(self):\n        pass\n" for n in range(500))
+    index = make({"many.py": classes, "z.py": "class Last:\n    def run(self):\n        pass\n"})
+    assert [symbol.path for symbol in index.symbols("Last.run")] == ["z.py"]
+    assert [symbol.path for symbol in index.symbols("Last::run")] == ["z.py"]
+    assert index.symbols("Nope.run") == []
+    assert len(index.symbols("run", limit=1000)) == 501
+
+
+def test_a_kind_filter_shows_symbols_of_that_kind(make: Make) -> None:
+    index = make({"a.py": "LIMIT = 3\n\n\nclass Cache:\n    def limit(self):\n        pass\n"})
+    for kind in ("constant", "class", "method"):
+        assert {hit.kind for hit in hits(index, f"limit kind:{kind}")} == {kind}
+
+
+def test_one_symbol_must_have_both_the_name_and_the_kind(make: Make) -> None:
+    index = make({"a.py": "LIMIT = 3\n\n\ndef other():\n    return LIMIT\n"})
+    assert hits(index, "limit kind:function sym:LIMIT") == []
+    assert hits(index, "limit kind:constant sym:LIMIT")
+
+
+def test_tags_know_the_language_of_the_content(make: Make) -> None:
+    index = make({"tool": "#!/usr/bin/env python3\nzeta = 1\n"})
+    assert paths(index, "zeta tag:python") == ["tool"]
+    assert paths(index, "zeta -tag:python") == []
+
+
+def test_brackets_in_a_path_filter_may_be_a_name(make: Make) -> None:
+    index = make({"pages/[id].py": "zeta = 1\n", "pages/i.py": "zeta = 2\n"})
+    assert "pages/[id].py" in paths(index, "zeta path:[id].py")
+
+
+def test_two_branches_cannot_be_asked_for(make: Make) -> None:
+    index = make(SAMPLE)
+    with pytest.raises(InvalidQueryError, match="one branch at a time"):
+        hits(index, "session branch:a branch:b")
+
+
+def test_a_project_asked_for_twice_answers_once(catalog: Catalog, make: Make) -> None:
+    index = make(SAMPLE)
+    request = SearchRequest(query="session")
+    answer = catalog.search([index.root, f"{index.root}/app"], request)
+    assert answer.hits == index.search(request).hits
+
+
+def test_a_token_budget_holds_over_several_projects(
+    catalog: Catalog, make: Make, tmp_path: Path
+) -> None:
+    index = make(SAMPLE)
+    other = tmp_path / "other"
+    shutil.copytree(index.root, other)
+    catalog.create(str(other)).index()
+    request = SearchRequest(query="session", max_tokens=100)
+    answer = catalog.search([index.root, str(other)], request)
+    assert sum(len(hit.snippet.encode()) for hit in answer.hits) <= 300
+    assert answer.truncated
+
+
+def test_a_root_that_is_gone_still_answers(make: Make, tree: Path) -> None:
+    index = make(SAMPLE)
+    tree.rename(tree.with_name("moved"))
+    assert [hit.fresh for hit in hits(index, "open_session", limit=1)] == [False]
+    assert index.why("app/session.py").detail.startswith("indexed, but gone")
+
+
+def test_a_forgotten_project_is_not_written_on(make: Make, config: Config, tree: Path) -> None:
+    index = make(SAMPLE)
+    with Catalog(config) as other:
+        other.forget(str(tree))
+    with pytest.raises(ProjectNotFoundError, match="forgotten"):
+        index.index()
+
+
+def test_the_lock_stays_one_lock_after_forgetting(make: Make, config: Config, tree: Path) -> None:
+    index = make(SAMPLE)
+    database = config.data_dir / f"{index.project_id}.db"
+    make.catalog.forget(str(tree))
+    with indexing_lock(database):
+        write_tree(tree, SAMPLE)
+        with pytest.raises(ProjectBusyError):
+            make.catalog.create(str(tree)).index()
+
+
+def test_an_empty_file_is_no_project(catalog: Catalog, config: Config, tree: Path) -> None:
+    config.data_dir.mkdir(parents=True)
+    (config.data_dir / f"{project_id_of(str(tree))}.db").touch()
+    with pytest.raises(ProjectNotFoundError, match="empty"):
+        catalog.open(str(tree))
+    assert catalog.create(str(tree)).index().files_indexed == 0
+
+
+def test_another_programs_database_is_left_alone(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
+    config.data_dir.mkdir(parents=True)
+    file = config.data_dir / f"{project_id_of(str(tree))}.db"
+    foreign = apsw.Connection(str(file))
+    foreign.execute("CREATE TABLE t (x)")
+    foreign.close()
+    before = file.read_bytes()
+    with pytest.raises(Exception, match="not an index"):
+        catalog.create(str(tree))
+    assert file.read_bytes() == before
+
+
+def test_a_bad_first_call_leaves_no_project(catalog: Catalog, tree: Path) -> None:
+    with pytest.raises(Exception, match="invalid"):
+        catalog.create(str(tree)).index(IndexOptions(include_patterns=("[x",)))
+    assert catalog.projects() == []
+
+
+def test_a_data_directory_that_cannot_be_made_is_unavailable(tmp_path: Path, tree: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        Catalog(load_config(tmp_path / "file" / "home")) as catalog,
+        pytest.raises(UnavailableError),
+    ):
+        catalog.create(str(tree))

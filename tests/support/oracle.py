@@ -1,0 +1,91 @@
+"""Is this index sound, and what does it hold? One oracle for all tests that break something."""
+
+import os
+from hashlib import blake2b, sha256
+from pathlib import Path
+
+import apsw
+
+from engine.syntax.analysis import unpack_text
+
+
+def check_sound(file: Path) -> None:
+    """Fail unless every cross-check of the database file holds."""
+    handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        assert handle.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert handle.execute("PRAGMA foreign_key_check").fetchall() == []
+        for table in ("chunk_terms", "file_paths"):
+            handle.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)")
+        ids = "SELECT id FROM {} ORDER BY id"
+        assert (
+            handle.execute(ids.format("chunks")).fetchall()
+            == handle.execute(ids.format("chunk_terms_docsize")).fetchall()
+        )
+        assert (
+            handle.execute(ids.format("files")).fetchall()
+            == handle.execute(ids.format("file_paths_docsize")).fetchall()
+        )
+        _check_blobs(handle)
+    finally:
+        handle.close()
+
+
+def contents(file: Path) -> dict[str, object]:
+    """Give what the index holds, free of ids and times: two equal indexes give equal contents."""
+    handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        files = handle.execute(
+            """SELECT r.name, f.path, b.content_hash, b.language, b.encoding, b.parse_result,
+                      b.text_hash, b.is_generated, b.redactions
+               FROM files f JOIN branches r ON r.id = f.branch_id JOIN blobs b ON b.id = f.blob_id
+               ORDER BY 1, 2"""
+        ).fetchall()
+        chunks = handle.execute(
+            """SELECT b.content_hash, b.language, c.byte_start, c.byte_end, c.line_start,
+                      c.line_end, c.hash, s.qualified_name, c.symbol_count
+               FROM chunks c JOIN blobs b ON b.id = c.blob_id
+               LEFT JOIN symbols s ON s.id = c.symbol_id ORDER BY 1, 2, 3"""
+        ).fetchall()
+        symbols = handle.execute(
+            """SELECT b.content_hash, b.language, s.byte_start, s.byte_end, s.qualified_name,
+                      s.kind, s.signature, s.doc, s.is_exported, p.qualified_name
+               FROM symbols s JOIN blobs b ON b.id = s.blob_id
+               LEFT JOIN symbols p ON p.id = s.parent_id ORDER BY 1, 2, 3, 4, 5, 6"""
+        ).fetchall()
+        skips = handle.execute("SELECT path, reason, is_folder FROM skips ORDER BY path").fetchall()
+        return {"files": files, "chunks": chunks, "symbols": symbols, "skips": skips}
+    finally:
+        handle.close()
+
+
+def paths_on_disk(root: Path) -> list[str]:
+    """List the files below a folder, independently of the walker."""
+    return sorted(
+        os.path.relpath(os.path.join(folder, name), root)
+        for folder, _, names in os.walk(root)
+        for name in names
+    )
+
+
+def _check_blobs(handle: apsw.Connection) -> None:
+    """Each blob has its text, whose hash is right, and chunks that tile it."""
+    rows = handle.execute(
+        "SELECT b.id, b.text_hash, b.size_bytes, t.packed FROM blobs b LEFT JOIN blob_texts t"
+        " ON t.blob_id = b.id"
+    )
+    for blob_id, text_hash, size_bytes, packed in rows:
+        assert packed is not None, f"blob {blob_id} has no text"
+        text = unpack_text(packed)
+        assert len(text) == size_bytes
+        assert sha256(text).digest() == text_hash
+        at = 0
+        chunks = handle.execute(
+            "SELECT byte_start, byte_end, hash FROM chunks WHERE blob_id = ? ORDER BY id",
+            (blob_id,),
+        )
+        for byte_start, byte_end, chunk_hash in chunks:
+            assert byte_start == at
+            assert blake2b(text[byte_start:byte_end], digest_size=16).digest() == chunk_hash
+            at = byte_end
+        assert at == len(text)

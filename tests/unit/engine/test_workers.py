@@ -1,0 +1,86 @@
+"""The process pool: a hostile file costs a worker, never the others' work."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from engine.errors import UnavailableError
+from engine.records import Skip, SkipReason
+from engine.workers import Outcome, Parsed, Task, WorkerPool
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    with WorkerPool(2, deadline_ms=500, grace_s=0.5) as pool:
+        yield pool
+
+
+def task(ticket: int, path: str, text: str = "def f():\n    pass\n") -> Task:
+    return Task(ticket, path, "python", text.encode())
+
+
+def collect(pool: WorkerPool) -> dict[int, Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    while pool.pending_batches:
+        for outcome in pool.poll(0.1):
+            assert outcome.ticket not in outcomes
+            outcomes[outcome.ticket] = outcome
+    assert pool.pending_bytes == 0
+    return outcomes
+
+
+def test_every_task_has_one_outcome(pool: WorkerPool) -> None:
+    for start in range(0, 50, 5):
+        pool.submit([task(ticket, f"f{ticket}.py") for ticket in range(start, start + 5)])
+    outcomes = collect(pool)
+    assert sorted(outcomes) == list(range(50))
+    first = outcomes[0].result
+    assert isinstance(first, Parsed)
+    assert [symbol.name for symbol in first.analysis.symbols] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("action", "cause"), [("die", "died"), ("hang", "took longer"), ("eat", "MemoryError")]
+)
+def test_a_poisonous_file_is_skipped_and_the_rest_is_done(
+    pool: WorkerPool, action: str, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_FAULT", f"{action}:parse:poison.py")
+    pool.submit([task(1, "a.py"), task(2, "poison.py"), task(3, "c.py")])
+    outcomes = collect(pool)
+    poison = outcomes[2].result
+    assert isinstance(poison, Skip)
+    assert poison.reason is SkipReason.PARSER_FAILED
+    assert cause in poison.detail
+    assert isinstance(outcomes[1].result, Parsed)
+    assert isinstance(outcomes[3].result, Parsed)
+
+
+def test_discard_forgets_work_at_once_and_the_pool_goes_on(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_FAULT", "hang:parse:poison.py")
+    pool.submit([task(1, "poison.py")])
+    pool.submit([task(2, "b.py")])
+    pool.discard()
+    assert pool.poll(0.0) == []
+    monkeypatch.delenv("CAIRN_FAULT")
+    pool.submit([task(3, "c.py")])
+    assert list(collect(pool)) == [3]
+
+
+def test_workers_that_cannot_start_are_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    with WorkerPool(1, deadline_ms=500) as pool:
+        pool.submit([task(1, "a.py")])
+        with pytest.raises(UnavailableError, match="no parsing process"):
+            pool.poll(30)
+
+
+def test_workers_that_die_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with WorkerPool(1, deadline_ms=500) as pool:
+        pool.submit([task(1, "a.py")])
+        with pytest.raises(UnavailableError, match="exit status 1"):
+            pool.poll(30)

@@ -1,0 +1,75 @@
+"""The query language."""
+
+import pytest
+
+from engine.errors import InvalidQueryError
+from engine.search.query import MAX_QUERY_CHARS, MAX_TERMS, Case, Term, parse_query
+
+
+def test_reads_every_kind_of_term() -> None:
+    query = parse_query('open -close "exact phrase" /a+b/ lang:go -path:vendor/ kind:function')
+    assert query.words == (Term("open", 0, False), Term("close", 5, True))
+    assert query.phrases == (Term("exact phrase", 12, False),)
+    assert query.patterns == (Term("a+b", 27, False),)
+    assert [term.value for term in query.values("lang")] == ["go"]
+    (path,) = query.values("path")
+    assert (path.value, path.negated) == ("vendor/", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("std::vector<int>", ["std::vector<int>"]),
+        ("http://localhost:80", ["http://localhost:80"]),
+        ("public: default:", ["public:", "default:"]),
+        ("C++ a-b [0] who's", ["C++", "a-b", "[0]", "who's"]),
+        ("- --", ["-", "-"]),
+        ("/usr/bin/env", ["/usr/bin/env"]),
+        ("a\x00b \ud800", ["a", "b"]),
+        ("", []),
+    ],
+)
+def test_code_is_words(text: str, words: list[str]) -> None:
+    assert [term.text for term in parse_query(text).words] == words
+
+
+def test_values_may_be_quoted() -> None:
+    query = parse_query('path:"my folder/" sym:"a b"')
+    assert [term.value for _, term in query.filters] == ["my folder/", "a b"]
+
+
+def test_long_names_of_filters_are_the_same_filters() -> None:
+    query = parse_query("language:go symbol:Foo")
+    assert [name for name, _ in query.filters] == ["lang", "sym"]
+
+
+@pytest.mark.parametrize(("text", "case"), [("case:yes a", Case.YES), ("a", Case.AUTO)])
+def test_case(text: str, case: Case) -> None:
+    assert parse_query(text).case is case
+
+
+def test_quotes_can_be_escaped() -> None:
+    assert parse_query(r'"say \"hi\" \\ there"').phrases[0].text == 'say "hi" \\ there'
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "part"),
+    [
+        ("foo bar:baz", 4, "unknown filter 'bar'"),
+        ('find "open', 5, "not closed"),
+        ("lang:", 5, "no value"),
+        ("x lang: y", 7, "no value"),
+        ("x -case:yes", 2, "cannot be negated"),
+        ("x -branch:main", 2, "cannot be negated"),
+        ("case:maybe", 5, "wanted yes, no or auto"),
+        ("w" * 300, 0, "300 characters"),
+        ("a" * (MAX_QUERY_CHARS + 1), MAX_QUERY_CHARS, "characters"),
+        ("ab " * (MAX_TERMS + 1), MAX_TERMS * 3, "words"),
+    ],
+)
+def test_errors_name_the_position(text: str, position: int, part: str) -> None:
+    with pytest.raises(InvalidQueryError) as caught:
+        parse_query(text)
+    assert caught.value.position == position
+    assert part in caught.value.message
+    assert caught.value.as_json()["error"] == "validation_error"

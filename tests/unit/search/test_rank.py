@@ -1,0 +1,176 @@
+"""Ranking rules, each shown alone, with its arithmetic."""
+
+import pytest
+
+from engine.search.lexical import Lexical, lexical_of
+from engine.search.query import parse_query
+from engine.search.rank import (
+    CROWDING,
+    DEFINITION_SHARE,
+    DOCUMENT_FACTOR,
+    FOLDER_SHARE,
+    KEYWORD_POWER,
+    MENTION_SHARE,
+    PATH_POWER,
+    PATH_SHARE,
+    PROTOTYPE_FACTOR,
+    SAME_STEM_FACTOR,
+    WORD_SHARE,
+    Candidate,
+    rank,
+)
+from engine.store.chunks import ChunkFacts, SymbolFacts
+
+DOCUMENTS = frozenset({"markdown"})
+
+
+def lexical(text: str) -> Lexical:
+    return lexical_of(parse_query(text))
+
+
+def candidate(
+    path: str,
+    score: float = 1.0,
+    *,
+    line: int = 1,
+    name: str | None = None,
+    kind: str = "class",
+    generated: bool = False,
+) -> Candidate:
+    language = "markdown" if path.endswith(".md") else "python"
+    chunk = ChunkFacts(line, 1, 1, path, language, generated, 0, 1, line, line + 9, None)
+    symbol = SymbolFacts(1, name, name, kind, "", line, line + 5) if name else None
+    return Candidate(chunk=chunk, lexical=score, symbol=symbol)
+
+
+def ranked(question: str, *candidates: Candidate) -> list[str]:
+    found = list(candidates)
+    rank(found, lexical(question), DOCUMENTS)
+    return [f"{c.chunk.path}:{c.chunk.line_start}" for c in found]
+
+
+def score_of(question: str, one: Candidate, *others: Candidate) -> float:
+    """Give a candidate's score without coherence: a stronger file takes all of that share."""
+    rank([one, *others], lexical(question), DOCUMENTS)
+    return one.score
+
+
+def test_more_words_rank_higher() -> None:
+    assert ranked("zeta", candidate("a.py", 1.0), candidate("b.py", 4.0)) == ["b.py:1", "a.py:1"]
+
+
+def test_keyword_scores_are_shares_of_the_best() -> None:
+    weak, best = candidate("a.py", 1.0), candidate("b.py", 16.0)
+    rank([weak, best], lexical("zeta"), DOCUMENTS)
+    # (1/16)^0.75 = 0.125, and 0.6 × 0.125 for its file; the best has 1 + 0.6.
+    assert weak.score == pytest.approx((1 / 16) ** KEYWORD_POWER * 1.6)
+    assert best.score == pytest.approx(1.6)
+
+
+def test_several_places_in_a_file_raise_its_best_one() -> None:
+    order = ranked(
+        "zeta",
+        candidate("one.py", 1.05),
+        candidate("many.py", 1.0, line=1),
+        candidate("many.py", 0.9, line=50),
+    )
+    assert order[0] == "many.py:1"
+
+
+def test_the_name_of_a_file_counts_more_than_its_folder() -> None:
+    plain = candidate("other.py")
+    named = candidate("session.py")
+    nested = candidate("session/other.py")
+    rank([plain, named, nested], lexical("session"), DOCUMENTS)
+    assert named.score - plain.score == pytest.approx(PATH_SHARE)
+    assert nested.score - plain.score == pytest.approx(PATH_SHARE * FOLDER_SHARE**PATH_POWER)
+
+
+def test_words_that_share_their_beginning_match_a_path() -> None:
+    assert ranked("routing", candidate("a.py"), candidate("router.py"))[0] == "a.py:1"
+    assert ranked("routes", candidate("a.py"), candidate("route.py"))[0] == "route.py:1"
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("SessionStore", DEFINITION_SHARE),
+        ("where is SessionStore closed", MENTION_SHARE),
+        ("where is Session closed", WORD_SHARE),
+    ],
+)
+def test_definitions_count_by_what_the_question_is(question: str, share: float) -> None:
+    name = "SessionStore" if "Store" in question else "Session"
+    with_it, without = candidate("a.py", name=name), candidate("b.py")
+    rank([with_it, without], lexical(question), DOCUMENTS)
+    assert with_it.score - without.score == pytest.approx(share)
+
+
+def test_a_definition_in_a_file_of_its_name_is_meant() -> None:
+    same, other = candidate("x.py", name="Zeta"), candidate("zeta.py", name="Zeta")
+    rank([same, other], lexical("Zeta"), DOCUMENTS)
+    gain = DEFINITION_SHARE * (SAME_STEM_FACTOR - 1) + PATH_SHARE
+    assert other.score - same.score == pytest.approx(gain)
+
+
+def test_a_prototype_counts_less_than_a_definition() -> None:
+    body = candidate("a.c", name="dict_add", kind="function")
+    prototype = candidate("a.h", name="dict_add", kind="function")
+    assert prototype.symbol
+    prototype.symbol = prototype.symbol._replace(line_end=1)
+    rank([prototype, body], lexical("dict_add"), DOCUMENTS)
+    assert body.score - prototype.score == pytest.approx(DEFINITION_SHARE * (1 - PROTOTYPE_FACTOR))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tests/a.py",
+        "src/test_a.py",
+        "pkg/a_test.go",
+        "src/FooTest.java",
+        "web/a.spec.ts",
+        "examples/a.py",
+        "vendor/a.go",
+        "third_party/a.c",
+        "types/a.d.ts",
+        "pkg/__init__.py",
+        "README.md",
+    ],
+)
+def test_what_is_rarely_meant_ranks_below(path: str) -> None:
+    assert ranked("zeta", candidate(path), candidate("src/zz.py"))[0] == "src/zz.py:1"
+
+
+@pytest.mark.parametrize("path", ["src/latest.py", "src/contest.go", "src/attestation/a.rs"])
+def test_names_that_only_sound_like_tests_are_code(path: str) -> None:
+    plain = score_of("zeta", candidate("src/zz.py"), candidate("strong.py", 9.0))
+    assert score_of("zeta", candidate(path), candidate("strong.py", 9.0)) == plain
+
+
+def test_tests_are_not_lowered_when_they_are_asked_for() -> None:
+    assert ranked("test zeta", candidate("tests/a.py", 2.0), candidate("src/b.py"))[0] == (
+        "tests/a.py:1"
+    )
+
+
+def test_generated_code_and_documents_count_half() -> None:
+    plain, generated = candidate("a.py"), candidate("b.py", generated=True)
+    document = candidate("c.md")
+    rank([plain, generated, document], lexical("zeta"), DOCUMENTS)
+    assert generated.score == pytest.approx(plain.score / 2)
+    assert document.score == pytest.approx(plain.score * DOCUMENT_FACTOR)
+
+
+def test_one_file_does_not_crowd_the_answer() -> None:
+    order = ranked(
+        "zeta",
+        *(candidate("big.py", 2.0 - line / 100, line=line) for line in range(1, 6)),
+        candidate("small.py", 0.9),
+    )
+    assert order[:2] == ["big.py:1", "small.py:1"]
+    assert CROWDING < 0.5
+
+
+def test_ties_are_ordered_by_path_and_line() -> None:
+    assert ranked("zeta", candidate("b.py"), candidate("a.py")) == ["a.py:1", "b.py:1"]
