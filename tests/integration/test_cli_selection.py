@@ -1,0 +1,190 @@
+"""Which projects and which files a command means, when names are odd, damaged or behind links."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import Command
+from tests.support.trees import write_tree
+
+CODE = "def refresh_session(token):\n    return token\n"
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Command:
+    """Give a command in a folder that is in no project."""
+    (tmp_path / "away").mkdir()
+    return Command(home=tmp_path / "home", folder=tmp_path / "away")
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Give a command outside of the projects ``one``, ``two`` and ``three``; tests only read."""
+    folder = tmp_path_factory.mktemp("three")
+    (folder / "away").mkdir()
+    command = Command(home=folder / "home", folder=folder / "away")
+    for name in ("one", "two", "three"):
+        write_tree(folder / name, {"src/app.py": CODE + "# see project:x\n" * (name == "three")})
+        assert command("index", str(folder / name), "--quiet").code == 0
+    return command
+
+
+def _index(command: Command, root: Path | str) -> Path:
+    """Index a folder; its database file."""
+    before = set(command.home.glob("*.db"))
+    ended = command("index", str(root), "--quiet")
+    assert ended.code == 0, ended
+    [database] = set(command.home.glob("*.db")) - before
+    return database
+
+
+def _projects(command: Command, *arguments: str) -> list[str]:
+    ended = command("search", *arguments, "--json")
+    assert ended.code == 0, ended
+    return sorted({os.path.basename(hit["project"]) for hit in ended.json()["hits"]})
+
+
+def test_the_only_project_is_damaged(away: Command, tmp_path: Path) -> None:
+    write_tree(tmp_path / "one", {"app.py": CODE})
+    database = _index(away, tmp_path / "one")
+    database.write_bytes(b"not a database, " * 1000)
+    for arguments in (("search", "token"), ("status",), ("symbols", "token")):
+        text = away(*arguments)
+        assert (text.code, text.out) == (6, "")
+        assert f"error: the index {database} is damaged" in text.err
+        assert "\nhint: " in text.err
+        shape = away(*arguments, "--json").json()
+        assert shape["error"] == "damaged_index"
+        assert str(database) in shape["message"]
+
+
+def test_a_damaged_project_is_not_offered_as_a_choice(away: Command, tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        write_tree(tmp_path / name, {"app.py": CODE})
+    _index(away, tmp_path / "one").write_bytes(b"not a database, " * 1000)
+    _index(away, tmp_path / "two")
+    assert _projects(away, "token") == ["two"]
+    _index(away, tmp_path / "three")
+    ended = away("search", "token", "--json")
+    assert ended.code == 3
+    assert ended.json()["details"]["projects"] == [
+        str(tmp_path / "three"),
+        str(tmp_path / "two"),
+    ]
+
+
+def test_roots_that_are_not_utf8_are_found_again(away: Command, tmp_path: Path) -> None:
+    parent = os.path.join(os.fsencode(tmp_path), b"d\xe9j\xe0")
+    for name in (b"caf\xe9", b"caf\xe8", b"plain"):
+        root = Path(os.fsdecode(os.path.join(parent, name)))
+        write_tree(root, {"app.py": CODE + f"# {name!r}\n"})
+    root = Path(os.fsdecode(os.path.join(parent, b"caf\xe9")))
+    _index(away, root)
+    inside = replace(away, folder=root)
+    for command in (away, inside):
+        assert _projects(command, "token") == ["caf\ufffd"]
+        assert command("status").code == 0
+        assert command("why", "app.py", "--project", str(root)).code == 0
+    hits = away("search", "token", "--json").json()["hits"]
+    assert [hit["fresh"] for hit in hits] == [True]
+    _index(away, Path(os.fsdecode(os.path.join(parent, b"plain"))))
+    assert _projects(away, "token -project:nosuch") == ["caf\ufffd", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "projects"),
+    [
+        (("token project:one",), ["one"]),
+        (("token project:one project:two",), ["one", "two"]),
+        (("token -project:one",), ["three", "two"]),
+        (("token project:one", "--project", "../one"), ["one"]),
+        (("token project:one", "--project", "../one/src"), ["one"]),
+        (("token", "--project", "../one/src", "--project", "../two"), ["one", "two"]),
+        (("token project:two", "--project", "../one/src", "--project", "../two"), ["two"]),
+    ],
+)
+def test_the_query_chooses_among_projects(
+    three: Command, arguments: tuple[str, ...], projects: list[str]
+) -> None:
+    assert _projects(three, *arguments) == projects
+
+
+def test_two_folders_of_a_project_give_each_hit_once(three: Command) -> None:
+    ended = three("search", "token", "--json", "--project", "../one", "--project", "../one/src")
+    assert len(ended.json()["hits"]) == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--project", "../one"), ("--project", "../one/src")])
+def test_a_project_that_the_query_names_in_vain_is_not_found(
+    three: Command, options: tuple[str, ...]
+) -> None:
+    ended = three("search", "token project:nosuch", *options, "--json")
+    assert (ended.code, ended.json()["error"]) == (3, "not_found")
+    assert "nosuch" in ended.json()["message"]
+
+
+def test_a_phrase_with_project_in_it_chooses_nothing(three: Command) -> None:
+    ended = three("search", '"see project:x"', "--json")
+    assert (ended.code, ended.json()["error"]) == (3, "not_found")
+    assert "is in no indexed project" in ended.json()["message"]
+    inside = replace(three, folder=three.folder.parent / "three")
+    assert _projects(inside, '"see project:x"') == ["three"]
+
+
+def test_each_line_of_a_batch_chooses_its_projects(three: Command) -> None:
+    ended = three("search", "--batch", "-", given=b"token project:one\ntoken project:nosuch\n")
+    assert ended.code == 3
+    assert '"project": ' in ended.out.splitlines()[0]
+    assert '"not_found"' in ended.out.splitlines()[1]
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Give a command in an indexed project with links in it and to it; tests only read."""
+    folder = tmp_path_factory.mktemp("linked")
+    root = folder / "real" / "root"
+    write_tree(root, {"build/b.py": CODE, "src/app.py": "app = 1\n", ".gitignore": "/build/\n"})
+    (root / "src" / "bl").symlink_to("../build")
+    (folder / "door").symlink_to("real/root")
+    (folder / "side").symlink_to("real/root/src")
+    command = Command(home=folder / "home", folder=root)
+    assert command("index", "--quiet").code == 0
+    return command
+
+
+@pytest.mark.parametrize(
+    ("folder", "typed", "path"),
+    [
+        (".", "src/bl/b.py", "src/bl/b.py"),
+        ("src", "bl/b.py", "src/bl/b.py"),
+        (".", "{parent}/real/root/src/bl/b.py", "src/bl/b.py"),
+        (".", "{parent}/door/src/bl/b.py", "src/bl/b.py"),
+        (".", "../../door/src/bl/b.py", "src/bl/b.py"),
+        (".", "{parent}/side/app.py", "src/app.py"),
+        (".", "src/../src/app.py", "src/app.py"),
+    ],
+)
+def test_a_path_behind_links_is_the_one_that_was_typed(
+    linked: Command, folder: str, typed: str, path: str
+) -> None:
+    command = replace(linked, folder=linked.folder / folder)
+    typed = typed.format(parent=linked.folder.parent.parent)
+    ended = command("why", typed, "--json")
+    assert ended.code == 0
+    assert (ended.json()["path"], ended.json()["outcome"]) == (path, "indexed")
+    assert command("symbols", "--file", typed, "--json").code == 0
+
+
+def test_a_path_from_the_root_may_go_through_links(linked: Command) -> None:
+    away = replace(linked, folder=linked.home)
+    door = str(linked.folder.parent.parent / "door")
+    for project in (str(linked.folder), door):
+        ended = away("why", "src/bl/b.py", "--project", project, "--json")
+        assert (ended.json()["path"], ended.json()["outcome"]) == ("src/bl/b.py", "indexed")
+
+
+def test_a_link_out_of_the_root_is_not_followed_by_a_path(linked: Command) -> None:
+    ended = linked("why", "../../side/../../home", "--json")
+    assert (ended.code, ended.json()["error"]) == (2, "validation_error")

@@ -1,0 +1,69 @@
+"""What ``make start`` shows: a search that finds something, and lines that can be pasted."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from tests.support.command import ROOT
+from web.first_steps import next_steps, sample_query
+
+
+def _sample(folder: Path, home: Path) -> str:
+    with Catalog(load_config(home)) as catalog:
+        index = catalog.create(str(folder))
+        index.index()
+        return sample_query(index)
+
+
+@pytest.mark.parametrize(
+    ("code", "query"),
+    [
+        ('def parse_config(text):\n    """Read a configuration."""\n', "parse config"),
+        (
+            "def parse_plain(text):\n    return text\n\n\n"
+            'def loadHTTPSettings(url):\n    """Get settings."""\n',
+            "load http settings",  # a documented one goes first
+        ),
+        ("def parse_plain(text):\n    return text\n", "parse plain"),
+        ("def parse(text):\n    return text\n", "sample-project"),  # one word says too little
+        ("", "sample-project"),
+    ],
+)
+def test_the_sample_is_a_name_of_the_project_in_words(
+    tmp_path: Path, code: str, query: str
+) -> None:
+    folder = tmp_path / "sample-project"
+    folder.mkdir()
+    (folder / "app.py").write_text(code)
+    (folder / "test_app.py").write_text('def build_test_tree():\n    """Make a tree."""\n')
+    assert _sample(folder, tmp_path / "home") == query
+
+
+def test_the_next_steps_can_be_pasted(tmp_path: Path) -> None:
+    text = next_steps("/src/my app", "/tools/cairn's bin")
+    assert "export PATH='/tools/cairn'\"'\"'s bin':\"$PATH\"" in text
+    assert "cairn search \"what you are looking for\" --project '/src/my app'" in text
+    assert "cairn status '/src/my app'" in text
+    assert "--project" not in next_steps(str(Path.cwd()), "/bin")
+
+
+def test_it_searches_and_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "app.py").write_text('def parse_config(text):\n    """Read it."""\n')
+    _sample(folder, tmp_path / "home")
+    ended = subprocess.run(
+        [sys.executable, "-m", "web.first_steps", str(folder), "/tools"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"$ cairn search 'parse config' --project {folder} --limit 3" in ended.stdout
+    assert "app.py:1-2  function parse_config" in ended.stdout
+    assert 'export PATH=/tools:"$PATH"' in ended.stdout

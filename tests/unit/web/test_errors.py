@@ -1,0 +1,32 @@
+"""Each branch of the error tree has one exit code and one HTTP status."""
+
+import pytest
+
+from engine import errors
+from web.errors import OUTCOMES, outcome_of
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "exit_code", "http_status"),
+    [
+        (errors.EngineError("x"), "internal_error", 1, 500),
+        (errors.InvalidInputError("x"), "validation_error", 2, 400),
+        (errors.InvalidQueryError("x", position=3), "validation_error", 2, 400),
+        (errors.InvalidPathError("x"), "validation_error", 2, 400),
+        (errors.InvalidConfigError("x"), "validation_error", 2, 400),
+        (errors.ProjectNotFoundError("x"), "not_found", 3, 404),
+        (errors.FileNotIndexedError("x"), "not_found", 3, 404),
+        (errors.ProjectBusyError("x"), "conflict", 4, 409),
+        (errors.IndexBusyError("x"), "unavailable", 5, 503),
+        (errors.DiskFullError("x"), "unavailable", 5, 503),
+        (errors.IndexCorruptError("x"), "damaged_index", 6, 500),
+        (errors.IndexTooNewError("x"), "damaged_index", 6, 500),
+    ],
+)
+def test_outcome(error: errors.EngineError, code: str, exit_code: int, http_status: int) -> None:
+    assert error.code == code
+    assert outcome_of(error) == (exit_code, http_status)
+
+
+def test_every_branch_is_in_the_table() -> None:
+    assert set(OUTCOMES) == {errors.EngineError, *errors.EngineError.__subclasses__()}

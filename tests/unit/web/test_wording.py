@@ -1,0 +1,58 @@
+"""Numbers in words."""
+
+import pytest
+
+from web.wording import count, duration, percent, size
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [
+        (0, "file", "0 files"),
+        (1, "file", "1 file"),
+        (1200, "file", "1,200 files"),
+        (2, "entry", "2 entries"),
+    ],
+)
+def test_count(number: int, noun: str, said: str) -> None:
+    assert count(number, noun) == said
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (0.04, "0.0 ms"),
+        (3.21, "3.2 ms"),
+        (9.96, "10 ms"),
+        (850.4, "850 ms"),
+        (999.7, "1.0 s"),
+        (4100, "4.1 s"),
+        (59_970, "1 min 00 s"),
+        (125_000, "2 min 05 s"),
+        (3_725_000, "1 h 02 min"),
+    ],
+)
+def test_duration(milliseconds: float, said: str) -> None:
+    assert duration(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1_000, "1.0 kB"),
+        (1_440_000, "1.4 MB"),
+        (5 * 10**15, "5000.0 TB"),
+    ],
+)
+def test_size(number: int, said: str) -> None:
+    assert size(number) == said
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0, "0 %"), (0.004, "<1 %"), (0.5, "50 %"), (0.996, ">99 %"), (1, "100 %")],
+)
+def test_percent_says_all_or_nothing_only_when_it_is(share: float, said: str) -> None:
+    assert percent(share) == said

@@ -1,0 +1,1 @@
+"""The faces of the engine: the command line now, pages and protocols beside it."""

@@ -1,0 +1,61 @@
+"""Options that several subcommands share, and how they print and ask."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from engine.errors import InvalidInputError
+from web.schemas import json_line
+from web.terminal import rejoined
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+project_option = click.option(
+    "--project",
+    metavar="PATH",
+    help="The project's root, or a folder in it (default: the one you are in).",
+)
+
+
+def examples(*lines: str) -> str:
+    """Give the end of a help page: examples, not wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def print_json(value: object) -> None:
+    """Print one object as one line, at once."""
+    sys.stdout.write(json_line(value, sys.stdout))
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    """Print text that ends with its line end."""
+    sys.stdout.write(text)
+
+
+def is_agreed(question: str, *, yes: bool) -> bool:
+    """Ask before something is deleted.
+
+    Args:
+        question: What is going to happen, as a question.
+        yes: Agreed already on the command line.
+
+    Raises:
+        InvalidInputError: There is no terminal to ask on.
+    """
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(
+            "there is no terminal to ask on", hint="add --yes when you are sure", field="yes"
+        )
+    return click.confirm(question, err=True)
+
+
+def given_text(text: str) -> str:
+    """Give an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
+    return rejoined(text, "replace")

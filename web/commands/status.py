@@ -1,0 +1,56 @@
+"""``cairn status``: what an index holds, and what it does not."""
+
+import sys
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.records import ProjectStatus
+from web.commands.options import examples, json_option, print_json, print_text
+from web.render import coverage_text
+from web.selection import index_of
+from web.terminal import Style, printable, style_for
+from web.wording import size
+
+
+@click.command(
+    epilog=examples(
+        "cairn status               the project you are in",
+        "cairn status ~/src/app     another one",
+        "cairn status --json",
+    )
+)
+@click.argument("path", required=False)
+@json_option
+def command(path: str | None, *, as_json: bool) -> None:
+    """Show what is indexed of the project at PATH, and why the rest is not."""
+    with Catalog(load_config()) as catalog:
+        status = index_of(catalog, path).status()
+    if as_json:
+        print_json(status)
+    else:
+        print_text(status_text(status, style_for(sys.stdout)))
+
+
+def status_text(status: ProjectStatus, style: Style) -> str:
+    """Give a project's state as lines of name and value."""
+    rows = [
+        ("project", style.bold(printable(status.path))),
+        ("branch", printable(status.branch) or "none"),
+        ("indexed", status.last_indexed_at or "not to the end yet"),
+        ("files", f"{status.files:,}"),
+        ("symbols", f"{status.symbols:,}"),
+        ("chunks", f"{status.chunks:,}"),
+        ("vectors", f"{status.embeddings:,} ({status.model or 'no model'})"),
+        ("seen", coverage_text(status.coverage)),
+        ("on disk", size(status.size_bytes)),
+        ("index id", status.project_id),
+    ]
+    lines = [f"{name:<9} {value}" for name, value in rows]
+    if status.skips:
+        lines.append("not indexed")
+        ordered = sorted(status.skips.items(), key=lambda item: (-item[1], item[0]))
+        lines += [f"  {number:>8,}  {reason.replace('_', ' ')}" for reason, number in ordered]
+        lines.append(style.dim("  cairn why PATH explains one of them"))
+    return "\n".join(lines) + "\n"

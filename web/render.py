@@ -1,0 +1,143 @@
+"""Answers as text for people. ``markdown`` writes for prompts, ``schemas`` for programs.
+
+What comes from a repository (paths, names, code, messages about them) passes ``printable`` before
+it is shown: a file must not be able to command the terminal.
+"""
+
+from collections.abc import Sequence
+
+from engine.records import Coverage, Hit, Mode, SearchAnswer, SearchRequest, SymbolHit
+from web.terminal import Style, printable, printable_block
+from web.wording import count, duration, percent
+
+
+def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> str:
+    """Give the answer to a search: hits with their snippets, notes, then one line of totals.
+
+    Args:
+        answer: What was found.
+        request: What was asked; says what to try when nothing was found.
+        style: Colours or none.
+    """
+    several = len({hit.project for hit in answer.hits}) > 1
+    blocks = [hit_text(hit, style, with_project=several) for hit in answer.hits]
+    if not blocks:
+        blocks.append(_nothing_found(answer, request))
+    notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+    blocks.append("\n".join([*notes, style.dim(totals_of(answer))]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
+    """Give one hit: place, kind, symbol and score; signature; code with line numbers; why."""
+    place = f"{printable(hit.path)}:{hit.line_start}-{hit.line_end}"
+    if with_project:
+        place = f"{printable(hit.project)}/{place}"
+    what = f"  {hit.kind or ''} {style.bold(printable(hit.symbol))}" if hit.symbol else ""
+    lines = [f"{style.place(place)}{what}  {style.dim(f'[{hit.score:.2f}]')}"]
+    if hit.fresh is False:
+        lines.append(
+            style.warning("  changed since it was indexed: cairn index brings it up to date")
+        )
+    if hit.signature:
+        lines.append(f"  {printable(hit.signature)}")
+    if hit.snippet:
+        lines.extend(_numbered(hit.snippet, hit.line_start, style))
+    if hit.why:
+        lines.append(style.dim("  why: " + ", ".join(printable(reason) for reason in hit.why)))
+    return "\n".join(lines)
+
+
+def _numbered(snippet: str, line_start: int, style: Style) -> list[str]:
+    code = printable_block(snippet.rstrip("\r\n")).split("\n")
+    width = len(str(line_start + len(code) - 1))
+    return [
+        f"  {style.dim(f'{number:>{width}} |')} {line}".rstrip()
+        for number, line in enumerate(code, line_start)
+    ]
+
+
+def totals_of(answer: SearchAnswer) -> str:
+    """Say in one line how much was found, how long it took, and how much could be seen."""
+    found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
+    if answer.truncated:
+        found += " or more"
+    parts = [found, duration(answer.took_ms)]
+    parts.append(_share_text(answer.coverage) if answer.notes else coverage_text(answer.coverage))
+    if answer.truncated:
+        parts.append("truncated: there is more (--limit, --max-tokens)")
+    return ", ".join(parts)
+
+
+def coverage_text(coverage: Coverage) -> str:
+    """Say how much of a project can be found, and what to do when it is not all."""
+    text = _share_text(coverage)
+    if not coverage.complete:
+        text += ", the last indexing run did not finish or still goes on: cairn index completes it"
+    return text
+
+
+def _share_text(coverage: Coverage) -> str:
+    text = f"coverage {percent(coverage.indexed)} ({count(coverage.files, 'file')})"
+    if 0 < coverage.embedded < 1:
+        text += f", {percent(coverage.embedded)} with vectors"
+    return text
+
+
+def _nothing_found(answer: SearchAnswer, request: SearchRequest) -> str:
+    filters = [
+        f"--{name} {value}"
+        for name, value in (
+            ("language", request.language),
+            ("path", request.path),
+            ("kind", request.kind),
+            ("branch", request.branch),
+        )
+        if value
+    ]
+    asked = f"nothing found for {printable(answer.query)!r} in mode {answer.mode.value}"
+    lines = [f"{asked}, in {count(answer.coverage.files, 'file')}"]
+    if filters:
+        lines.append("  try: without " + printable(" ".join(filters)))
+    if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
+        lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
+    else:
+        lines.append("  try: the same without --mode")
+    lines.append("  try: cairn why FILE, when you know the file that should be here")
+    return "\n".join(lines)
+
+
+def symbols_text(hits: Sequence[SymbolHit], style: Style, *, nothing: str) -> str:
+    """Give symbols as two lines each, place and signature.
+
+    Args:
+        hits: In the order of the answer.
+        style: Colours or none.
+        nothing: What to say when there are none.
+    """
+    if not hits:
+        return nothing + "\n"
+    several = len({hit.project for hit in hits}) > 1
+    lines: list[str] = []
+    for hit in hits:
+        place = f"{printable(hit.path)}:{hit.line_start}-{hit.line_end}"
+        if several:
+            place = f"{printable(hit.project)}/{place}"
+        name = style.bold(printable(hit.qualified_name))
+        lines.append(f"{style.place(place)}  {hit.kind} {name}")
+        if hit.signature:
+            lines.append(f"  {style.dim(printable(hit.signature))}")
+    return "\n".join(lines) + "\n"
+
+
+def outline_text(hits: Sequence[SymbolHit], style: Style) -> str:
+    """Give the symbols of one file as a tree by line, containers above what they contain."""
+    lines: list[str] = []
+    open_ends: list[int] = []  # last lines of the symbols around the present one
+    for hit in sorted(hits, key=lambda each: (each.line_start, -each.line_end)):
+        while open_ends and open_ends[-1] < hit.line_end:
+            open_ends.pop()
+        span = style.dim(f"{hit.line_start:>6}-{hit.line_end:<6}")
+        lines.append(f"{span} {'  ' * len(open_ends)}{hit.kind} {style.bold(printable(hit.name))}")
+        open_ends.append(hit.line_end)
+    return "\n".join(lines) + "\n"

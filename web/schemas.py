@@ -1,0 +1,71 @@
+"""JSON shapes: records become objects whose keys stand in the order of their fields.
+
+Everything printed is valid UTF-8 JSON: bytes of file names that are not UTF-8 become U+FFFD, and no
+control character reaches a terminal unescaped.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Protocol
+
+from engine.records import SearchAnswer
+from web.terminal import rejoined
+
+_DIGITS = 6  # after the point; scores and milliseconds say nothing beyond
+
+# json leaves these as they are; a terminal would obey some of them.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class _Encoded(Protocol):
+    @property
+    def encoding(self) -> str | None: ...
+
+
+def as_json(value: object) -> object:
+    """Give a record, or a collection of them, as what ``json`` can write."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return _valid(value)
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if dataclasses.is_dataclass(value):
+        return {each.name: as_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {_valid(str(key)): as_json(each) for key, each in value.items()}
+    if isinstance(value, Sequence):
+        return [as_json(each) for each in value]
+    if value is None or isinstance(value, int):
+        return value
+    return _valid(str(value))
+
+
+def answer_json(answer: SearchAnswer) -> dict[str, object]:
+    """Give the answer to a search; ``errors`` and ``notes`` are there only when there are any."""
+    shape = as_json(answer)
+    assert isinstance(shape, dict)
+    for name in ("errors", "notes"):
+        if not shape[name]:
+            del shape[name]
+    return shape
+
+
+def json_line(value: object, stream: _Encoded) -> str:
+    """Give one object as one line that the stream's encoding can carry."""
+    text = json.dumps(as_json(value), ensure_ascii=not _is_utf8(stream), separators=(", ", ": "))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text) + "\n"
+
+
+def _is_utf8(stream: _Encoded) -> bool:
+    return (stream.encoding or "").lower().replace("_", "-") in {"utf-8", "utf8"}
+
+
+def _valid(text: str) -> str:
+    if text.isascii():
+        return text
+    whole = rejoined(text, "replace")
+    return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
