@@ -14,6 +14,8 @@ import platformdirs
 from engine.errors import InvalidConfigError
 
 MIB = 1 << 20
+#: No file above this is ever read, whatever the settings say.
+LARGEST_FILE_BYTES = 10 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,14 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
-    Setting("max_file_size", MIB, 0, 10 * MIB, "bytes", "larger files are skipped; 0 means 10 MB"),
+    Setting(
+        "max_file_size",
+        MIB,
+        0,
+        LARGEST_FILE_BYTES,
+        "bytes",
+        "larger files are skipped; 0 means 10 MB",
+    ),
     Setting(
         "parse_timeout", 1000, 50, 60_000, "ms", "a file that parses longer falls back to lines"
     ),

@@ -4,14 +4,13 @@ import os
 import uuid
 
 from engine.clock import iso_time
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
 from engine.records import PathExplanation, SkipReason, display_path
 from engine.source.reader import TreeReader
 from engine.store import files
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
-
-MAX_FILE_BYTES = 10 << 20
 
 #: What to do about a skip.
 ADVICE = {
@@ -88,7 +87,7 @@ def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:
         with TreeReader(root) as reader:
             if reader.stat_of(path) == facts.stat:
                 return True
-            return reader.hash_of(path, MAX_FILE_BYTES) == facts.content_hash
+            return reader.hash_of(path, LARGEST_FILE_BYTES) == facts.content_hash
     except InvalidPathError:  # the root is gone or closed
         return False
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from engine.batch import Batch, NewBlob
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled
 from engine.records import (
     FAILURES,
@@ -38,7 +39,6 @@ _TASK_FILES = 64
 _ORPHANS_AT_ONCE = 500
 _TELL_EVERY_S = 0.1
 _HEAD_BYTES = 1024
-_MAX_FILE_BYTES = 10 << 20
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
 _RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
@@ -157,7 +157,7 @@ class Indexer:
 
     def _parse(self, changed: list[FileEntry]) -> None:
         """Read what changed, have new blobs parsed, and write both in the order they come."""
-        limit = self._run.rules.max_file_size_bytes or _MAX_FILE_BYTES
+        limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
         with TreeReader(self._run.root) as reader:
             for entry in changed:
                 self._stop_if_cancelled()

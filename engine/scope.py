@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError
 from engine.records import IndexOptions
 from engine.source.walker import WalkRules
 from engine.store.project import ProjectRow
-
-MAX_FILE_SIZE_CAP = 10 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +32,11 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     include = stored.include_patterns if include is None else include
     exclude = stored.exclude_patterns if exclude is None else exclude
     size = stored.max_file_size if options.max_file_size is None else options.max_file_size
-    if size > MAX_FILE_SIZE_CAP:
+    if size > LARGEST_FILE_BYTES:
         raise InvalidInputError(
             "max_file_size too large",
             field="max_file_size",
-            max_allowed=MAX_FILE_SIZE_CAP,
+            max_allowed=LARGEST_FILE_BYTES,
             provided=size,
         )
     if size < 0:

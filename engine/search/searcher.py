@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import (
     InvalidInputError,
     InvalidPathError,
@@ -28,7 +29,6 @@ from engine.syntax.analysis import unpack_text
 from engine.syntax.terms import words_of
 
 MAX_LIMIT = 100
-MAX_FILE_BYTES = 10 << 20
 NO_BRANCH = -1  # the id of a branch that has no row
 
 
@@ -242,7 +242,7 @@ def _is_fresh(
     now = reader.stat_of(chunk.path) if reader else None
     if reader is None or now is None:
         return False
-    return now == stat or reader.hash_of(chunk.path, MAX_FILE_BYTES) == content_hash
+    return now == stat or reader.hash_of(chunk.path, LARGEST_FILE_BYTES) == content_hash
 
 
 def _owners(

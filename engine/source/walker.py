@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from engine.config import MIB
+from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
 from engine.records import FileEntry, Skip, SkipReason, display_path
 from engine.source.file_stat import file_stat_of
@@ -37,7 +37,6 @@ from engine.source.rule_files import RuleFiles
 from engine.source.secrets import is_secret_file
 
 #: What ``max_file_size_bytes=0`` means.
-LARGEST_FILE_BYTES: Final = 10 * MIB
 
 #: Longer paths are not walked: such a tree would cost memory without bound.
 MAX_PATH_CHARACTERS: Final = 1 << 16

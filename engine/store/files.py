@@ -196,15 +196,6 @@ def total_bytes(handle: Handle) -> int:
     return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)
 
 
-def read_paths(handle: Handle, branch_id: int) -> list[str]:
-    """Give the indexed paths of a branch, in byte order."""
-    rows = handle.execute(
-        "SELECT path FROM files WHERE branch_id = :branch_id ORDER BY path",
-        {"branch_id": branch_id},
-    )
-    return [os.fsdecode(path) for (path,) in rows]
-
-
 def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
     """Give all facts of one indexed file."""
     row = handle.execute(

@@ -1,4 +1,4 @@
--- Words: PRODUCT words are table names. Paths are bytes (any name is legal), times UTC.
+-- Paths are bytes, because any name is legal; times are UTC; hashes are raw.
 CREATE TABLE fingerprints (
   id INTEGER PRIMARY KEY,
   value TEXT NOT NULL,             -- hash of all that shapes index content
