@@ -14,8 +14,8 @@ from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import Scored
-from engine.syntax.analysis import unpack_text
 from engine.syntax.languages import DOCUMENT_LANGUAGES
+from engine.syntax.packing import unpack_text
 
 #: Chunks that are ranked at most; more may match.
 MOST_CANDIDATES = 200

@@ -25,7 +25,7 @@ from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
-from engine.syntax.analysis import unpack_text
+from engine.syntax.packing import unpack_text
 from engine.syntax.terms import words_of
 
 MAX_LIMIT = 100

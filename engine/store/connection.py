@@ -85,10 +85,13 @@ class Store:
         """Look at an existing file before anything is asked of it."""
         with translated(self.path):
             try:
-                if migrate.check(self._reader()) == 0:
+                version = migrate.check(self._reader())
+                if version == 0:
                     raise ProjectNotFoundError(
                         f"the index {self.path} is empty", hint="index the project again"
                     )
+                if version < migrate.newest():
+                    self._connect_writer()  # which migrates: reading needs the present shape
             except BaseException:
                 self.close()
                 raise

@@ -24,6 +24,11 @@ def steps() -> tuple[str, ...]:
     return tuple((folder / name).read_text("utf-8") for name in names)
 
 
+def newest() -> int:
+    """Give the version of the present shape."""
+    return len(steps())
+
+
 def check(handle: apsw.Connection) -> int:
     """Give the number of migrations that a database has had; 0 for an empty file.
 
@@ -38,9 +43,9 @@ def check(handle: apsw.Connection) -> int:
         raise IndexCorruptError(
             f"{handle.db_filename('main')} is not an index (application id {application:#x})"
         )
-    if version > len(steps()):
+    if version > newest():
         raise IndexTooNewError(
-            f"the index has schema version {version}, this program knows {len(steps())}",
+            f"the index has schema version {version}, this program knows {newest()}",
             hint="update codecairn, or forget the project and index it again",
         )
     return version
@@ -57,7 +62,7 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
         IndexTooNewError: The file was written by a newer version.
     """
     version = check(handle)
-    if version == len(steps()):
+    if version == newest():
         return
     if version:
         copy = path.with_suffix(f".v{version}.db")
@@ -65,7 +70,7 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
             handle.execute("VACUUM INTO ?", (str(copy),))
     handle.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(check(handle), len(steps())):  # again: another process may have won
+        for number in range(check(handle), newest()):  # again: another process may have won
             handle.execute(steps()[number])
             handle.pragma("user_version", number + 1)
         handle.pragma("application_id", APPLICATION_ID)

@@ -3,18 +3,15 @@
 A pure function of bytes, run in worker processes; what it returns goes to the writer as it is.
 """
 
-import zlib
 from bisect import bisect_left
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
 from engine.records import ChunkSpan, Symbol
 from engine.syntax.chunker import chunks_of
+from engine.syntax.packing import pack_text
 from engine.syntax.parser import parse
 from engine.syntax.terms import name_terms_of, terms_of
-
-#: zlib level: 1 packs source to 0.28 of its size at 119 MB/s; level 6 to 0.24 at 35 MB/s.
-_PACK_LEVEL = 1
 
 
 class ChunkRow(NamedTuple):
@@ -32,7 +29,7 @@ class ChunkRow(NamedTuple):
 class Analysis(NamedTuple):
     """What the index stores of a text."""
 
-    packed_text: bytes  # zlib
+    packed_text: bytes  # by packing.pack_text
     text_hash: bytes  # SHA-256 of the stored text
     size_bytes: int  # of the stored text
     line_count: int
@@ -51,11 +48,6 @@ def tokens_of(size_bytes: int) -> int:
     return (size_bytes + 2) // 3
 
 
-def unpack_text(packed: bytes, end: int = 0) -> bytes:
-    """Give back the text of ``Analysis.packed_text`` up to a byte, or all of it at 0."""
-    return zlib.decompressobj().decompress(packed, end)
-
-
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
     """Parse, chunk and split a valid UTF-8 text.
 
@@ -65,7 +57,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
     parsed = parse(text, language, deadline_ms=deadline_ms)
     spans = chunks_of(text, parsed.symbols, language)
     return Analysis(
-        packed_text=zlib.compress(text, _PACK_LEVEL),
+        packed_text=pack_text(text),
         text_hash=sha256(text).digest(),
         size_bytes=len(text),
         line_count=text.count(b"\n") + (not text.endswith(b"\n")) if text else 0,

@@ -1,8 +1,10 @@
 """From a folder to answers, and back to the folder: index, edit, search, explain."""
 
 import os
+import zlib
 from pathlib import Path
 
+import apsw
 import pytest
 
 from engine.catalog import Catalog, project_id_of
@@ -348,3 +350,29 @@ def test_outline_lists_a_files_symbols(index: Index) -> None:
     ]
     with pytest.raises(NotFoundError):
         index.outline("nothing.py")
+
+
+def test_an_index_of_the_first_version_asks_to_be_filled_again(
+    tmp_path: Path, config: Config, tree: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index(IndexOptions(exclude_patterns=("nothing/**",)))
+    file = database(config, tree)
+    handle = apsw.Connection(str(file))
+    for column in ("licence", "generator"):  # back to the shape of version 1
+        handle.execute(f"ALTER TABLE blobs DROP COLUMN {column}")
+    handle.execute("UPDATE blob_texts SET packed = ?", (zlib.compress(b"old"),))
+    handle.execute("PRAGMA user_version = 1")
+    handle.close()
+    with Catalog(config) as catalog:
+        index = catalog.open(str(tree))
+        answer = index.search(SearchRequest(query="open session", mode=Mode.KEYWORD))
+        assert (answer.hits, answer.coverage.complete) == ((), False)
+        assert answer.notes == (
+            "the last indexing run did not finish or still goes on: cairn index completes it",
+        )
+        report = index.index()
+        assert (report.files_indexed, report.exclude_patterns) == (len(SAMPLE), ("nothing/**",))
+        assert paths_found(index, "open session")[0] == "app/session.py"
+    check_sound(file)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from engine.syntax.analysis import unpack_text
+from engine.syntax.packing import unpack_text
 
 
 def check_sound(file: Path) -> None:
