@@ -20,6 +20,8 @@ from engine.records import (
 )
 from engine.search.query import parse_query
 from engine.search.snippet import cut_to_tokens
+from engine.seed import seed
+from engine.source.git import sibling_folders
 from engine.workers import WorkerPool
 
 _ID_CHARS = 64
@@ -144,9 +146,10 @@ class Catalog:
 
     def _index(self, root: str, *, create: bool) -> Index:
         if root not in self._open:
-            self._open[root] = Index(
-                self._database(root), root, self._config, self._pool, create=create
-            )
+            file = self._database(root)
+            if create and not file.exists():
+                seed(file, root, map(self._database, sibling_folders(root)), self._config)
+            self._open[root] = Index(file, root, self._config, self._pool, create=create)
         return self._open[root]
 
     def _database(self, root: str) -> Path:

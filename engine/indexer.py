@@ -36,6 +36,8 @@ from engine.workers import Outcome, Parsed, Task, WorkerPool
 
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
 _TASK_FILES = 64
+_LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
+_LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
 _ORPHANS_AT_ONCE = 500
 _TELL_EVERY_S = 0.1
 _HEAD_BYTES = 1024
@@ -159,7 +161,7 @@ class Indexer:
         """Read what changed, have new blobs parsed, and write both in the order they come."""
         limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
         with TreeReader(self._run.root) as reader:
-            for entry in changed:
+            for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
                 self._tell(Phase.PARSING, entry.path)
                 content = reader.read(entry, limit)
@@ -172,7 +174,8 @@ class Indexer:
                 self._collect(0.0)
         self._submit()
         while self._pool.pending_batches:
-            self._collect(0.1)
+            # Nothing is left to read: writing fills the time in which the last files are parsed.
+            self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
         self._commit()
 
     def _take(self, path: str, data: bytes, stat: FileStat) -> None:
@@ -213,12 +216,12 @@ class Indexer:
             self._pool.submit(self._tasks)
             self._tasks, self._task_bytes = [], 0
 
-    def _collect(self, timeout_s: float) -> None:
+    def _collect(self, timeout_s: float, batch_bytes: int = 0) -> None:
         """Take what the workers finished; write when a batch is full."""
         self._stop_if_cancelled()
         for outcome in self._pool.poll(timeout_s):
             self._put_outcome(outcome)
-            if self._batch.size_bytes >= self._run.batch_bytes:
+            if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):
                 self._commit()
         self._tell(Phase.PARSING, "")
 
@@ -338,6 +341,10 @@ class Indexer:
                     elapsed_ms=int((now - self._started) * 1000),
                 )
             )
+
+
+def _is_small(entry: FileEntry) -> bool:
+    return entry.stat.size_bytes < _LARGE_BYTES
 
 
 def is_racy(stat: FileStat, now_ns: int) -> bool:

@@ -6,6 +6,7 @@ known" instead of an exception.
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from engine.source.git_index import NO_TRACKED_PATHS, TrackedPaths, read_index
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
 _MAX_PACKED_REFS_BYTES: Final = 32 << 20
+_MOST_WORKTREES: Final = 100
 _MAX_REF_HOPS: Final = 5  # git's own limit for refs that name refs
 _DETACHED_DIGITS: Final = 12
 _COMMIT: Final = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
@@ -104,6 +106,42 @@ def branch_exists(root: str, branch: str) -> bool:
         return False
     ref = b"refs/heads/" + branch.encode("utf-8", "replace")
     return _is_ref(ref) and _commit_of(repository, ref) is not None
+
+
+def sibling_folders(root: str) -> Iterator[str]:
+    """Give the same folder in the other worktrees of its repository, the main one first.
+
+    A worktree that the repository does not know is nobody's sibling. Never raises; the folders may
+    be missing.
+
+    Args:
+        root: A folder inside a work tree, resolved.
+    """
+    repository = find_repository(root)
+    if repository is None:
+        return
+    tops = list(_worktree_tops(repository.common_dir))
+    if repository.top in tops:
+        below = os.path.relpath(root, repository.top)
+        for top in tops:
+            if top != repository.top:
+                yield os.path.normpath(os.path.join(top, below))
+
+
+def _worktree_tops(common_dir: str) -> Iterator[str]:
+    """Give the resolved top folders of all worktrees of a repository."""
+    common_dir = os.path.realpath(common_dir)
+    if os.path.basename(common_dir) == ".git":
+        yield os.path.dirname(common_dir)
+    folder = os.path.join(common_dir, "worktrees")
+    try:
+        names = sorted(os.listdir(folder))[:_MOST_WORKTREES]
+    except OSError:
+        return
+    for name in names:
+        dot_git = _path_in(os.path.join(folder, name, "gitdir"), os.path.join(folder, name))
+        if dot_git is not None:
+            yield os.path.realpath(os.path.dirname(dot_git))
 
 
 def tracked_paths(root: str) -> TrackedPaths:

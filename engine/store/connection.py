@@ -5,6 +5,7 @@ connections: ``with store.write() as handle`` and ``with store.read() as handle`
 ``store`` takes the handle first. ``apsw.Error`` never leaves this package.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,6 +153,17 @@ class Store:
             handle = self._writer or self._connect_writer()
             handle.execute("VACUUM")
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def copy_to(self, target: Path) -> None:
+        """Write a compact copy, as of now, to a new file that only the user can read.
+
+        Raises:
+            FileExistsError: The file is there already.
+            DiskFullError: No room.
+        """
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with translated(target):
+            self._reader().execute("VACUUM INTO ?", (str(target),))
 
     def size_bytes(self) -> int:
         """Give the size of the database file and its WAL."""

@@ -166,3 +166,21 @@ def delete_contents(handle: Handle) -> None:
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
     for table in ("files", "skips", "symbols", "chunks", "blob_texts", "blobs", "branches"):
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
+
+
+def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int) -> None:
+    """Make a copied index that of another project: blobs and what they say stay, nothing else."""
+    handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
+    for table in ("files", "skips", "branches"):
+        handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
+    handle.execute(
+        """UPDATE project SET project_id = :project_id, root = :root, include_patterns = '[]',
+             exclude_patterns = '[]', max_file_size = :max_file_size, created_at_ms = :now_ms,
+             indexed_at_ms = NULL""",
+        {
+            "project_id": project_id,
+            "root": root,
+            "max_file_size": max_file_size,
+            "now_ms": now_ms,
+        },
+    )
