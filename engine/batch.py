@@ -69,13 +69,14 @@ class Batch:
         self._texts.append((blob_id, analysis.packed_text))
         first_symbol = self._next_symbol
         for number, symbol in enumerate(analysis.symbols, first_symbol):
+            name = symbol.name
             self._symbols.append(
                 (
                     number,
                     blob_id,
-                    symbol.name,
-                    symbol.name.lower(),
-                    symbol.qualified_name,
+                    name,
+                    None if name.isascii() else name.lower(),
+                    symbol.qualified_name[: -len(name) - 1] or None,
                     symbol.kind,
                     symbol.signature,
                     symbol.doc,

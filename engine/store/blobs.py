@@ -72,8 +72,8 @@ def insert_texts(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
 def insert_symbols(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:
     """Insert symbols, in the order of the columns."""
     handle.executemany(
-        """INSERT INTO symbols (id, blob_id, name, folded_name, qualified_name, kind, signature,
-             doc, byte_start, byte_end, line_start, line_end, parent_id, is_exported)
+        """INSERT INTO symbols (id, blob_id, name, lower_name, scope, kind, signature, doc,
+             byte_start, byte_end, line_start, line_end, parent_id, is_exported)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows,
     )

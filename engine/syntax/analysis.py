@@ -13,6 +13,8 @@ from engine.syntax.packing import pack_text
 from engine.syntax.parser import parse
 from engine.syntax.terms import name_terms_of, terms_of
 
+_ONE_LINERS = frozenset({"constant", "field", "macro", "property", "variable"})
+
 
 class ChunkRow(NamedTuple):
     """A chunk as it is stored, with its words for the keyword index."""
@@ -81,7 +83,7 @@ def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list
         if last > first:
             own = symbols[first:last]
             names = " ".join([name_terms_of(symbol.name) for symbol in own])
-            signatures = " ".join([f"{symbol.signature} {symbol.doc}" for symbol in own])
+            signatures = " ".join(map(_described, own))
         if span.symbol >= 0:
             # The containers' names: a method is found by its class, the rest of a long
             # function by its name.
@@ -98,3 +100,14 @@ def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list
             )
         )
     return rows
+
+
+def _described(symbol: Symbol) -> str:
+    """Give the words that describe a definition, beside its name.
+
+    The signature of a variable or a macro on one line is the line itself, whose words are in the
+    body already; a header may have nothing else.
+    """
+    if symbol.line_start == symbol.line_end and symbol.kind in _ONE_LINERS:
+        return symbol.doc
+    return f"{symbol.signature} {symbol.doc}"

@@ -21,7 +21,7 @@ When two patterns give one name node, the pattern that stands first in the query
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tree_sitter import Node
 
@@ -137,7 +137,7 @@ class Collector:
             if role is None:
                 role = roles[pattern] = self._role_of(captures)
             handler, key, detail = role
-            handler(pattern, captures[key][0], detail, captures)
+            handler(self, pattern, captures[key][0], detail, captures)
         definitions = [self._wrapped(definition) for _, definition in self._found.values()]
         definitions += self._scopes
         definitions.sort(key=_text_order)
@@ -151,18 +151,10 @@ class Collector:
 
     def _role_of(self, captures: dict[str, list[Node]]) -> "tuple[_Handler, str, str]":
         """Find the capture that says what a pattern is for."""
-        handlers: dict[str, _Handler] = {
-            "definition": self._on_definition,
-            "scope": self._on_scope,
-            "wrapper": self._on_wrapper,
-            "attribute": self._on_attribute,
-            "exported": self._on_exported,
-            "visibility": self._on_visibility,
-        }
         for key in sorted(captures):  # "attribute" before "definition": one capture names the role
             role, _, detail = key.partition(".")
-            if role in handlers:
-                return handlers[role], key, detail
+            if role in self._HANDLERS:
+                return self._HANDLERS[role], key, detail
         raise ValueError(f"pattern without a role: {sorted(captures)}")
 
     def _slice(self, node: Node) -> str:
@@ -304,8 +296,19 @@ class Collector:
             wrapper = found if found is not wrapper else None
         return definition
 
+    #: Plain functions: bound ones kept by a collector would be a cycle, and nothing looks for
+    #: cycles while files are parsed.
+    _HANDLERS: ClassVar[dict[str, "_Handler"]] = {
+        "definition": _on_definition,
+        "scope": _on_scope,
+        "wrapper": _on_wrapper,
+        "attribute": _on_attribute,
+        "exported": _on_exported,
+        "visibility": _on_visibility,
+    }
 
-_Handler = Callable[[int, Node, str, dict[str, list[Node]]], None]
+
+_Handler = Callable[[Collector, int, Node, str, dict[str, list[Node]]], None]
 
 
 def _text_order(definition: Definition) -> tuple[int, int, int]:

@@ -1,5 +1,6 @@
 """The process pool: a hostile file costs a worker, never the others' work."""
 
+import gc
 import sys
 from collections.abc import Iterator
 
@@ -7,7 +8,7 @@ import pytest
 
 from engine.errors import UnavailableError
 from engine.records import Skip, SkipReason
-from engine.workers import Outcome, Parsed, Task, WorkerPool
+from engine.workers import Outcome, Parsed, Task, WorkerPool, process
 
 
 @pytest.fixture
@@ -84,3 +85,17 @@ def test_workers_that_die_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) 
         pool.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="exit status 1"):
             pool.poll(30)
+
+
+def test_a_file_leaves_no_cycles(pool: WorkerPool) -> None:
+    """Workers do not look for cycles, so one a file would grow them without end."""
+    text = "import os\n\nclass A:\n    def f(self):\n        return os\n\nX = A().f\n"
+    process(task(1, "a.py", text), 1000)
+    gc.collect()
+    gc.disable()
+    try:
+        for ticket in range(20):
+            process(task(ticket, "a.py", text), 1000)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
