@@ -43,7 +43,7 @@ class SkipReason(StrEnum):
     UNREADABLE = "unreadable"  # permission or I/O error
     VANISHED = "vanished"  # gone between listing and reading
     CHANGING = "changing"  # changed while it was read, twice
-    PARSER_FAILED = "parser_failed"  # it killed or outlasted its worker twice
+    PARSER_FAILED = "parser_failed"  # it killed or outlasted its worker, also without a parser
 
 
 #: Skips that are failures: reported in ``errors[]`` and counted in ``files_failed``.

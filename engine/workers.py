@@ -2,7 +2,8 @@
 
 Parsing holds the interpreter's lock and reads hostile input, so it happens in processes of its own:
 two cores are used, and a file that crashes or outlasts its worker costs that worker only. The
-file is then tried once more alone, and after a second failure it becomes a ``Skip``.
+file is then tried alone; one that costs two workers is chunked by lines without being parsed, so
+that its words are found, and what fails even so becomes a ``Skip``.
 
 A worker is a fresh interpreter talking over a socket pair; it opens no file and inherits nothing.
 """
@@ -45,6 +46,7 @@ class Task(NamedTuple):
     path: str
     language: str
     data: bytes
+    is_parsed: bool = True  # False after parsing cost its workers: lines and words alone
 
 
 class Parsed(NamedTuple):
@@ -65,12 +67,14 @@ class Outcome(NamedTuple):
 
 def process(task: Task, deadline_ms: int) -> Outcome:
     """Do the work on one file: decode, redact, parse, chunk, split into words."""
-    fault_point("parse", task.path)
+    fault_point("inspect", task.path)
     inspected = inspect(task.path, task.data, task.language)
     if isinstance(inspected, Skip):
         return Outcome(task.ticket, inspected)
     text, redactions = redact(inspected.text)
-    analysis = analyse(text, task.language, deadline_ms=deadline_ms)
+    if task.is_parsed:
+        fault_point("parse", task.path)
+    analysis = analyse(text, task.language, deadline_ms=deadline_ms if task.is_parsed else 0)
     return Outcome(
         task.ticket, Parsed(analysis, inspected.encoding, inspected.generated, redactions)
     )
@@ -269,7 +273,7 @@ class WorkerPool:
         self._drop_worker()
 
     def _outcomes_of(self, batch: list[Task], epoch: int) -> list[Outcome]:
-        """Do a batch; when it costs the worker, each of its files alone, twice at most."""
+        """Do a batch; when it costs the worker, each of its files alone, at last unparsed."""
         try:
             return self._worker().run(batch)
         except WorkerLostError:
@@ -277,11 +281,12 @@ class WorkerPool:
         outcomes: list[Outcome] = []
         for task in batch:
             cause = ""
-            for _ in range(_TRIES):
+            parsed_tries = _TRIES - (len(batch) == 1)  # then the batch was a try of its own
+            for each in [task] * parsed_tries + [task._replace(is_parsed=False)]:
                 if epoch != self._epoch:
                     return []
                 try:
-                    outcomes.extend(self._worker().run([task]))
+                    outcomes.extend(self._worker().run([each]))
                     break
                 except WorkerLostError as error:
                     self._drop_worker()

@@ -10,10 +10,11 @@ from typing import NamedTuple
 from engine.records import ChunkSpan, Symbol
 from engine.syntax.chunker import chunks_of
 from engine.syntax.packing import pack_text
-from engine.syntax.parser import parse
+from engine.syntax.parser import Parsed, parse
 from engine.syntax.terms import name_terms_of, terms_of
 
 _ONE_LINERS = frozenset({"constant", "field", "macro", "property", "variable"})
+_NOT_PARSED = Parsed([], "failed")
 
 
 class ChunkRow(NamedTuple):
@@ -55,8 +56,13 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
 
     Never fails on any text: what the parser cannot read is chunked by lines, and
     ``parse_result`` says so.
+
+    Args:
+        text: Valid UTF-8.
+        language: A name of ``languages.LANGUAGES``.
+        deadline_ms: As for ``parse``; 0 does not parse at all, with the result ``failed``.
     """
-    parsed = parse(text, language, deadline_ms=deadline_ms)
+    parsed = parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
     spans = chunks_of(text, parsed.symbols, language)
     return Analysis(
         packed_text=pack_text(text),

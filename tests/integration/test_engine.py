@@ -171,7 +171,7 @@ def test_coverage_counts_what_should_be_indexed(
 ) -> None:
     write_tree(tree, SAMPLE)
     write_tree(tree, {"data.py": b"\0binary\0", "fine.py": "x = 1\n", "poison.py": "y = 2\n"})
-    monkeypatch.setenv("CAIRN_FAULT", "die:parse:poison.py")
+    monkeypatch.setenv("CAIRN_FAULT", "die:inspect:poison.py")
     index = catalog.create(str(tree))
     report = index.index()
     assert (report.files_failed, report.errors[0].file) == (1, "poison.py")

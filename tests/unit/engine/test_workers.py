@@ -42,12 +42,31 @@ def test_every_task_has_one_outcome(pool: WorkerPool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("action", "others"), [("die", ["a.py", "c.py"]), ("die", []), ("hang", []), ("eat", [])]
+)
+def test_a_file_that_costs_its_parser_is_kept_without_symbols(
+    pool: WorkerPool, action: str, others: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_FAULT", f"{action}:parse:poison.py")
+    pool.submit([task(number, path) for number, path in enumerate(["poison.py", *others])])
+    outcomes = collect(pool)
+    analyses = [
+        result.analysis
+        for _, outcome in sorted(outcomes.items())
+        if isinstance(result := outcome.result, Parsed)
+    ]
+    assert [each.parse_result for each in analyses] == ["failed", *["ok"] * len(others)]
+    assert [len(each.symbols) for each in analyses] == [0, *[1] * len(others)]
+    assert analyses[0].chunks[0].body_terms == "def pass"
+
+
+@pytest.mark.parametrize(
     ("action", "cause"), [("die", "died"), ("hang", "took longer"), ("eat", "MemoryError")]
 )
 def test_a_poisonous_file_is_skipped_and_the_rest_is_done(
     pool: WorkerPool, action: str, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CAIRN_FAULT", f"{action}:parse:poison.py")
+    monkeypatch.setenv("CAIRN_FAULT", f"{action}:inspect:poison.py")
     pool.submit([task(1, "a.py"), task(2, "poison.py"), task(3, "c.py")])
     outcomes = collect(pool)
     poison = outcomes[2].result
