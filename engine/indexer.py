@@ -29,7 +29,7 @@ from engine.records import (
 from engine.scan import Known, Scan, scan
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
-from engine.store import blobs, files, project
+from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
 from engine.syntax.languages import language_of
 from engine.workers import Outcome, Parsed, Task, WorkerPool
@@ -109,6 +109,11 @@ class Indexer:
                 fingerprint_id=run.fingerprint_id,
             )
             self._batch = Batch(handle, branch_id=run.branch_id, fingerprint_id=run.fingerprint_id)
+            # Whether the words of deleted texts must go at once: they may be secrets that an older
+            # program, or the run that was cut off, took for something else.
+            self._purges = project.was_cut_off(handle, run.branch_id) or any(
+                file.fingerprint_id != run.fingerprint_id for file in self._known.files.values()
+            )
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
@@ -144,6 +149,8 @@ class Indexer:
             self._note_failure(skip)
         for skip in found.new_skips:
             self._batch.add_skip(skip)
+            if skip.reason is SkipReason.SECRET_FILE and self._known.files:
+                self._purges = True  # it may have been a file of another name
         for path in found.gone_skips:
             self._batch.remove_skip(path)
         self._batch.remove_files(found.gone)
@@ -301,6 +308,9 @@ class Indexer:
                 if ids:
                     blobs.delete_blobs(handle, ids)
                 more = len(ids) == _ORPHANS_AT_ONCE
+        if self._purges:
+            with self._store.write() as handle:
+                fulltext.purge_words(handle)
         now_ms = time.time_ns() // 1_000_000
         with self._store.write(durable=True) as handle:
             # What reading refused was no candidate after all; what failed still is one.

@@ -192,7 +192,8 @@ class Store:
                 self.path.chmod(0o600)
                 handle.execute("PRAGMA journal_mode = WAL")
                 handle.execute("PRAGMA synchronous = NORMAL")
-                handle.execute("PRAGMA secure_delete = FAST")
+                # FAST would leave what large texts said on pages that nobody uses any more.
+                handle.execute("PRAGMA secure_delete = ON")
                 handle.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
                 # The hook replaces automatic checkpoints: ours come after a commit is answered.
                 handle.set_wal_hook(self._count_wal_pages)

@@ -149,6 +149,15 @@ def read_branches(handle: Handle) -> list[BranchRow]:
     ]
 
 
+def was_cut_off(handle: Handle, branch_id: int) -> bool:
+    """Say whether a branch was indexed once, and the last run over it did not come to its end."""
+    row = handle.execute(
+        "SELECT complete, indexed_at_ms FROM branches WHERE id = :branch_id",
+        {"branch_id": branch_id},
+    ).fetchone()
+    return row is not None and not row[0] and row[1] is not None
+
+
 def delete_branch(handle: Handle, branch_id: int) -> None:
     """Forget a branch with its files and skips; blobs stay until ``blobs.delete_blobs``."""
     handle.execute(

@@ -48,14 +48,13 @@ def _base64_module() -> str:
 
 def _notebook() -> str:
     image = base64.b64encode(random.Random(_SEED).randbytes(200_000)).decode()
-    cell = '{"cell_type": "code", "source": ["plot(1)"], "outputs": [{"data": {"image/png": "%s"}}]}'
+    cell = (
+        '{"cell_type": "code", "source": ["plot(1)"], "outputs": [{"data": {"image/png": "%s"}}]}'
+    )
     return '{"nbformat": 4,\n "cells": [\n  ' + cell % image + "\n ]}\n"
 
 
-_LFS = (
-    "version https://git-lfs.github.com/spec/v1\n"
-    f"oid sha256:{'4d7a2146' * 8}\nsize 12345\n"
-)
+_LFS = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d7a2146' * 8}\nsize 12345\n"
 _CODE = "def encoded():\n    return 'Grüße, 世界, привет'\n"
 
 #: Bytes that are no text, or one in an unusual encoding: a file name, the data, what is right.
@@ -75,7 +74,12 @@ _ENCODINGS = (
         (_CODE * 20).encode("utf-32-be"),
         (INDEXED, SkipReason.BINARY, SkipReason.UNDECODABLE),
     ),
-    ("utf-16 cut in a character", "a.py", _CODE.encode("utf-16")[:-1], (INDEXED, SkipReason.BINARY)),
+    (
+        "utf-16 cut in a character",
+        "a.py",
+        _CODE.encode("utf-16")[:-1],
+        (INDEXED, SkipReason.BINARY),
+    ),
     ("latin-1", "a.py", "# Grüße aus Köln\nx = 'é'\n".encode("latin-1"), ()),
     ("shift-jis", "a.py", "# こんにちは世界、これはコメントです\nx = 1\n".encode("shift-jis"), ()),
     ("a surrogate", "a.py", b"x = '\xed\xa0\x80'\n" * 50, (INDEXED, SkipReason.UNDECODABLE)),
@@ -84,7 +88,12 @@ _ENCODINGS = (
     ("crlf", "a.py", b"def a():\r\n    return 1\r\n" * 100, ()),
     ("cr alone", "a.py", b"def a():\r    return 1\r" * 100, ()),
     ("random bytes", "a.py", _random_bytes(), (SkipReason.BINARY, SkipReason.UNDECODABLE)),
-    ("pdf", "a.py", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + _random_bytes()[:5_000], (SkipReason.BINARY,)),
+    (
+        "pdf",
+        "a.py",
+        b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + _random_bytes()[:5_000],
+        (SkipReason.BINARY,),
+    ),
 )
 
 #: Texts: a file name, what makes the text, what is right.

@@ -48,7 +48,9 @@ def _megabyte() -> bytes:
 
 
 def _stars() -> bytes:
-    return b"".join(b"*a*b*c*d*e*f*g*%d\n" % number for number in range(500)) + b"*" * 4_000 + b"x\n"
+    return (
+        b"".join(b"*a*b*c*d*e*f*g*%d\n" % number for number in range(500)) + b"*" * 4_000 + b"x\n"
+    )
 
 
 _FILES: dict[str, Callable[[], bytes]] = {

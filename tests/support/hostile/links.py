@@ -1,4 +1,4 @@
-"""Links that lead in circles, out of the root, into secrets, or elsewhere by the time of reading."""
+"""Links that lead in circles, out of the root, into secrets, or elsewhere when they are read."""
 
 import os
 import shutil
@@ -120,7 +120,9 @@ def _into_git(place: Place) -> None:
 def _long_chain(place: Place) -> None:
     place.write("end.py", "end = 1\n")
     for number in range(_CHAIN):
-        _link(place, f"link{number}.py", f"link{number + 1}.py" if number < _CHAIN - 1 else "end.py")
+        _link(
+            place, f"link{number}.py", f"link{number + 1}.py" if number < _CHAIN - 1 else "end.py"
+        )
 
 
 def _swapped_file(place: Place) -> None:

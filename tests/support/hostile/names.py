@@ -34,9 +34,7 @@ _ODD_ENDINGS = (b"space.py ", b"dot.py.", b"tab.py\t", b"line.py\n")
 _SCRIPT = b"#!/usr/bin/env python3\n"
 
 
-def _case(
-    name: str, files: tuple[bytes, ...], right: frozenset[str] = IS_INDEXED
-) -> Case:
+def _case(name: str, files: tuple[bytes, ...], right: frozenset[str] = IS_INDEXED) -> Case:
     shown = [os.fsdecode(file) for file in files]
 
     def build(place: Place) -> None:
@@ -50,9 +48,7 @@ def _case(
         if missing:
             raise NotBuiltError(f"the file system changes names: {sorted(missing)!a}")
 
-    return Case(
-        class_="names", name=name, build=build, expect=dict.fromkeys(shown, right)
-    )
+    return Case(class_="names", name=name, build=build, expect=dict.fromkeys(shown, right))
 
 
 def _folders(place: Place) -> None:

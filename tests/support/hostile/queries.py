@@ -1,4 +1,4 @@
-"""Questions that mean something else to SQL, to FTS5, to a regular expression, or nothing at all."""
+"""Questions that mean something else to SQL, to FTS5, to a pattern, or nothing at all."""
 
 from dataclasses import dataclass
 

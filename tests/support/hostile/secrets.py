@@ -87,10 +87,6 @@ CASES = (
     *map(_file, _FILES),
     *map(_token, _TOKENS),
     *map(_placed, _PLACES),
-    Case(
-        class_="secrets", name="private key", build=_key_block, expect={"app.py": IS_INDEXED}
-    ),
-    Case(
-        class_="secrets", name="example", build=_example, expect={".env.example": IS_INDEXED}
-    ),
+    Case(class_="secrets", name="private key", build=_key_block, expect={"app.py": IS_INDEXED}),
+    Case(class_="secrets", name="example", build=_example, expect={".env.example": IS_INDEXED}),
 )

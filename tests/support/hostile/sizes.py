@@ -7,7 +7,6 @@ from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.records import SkipReason
 from tests.support.hostile.case import (
     INDEXED,
-    IS_INDEXED,
     Case,
     NotBuiltError,
     Place,
