@@ -64,6 +64,8 @@ class Batch:
                 analysis.parse_result,
                 parsed.is_generated,
                 parsed.redactions,
+                parsed.licence,
+                parsed.generator,
             )
         )
         self._texts.append((blob_id, analysis.packed_text))

@@ -109,6 +109,8 @@ def _indexed(path: str, facts: FileFacts, detail: str, *, is_fresh: bool) -> Pat
             "encoding": facts.encoding,
             "parse": facts.parse_result,
             "generated": bool(facts.is_generated),
+            "generator": facts.generator,
+            "licence": facts.licence,
             "redactions": facts.redactions,
             "symbols": facts.symbols,
             "chunks": facts.chunks,

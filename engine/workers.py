@@ -28,6 +28,7 @@ from engine.errors import UnavailableError
 from engine.faults import fault_point
 from engine.records import Skip, SkipReason
 from engine.source.content import inspect
+from engine.source.provenance import generator_of, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import Analysis, analyse
 
@@ -56,6 +57,8 @@ class Parsed(NamedTuple):
     encoding: str
     is_generated: bool
     redactions: int
+    licence: str | None  # an SPDX expression
+    generator: str | None  # the program that wrote it
 
 
 class Outcome(NamedTuple):
@@ -75,8 +78,11 @@ def process(task: Task, deadline_ms: int) -> Outcome:
     if task.is_parsed:
         fault_point("parse", task.path)
     analysis = analyse(text, task.language, deadline_ms=deadline_ms if task.is_parsed else 0)
+    licence = licence_of(text, task.language)
+    generator = generator_of(text) if inspected.generated else None
     return Outcome(
-        task.ticket, Parsed(analysis, inspected.encoding, inspected.generated, redactions)
+        task.ticket,
+        Parsed(analysis, inspected.encoding, inspected.generated, redactions, licence, generator),
     )
 
 

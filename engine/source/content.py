@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from engine.records import Skip, SkipReason
 from engine.source import charsets
+from engine.source.provenance import GENERATED_MARK
 
 _LFS_START = b"version https://git-lfs.github.com/spec/"
 _LFS_MAX_BYTES = 1024
@@ -40,21 +41,6 @@ _GENERATED_NAME = re.compile(
     | \.tab\.[ch] | (?:^|/)(?: zz_generated[^/]*\.go | lex\.yy\.c | __generated__/.* )
     )\Z""",
     re.IGNORECASE | re.VERBOSE,
-)
-
-#: A comment in which a generator marks its file. Lines are bounded so that the search is linear.
-_GENERATED_MARK = re.compile(
-    rb"""^[ \t]*(?:\#+|/[/*]+!?|\*+|--+|;+|<!--|%+|"+|'+|\(\*|\{-|dnl\b|rem\b|@rem\b)
-    (?:
-      [^\n]{0,200}?(?:
-        @generated\b | \bDO\ NOT\ (?-i:EDIT|MODIFY|CHANGE)\b
-        | \bauto(?:matically)?[ -]?generated\s+(?:by|from|file|code|using|with|on|at)\b
-        | \b(?:file|code|class|module|header|document|script)\s+(?:is|was|has\ been|are)\s+
-          (?:\w+[ -])?(?:auto)?-?generated\b
-      )
-      | [ \t]*(?:auto)?-?generated\s+(?:by|from|with|using)\b
-    )""",
-    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
 
 _LOCK_NAMES = frozenset(
@@ -161,6 +147,6 @@ def _bytes_in_long_lines(text: bytes, line_break: bytes) -> int:
 
 def _is_generated(path: str, text: bytes) -> bool:
     head = text[:_GENERATED_HEAD_BYTES]
-    if (b"enerated" in head or b"DO NOT " in head) and _GENERATED_MARK.search(head):
+    if (b"enerated" in head or b"DO NOT " in head) and GENERATED_MARK.search(head):
         return True
     return _GENERATED_NAME.search(path) is not None

@@ -22,6 +22,8 @@ class BlobRow(NamedTuple):
     parse_result: str
     is_generated: bool
     redactions: int
+    licence: str | None
+    generator: str | None
 
 
 class NextIds(NamedTuple):
@@ -58,8 +60,9 @@ def insert_blobs(handle: Handle, rows: Iterable[BlobRow]) -> None:
     """Insert blobs."""
     handle.executemany(
         """INSERT INTO blobs (id, content_hash, language, fingerprint_id, text_hash, size_bytes,
-             line_count, token_count, encoding, parse_result, is_generated, redactions)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+             line_count, token_count, encoding, parse_result, is_generated, redactions, licence,
+             generator)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows,
     )
 

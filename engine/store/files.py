@@ -54,6 +54,8 @@ class FileFacts(NamedTuple):
     parse_result: str
     is_generated: bool
     redactions: int
+    licence: str | None  # an SPDX expression
+    generator: str | None  # the program that wrote it
     symbols: int
     chunks: int
     created_at_ms: int
@@ -202,6 +204,7 @@ def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
         """SELECT f.id, f.uuid, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
                   b.content_hash, b.language, b.size_bytes, b.line_count, b.token_count,
                   b.encoding, b.parse_result, b.is_generated, b.redactions,
+                  b.licence, b.generator,
                   (SELECT count(*) FROM symbols WHERE blob_id = b.id),
                   (SELECT count(*) FROM chunks WHERE blob_id = b.id),
                   f.created_at_ms, f.updated_at_ms

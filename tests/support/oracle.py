@@ -37,7 +37,7 @@ def contents(file: Path) -> dict[str, object]:
     try:
         files = handle.execute(
             """SELECT r.name, f.path, b.content_hash, b.language, b.encoding, b.parse_result,
-                      b.text_hash, b.is_generated, b.redactions
+                      b.text_hash, b.is_generated, b.redactions, b.licence, b.generator
                FROM files f JOIN branches r ON r.id = f.branch_id JOIN blobs b ON b.id = f.blob_id
                ORDER BY 1, 2"""
         ).fetchall()
