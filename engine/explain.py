@@ -1,16 +1,22 @@
-"""Why is this file not found? The outcome of a path, in words, with what to do."""
+"""Why is this file found, or why not? The outcome of a path, in words, with what to do."""
 
 import os
+import re
 import uuid
 
 from engine.clock import iso_time
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
-from engine.records import PathExplanation, SkipReason, display_path
+from engine.forecast import Forecast, forecast
+from engine.records import PathExplanation, Skip, SkipReason, display_path
+from engine.search.pathrules import path_factor
+from engine.search.rank import DOCUMENT_FACTOR
 from engine.source.reader import TreeReader
+from engine.source.walker import WalkRules
 from engine.store import files
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
+from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 #: What to do about a skip.
 ADVICE = {
@@ -38,48 +44,75 @@ ADVICE = {
     SkipReason.PARSER_FAILED: "please report it as a defect",
 }
 
+#: What a parser's result means for searches.
+PARSE_RESULTS = {
+    "ok": "all definitions are symbols",
+    "errors": "parts do not fit the grammar: definitions there may be missing as symbols, "
+    "all words are searched",
+    "timeout": "it took longer than the setting parse_timeout: no symbols, all words are searched",
+    "too_deep": "nested too deep: inner definitions are no symbols, all words are searched",
+    "no_grammar": "definitions are not told apart in this language, all words are searched",
+}
 
-def explain_path(handle: Handle, branch_id: int, root: str, path: str) -> PathExplanation:
-    """Explain the outcome of a path on a branch.
+_OF_LINKS = frozenset(
+    {SkipReason.SYMLINK_OUTSIDE, SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE}
+)
+
+#: How a rule file and its line stand in the detail of a skip.
+_RULE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?:: (?P<rule>.*))?", re.DOTALL)
+
+
+def explain_path(
+    handle: Handle, branch_id: int, root: str, path: str, rules: WalkRules
+) -> PathExplanation:
+    """Explain the outcome of a path on a branch, and what the next run would make of it.
 
     Args:
         handle: A read transaction.
         branch_id: The branch.
         root: The resolved root.
         path: Relative to the root; "" is the root itself.
+        rules: The project's stored scope.
     """
+    exists = os.path.lexists(os.path.join(root, path))
+    foreseen = forecast(root, rules, path) if path else None
     facts = files.read_file(handle, branch_id, path)
     skip = files.read_skip(handle, branch_id, path)
-    exists = os.path.lexists(os.path.join(root, path))
-    if facts and skip:
-        detail = f"indexed earlier, but now {skip.reason.value}: {skip.detail}"
-        return _indexed(path, facts, detail, is_fresh=False)
     if facts:
-        is_fresh = _is_fresh(root, path, facts)
-        detail = "indexed and up to date"
-        if not is_fresh:
-            change = "changed on the disk" if exists else "gone from the disk"
-            detail = f"indexed, but {change} since: index again"
-        return _indexed(path, facts, detail, is_fresh=is_fresh)
-    rule_path = None
-    if skip is None:
-        for folder in _folders_above(path):
-            skip = files.read_skip(handle, branch_id, folder)
-            if skip and skip.is_folder:
-                rule_path = display_path(folder)
-                break
-            skip = None
+        return _indexed(root, path, facts, skip, foreseen)
+    folder = path if skip else _skipped_folder_above(handle, branch_id, path)
+    if folder:
+        skip = skip or files.read_skip(handle, branch_id, folder)
     if skip:
-        detail = f"{skip.detail}: {ADVICE[skip.reason]}" if skip.detail else ADVICE[skip.reason]
-        return PathExplanation(
-            path=display_path(path),
-            outcome="skipped",
-            reason=skip.reason.value,
-            detail=detail,
-            rule_path=rule_path,
-            fresh=None,
-        )
-    return _unknown(path, exists=exists, is_folder=os.path.isdir(os.path.join(root, path)))
+        return _skipped(path, skip, foreseen, rules)
+    if exists and os.path.isdir(os.path.join(root, path)):
+        return _folder(handle, branch_id, path, foreseen)
+    return _unknown(path, foreseen, exists=exists)
+
+
+def _indexed(
+    root: str, path: str, facts: FileFacts, skip: Skip | None, foreseen: Forecast | None
+) -> PathExplanation:
+    is_fresh = skip is None and _is_fresh(root, path, facts)
+    detail = "indexed and up to date"
+    if skip:
+        detail = f"indexed earlier, but now {skip.reason.value}: {skip.detail}"
+    elif not is_fresh:
+        is_there = os.path.lexists(os.path.join(root, path))
+        change = "changed on the disk" if is_there else "gone from the disk"
+        detail = f"indexed, but {change} since: index again"
+    told = _facts_of(path, facts)
+    is_same = is_fresh and foreseen is not None and foreseen.skip is None
+    told["next_run"] = _next_run(foreseen, is_known=True, is_same=is_same)
+    return PathExplanation(
+        path=display_path(path),
+        outcome="indexed",
+        reason=None,
+        detail=detail,
+        rule_path=None,
+        fresh=is_fresh,
+        facts=told,
+    )
 
 
 def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:
@@ -92,41 +125,103 @@ def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:
         return False
 
 
-def _indexed(path: str, facts: FileFacts, detail: str, *, is_fresh: bool) -> PathExplanation:
+def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
+    factor, reasons = path_factor(path, is_generated=bool(facts.is_generated))
+    if facts.language in DOCUMENT_LANGUAGES:
+        factor *= DOCUMENT_FACTOR
+        reasons = (*reasons, f"document ×{DOCUMENT_FACTOR:g}")
+    return {
+        "id": str(uuid.UUID(bytes=facts.uuid)),
+        "language": facts.language,
+        "size_bytes": facts.size_bytes,
+        "file_bytes": facts.stat.size_bytes,
+        "lines": facts.line_count,
+        "tokens": facts.token_count,
+        "encoding": facts.encoding,
+        "parse": facts.parse_result,
+        "parse_detail": PARSE_RESULTS.get(facts.parse_result, ""),
+        "generated": bool(facts.is_generated),
+        "generator": facts.generator,
+        "licence": facts.licence,
+        "redactions": facts.redactions,
+        "symbols": facts.symbols,
+        "chunks": facts.chunks,
+        "rank_factor": round(factor, 4),
+        "rank_reasons": list(reasons),
+        "sha256": facts.content_hash.hex(),
+        "created_at": iso_time(facts.created_at_ms),
+        "updated_at": iso_time(facts.updated_at_ms),
+    }
+
+
+def _skipped_folder_above(handle: Handle, branch_id: int, path: str) -> str:
+    """Give the folder or link above a path that is skipped with all below it; empty: none is."""
+    while path := path.rpartition("/")[0]:
+        skip = files.read_skip(handle, branch_id, path)
+        if skip and (skip.is_folder or skip.reason in _OF_LINKS):
+            return path
+    return ""
+
+
+def _skipped(path: str, skip: Skip, foreseen: Forecast | None, rules: WalkRules) -> PathExplanation:
+    told: dict[str, object] = {"is_folder": skip.is_folder}
+    if skip.stat is not None:
+        told["size_bytes"] = skip.stat.size_bytes
+    if skip.reason is SkipReason.TOO_LARGE:
+        told["limit_bytes"] = rules.max_file_size_bytes or LARGEST_FILE_BYTES
+    rule = _RULE.fullmatch(skip.detail) if skip.reason is SkipReason.IGNORED else None
+    if rule is not None:
+        told |= {"rule_file": rule["file"], "rule_line": int(rule["line"]), "rule": rule["rule"]}
+    again = foreseen is not None and foreseen.skip is not None and foreseen.skip[:3] == skip[:3]
+    is_given_up = skip.reason is SkipReason.PARSER_FAILED  # until the file changes
+    told["next_run"] = _next_run(foreseen, is_known=True, is_same=again or is_given_up)
     return PathExplanation(
         path=display_path(path),
-        outcome="indexed",
-        reason=None,
-        detail=detail,
-        rule_path=None,
-        fresh=is_fresh,
-        facts={
-            "id": str(uuid.UUID(bytes=facts.uuid)),
-            "language": facts.language,
-            "size_bytes": facts.size_bytes,
-            "lines": facts.line_count,
-            "tokens": facts.token_count,
-            "encoding": facts.encoding,
-            "parse": facts.parse_result,
-            "generated": bool(facts.is_generated),
-            "generator": facts.generator,
-            "licence": facts.licence,
-            "redactions": facts.redactions,
-            "symbols": facts.symbols,
-            "chunks": facts.chunks,
-            "sha256": facts.content_hash.hex(),
-            "created_at": iso_time(facts.created_at_ms),
-            "updated_at": iso_time(facts.updated_at_ms),
-        },
+        outcome="skipped",
+        reason=skip.reason.value,
+        detail=_advised(skip),
+        rule_path=display_path(skip.path) if skip.path != path else None,
+        fresh=None,
+        facts=told,
     )
 
 
-def _unknown(path: str, *, exists: bool, is_folder: bool) -> PathExplanation:
+def _advised(skip: Skip) -> str:
+    is_of_git = skip.detail.startswith(".git:") or skip.detail.endswith(" .git")
+    advice = "never indexed" if is_of_git else ADVICE[skip.reason]
+    return f"{skip.detail}; {advice}" if skip.detail else advice
+
+
+def _folder(
+    handle: Handle, branch_id: int, path: str, foreseen: Forecast | None
+) -> PathExplanation:
+    if path:
+        indexed, skips = files.count_below(handle, branch_id, path)
+    else:
+        indexed = files.count_files(handle, branch_id)
+        skips = files.count_skips(handle, branch_id)
+    detail = "a folder of the project: ask for a file in it"
+    if foreseen is not None and foreseen.skip is not None:
+        detail = f"the next run would skip this folder: {_advised(foreseen.skip)}"
+    return PathExplanation(
+        path=display_path(path),
+        outcome="folder",
+        reason=None,
+        detail=detail,
+        rule_path=None,
+        fresh=None,
+        facts={"files": indexed, "skips": skips},
+    )
+
+
+def _unknown(path: str, foreseen: Forecast | None, *, exists: bool) -> PathExplanation:
     outcome, detail = "missing", "there is no such path on the disk or in the index"
-    if is_folder:
-        outcome, detail = "folder", "a folder of the project: ask for a file in it"
-    elif exists:
+    if exists:
         outcome, detail = "not_seen", "it came after the last indexing run: index again"
+    next_run = _next_run(foreseen, is_known=False, is_same=False)
+    if foreseen is not None and (foreseen.skip is not None or not exists):
+        since = "it came after the last indexing run; " if exists else f"{detail}; if it were, "
+        detail = f"{since}the next run would {_deed(path, foreseen)}"
     return PathExplanation(
         path=display_path(path),
         outcome=outcome,
@@ -134,11 +229,41 @@ def _unknown(path: str, *, exists: bool, is_folder: bool) -> PathExplanation:
         detail=detail,
         rule_path=None,
         fresh=None,
+        facts={"next_run": next_run},
     )
 
 
-def _folders_above(path: str) -> list[str]:
-    folders = []
-    while path := path.rpartition("/")[0]:
-        folders.append(path)
-    return folders
+def _deed(path: str, foreseen: Forecast) -> str:
+    skip = foreseen.skip
+    if skip is not None:
+        place = f"the folder {display_path(skip.path)}" if skip.path != path else "it"
+        return f"skip {place} as {skip.reason.value.replace('_', ' ')}: {_advised(skip)}"
+    return f"index it as {foreseen.language}" if foreseen.language else "look into it"
+
+
+def _next_run(
+    foreseen: Forecast | None, *, is_known: bool, is_same: bool
+) -> dict[str, object] | None:
+    """Say what the next run does with a path; None when that cannot be told.
+
+    Args:
+        foreseen: What the rules and the content say now.
+        is_known: The path is indexed or skipped.
+        is_same: What is stored of it still holds.
+    """
+    if foreseen is None:
+        return None
+    skip, language, exists = foreseen
+    if not exists:
+        does = "remove" if is_known else "nothing"
+    elif is_same:
+        does = "nothing"
+    else:
+        does = "skip" if skip else "index"
+    return {
+        "does": does,
+        "language": language,
+        "reason": skip.reason.value if skip else None,
+        "detail": _advised(skip) if skip else "",
+        "rule_path": display_path(skip.path) if skip else None,
+    }

@@ -254,7 +254,7 @@ class Index:
             )
 
     def why(self, path: str) -> PathExplanation:
-        """Explain why a path is found or not.
+        """Explain why a path is found or not, and what the next run would make of it.
 
         Args:
             path: Absolute, or relative to the root.
@@ -265,7 +265,8 @@ class Index:
         relative = self._relative(path)
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, self._checked_out())
-            return explain_path(handle, branch.id, self.root, relative)
+            rules = scope_of(IndexOptions(), self._project(handle)).rules
+            return explain_path(handle, branch.id, self.root, relative, rules)
 
     def clear(self) -> None:
         """Drop the contents; the project and its scope stay.

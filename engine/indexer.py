@@ -26,12 +26,11 @@ from engine.records import (
     SkipReason,
     display_path,
 )
-from engine.scan import Known, Scan, scan
+from engine.scan import Known, Scan, language_or_skip, scan
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
 from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
-from engine.syntax.languages import language_of
 from engine.workers import Outcome, Parsed, Task, WorkerPool
 
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
@@ -40,7 +39,6 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
 _ORPHANS_AT_ONCE = 500
 _TELL_EVERY_S = 0.1
-_HEAD_BYTES = 1024
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
 _RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
@@ -187,14 +185,10 @@ class Indexer:
 
     def _take(self, path: str, data: bytes, stat: FileStat) -> None:
         """Give a file its blob: one that is stored, one in the workers, or a new one."""
-        language = language_of(path, data[:_HEAD_BYTES])
-        if language is None:
-            if not self._run.rules.include and b"\0" not in data[:_HEAD_BYTES]:
-                self._put_skip(
-                    Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
-                )
-                return
-            language = "text"
+        language = language_or_skip(path, data, stat, any_text=bool(self._run.rules.include))
+        if isinstance(language, Skip):
+            self._put_skip(language)
+            return
         reading = _Reading(path, stat)
         key = (sha256(data).digest(), language)
         waiting = self._waiting.get(key)

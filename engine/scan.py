@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.records import FAILURES, FileEntry, Skip, SkipReason
+from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
 from engine.source.content import is_lock_file
 from engine.store.files import KnownFile, KnownSkip
 from engine.syntax.languages import language_of
 
 _TELL_EVERY = 500
+_HEAD_BYTES = 1024
 # A file that killed its parser does so again: it waits for a change, its own or the program's.
 _TRIED_AGAIN = FAILURES - {SkipReason.PARSER_FAILED}
 
@@ -70,7 +71,7 @@ def scan(
         if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
             seen.add(path)
             continue
-        skip = _skip_by_name(item, any_text=any_text) or _same_skip(item, known)
+        skip = skip_by_name(item, any_text=any_text) or _same_skip(item, known)
         if skip:
             skips[path] = skip
         else:
@@ -93,7 +94,7 @@ def scan(
     )
 
 
-def _skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
+def skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
     """Refuse what its name alone refuses; names without a dot may be told by their content."""
     path = entry.path
     if is_lock_file(path):
@@ -107,6 +108,17 @@ def _skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
     return Skip(
         path, SkipReason.UNKNOWN_TYPE, f"no language known for *{extension}", stat=entry.stat
     )
+
+
+def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) -> str | Skip:
+    """Give the language of a file that was read, or the skip when it has none that is indexed."""
+    head = data[:_HEAD_BYTES]
+    language = language_of(path, head)
+    if language is not None:
+        return language
+    if any_text or b"\0" in head:  # what is no text is for ``content`` to name
+        return "text"
+    return Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
 
 
 def _same_skip(entry: FileEntry, known: Known) -> Skip | None:

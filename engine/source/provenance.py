@@ -16,11 +16,11 @@ _OPERATORS: Final = frozenset({"AND", "OR", "WITH"})
 
 #: In these languages a text can be a licence itself.
 _PROSE: Final = frozenset({"asciidoc", "markdown", "org", "restructuredtext", "text"})
-#: One of these stands near the beginning of every licence that is known here; seldom elsewhere.
+#: One of these stands near the beginning of every licence that is known here.
 _SIGNS: Final = (
     b" hereby granted", b"edistribution and use", b"apache.org/licenses", b"GENERAL PUBLIC LICENSE",
     b"General Public License", b"Mozilla Public", b"Eclipse Public", b"unencumbered", b"CC0",
-    b"Attribution", b"Boost Software", b"misrepresented", b"Artistic", b"PYTHON SOFTWARE FOUNDATION",
+    b"Attribution", b"Boost Software", b"misrepresented", b"Artistic", b"PYTHON SOFTWARE",
     b"SIL O", b"Business Source", b"WHAT THE FUCK",
 )  # fmt: skip
 _MAX_LICENCE_BYTES: Final = 1 << 16

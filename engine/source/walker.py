@@ -36,8 +36,6 @@ from engine.source.open_folders import (
 from engine.source.rule_files import RuleFiles
 from engine.source.secrets import is_secret_file
 
-#: What ``max_file_size_bytes=0`` means.
-
 #: Longer paths are not walked: such a tree would cost memory without bound.
 MAX_PATH_CHARACTERS: Final = 1 << 16
 
@@ -93,11 +91,11 @@ def walk(
         InvalidInputError: A glob is malformed.
         Cancelled: From the iterator, when ``cancelled`` says so.
     """
-    return _Walk(root, rules, cancelled).run()
+    return Walk(root, rules, cancelled).run()
 
 
-class _Walk:
-    """One walk."""
+class Walk:
+    """One walk; ``probe`` has one that keeps to the way to a path."""
 
     def __init__(self, root: str, rules: WalkRules, cancelled: Callable[[], bool]) -> None:
         include, exclude, self._allowed = _compiled(rules)
@@ -211,6 +209,7 @@ class _Walk:
         if why is not None:
             return [Skip(folder.path, SkipReason.DEFAULT_EXCLUDED, why, is_folder=True)]
         folder.rules = self._rule_files.in_folder(folder.rules, folder.descriptor, prefix, names)
+        entries = self._chosen(entries, folder.rules, prefix, names)
         outcomes: list[FileEntry | Skip] = []
         folders: list[tuple[str, Target | None]] = []
         self._list_files(folder, prefix, entries, outcomes, folders)
@@ -225,6 +224,16 @@ class _Walk:
             else:
                 folder.pending.append(LinkedFolder(name, inside, target.real_path))
         return outcomes
+
+    def _chosen(
+        self,
+        entries: list[os.DirEntry[str]],
+        rules: FolderRules,
+        prefix: str,
+        names: set[str],
+    ) -> list[os.DirEntry[str]]:
+        """Give the entries of a folder that are looked at: all of them."""
+        return entries
 
     def _made_by_tools(self, folder: OpenFolder, prefix: str, names: set[str]) -> str | None:
         """Tell what in a folder says that a tool made all of it; None when nothing does."""

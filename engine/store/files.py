@@ -193,6 +193,25 @@ def count_files(handle: Handle, branch_id: int) -> int:
     )
 
 
+def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[str, int]]:
+    """Give the number of indexed files below a folder, and of skips by reason, frequent first."""
+    prefix = os.fsencode(folder)
+    # "/" and "0" are neighbours, so this is the range of all paths that begin with the folder.
+    place = {"branch_id": branch_id, "low": prefix + b"/", "high": prefix + b"0"}
+    indexed = handle.execute(
+        """SELECT count(*) FROM files
+           WHERE branch_id = :branch_id AND path >= :low AND path < :high""",
+        place,
+    ).get
+    skips = handle.execute(
+        """SELECT reason, count(*) AS number FROM skips
+           WHERE branch_id = :branch_id AND path >= :low AND path < :high
+           GROUP BY reason ORDER BY number DESC, reason""",
+        place,
+    )
+    return int(indexed), dict(skips)
+
+
 def total_bytes(handle: Handle) -> int:
     """Give the size on disk of all indexed files, over all branches."""
     return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)

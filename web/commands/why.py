@@ -1,6 +1,8 @@
 """``cairn why``: why a path is found, or why it is not."""
 
 import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -11,6 +13,7 @@ from web.commands.options import examples, json_option, print_json, print_text, 
 from web.errors import NOT_FOUND, OK
 from web.selection import absolute, index_of
 from web.terminal import Style, printable, style_for
+from web.wording import count, size
 
 _OUTCOMES = {
     "indexed": "is indexed",
@@ -19,6 +22,8 @@ _OUTCOMES = {
     "not_seen": "was not there when the folder was indexed",
     "missing": "does not exist",
 }
+_SAYS_NEXT_RUN = frozenset({"missing", "not_seen"})
+_LABEL_WIDTH = 11
 
 
 @click.command(
@@ -32,9 +37,10 @@ _OUTCOMES = {
 @project_option
 @json_option
 def command(path: str, *, project: str | None, as_json: bool) -> int:
-    """Say whether PATH is indexed, and if not, by which rule.
+    """Say whether PATH is indexed, by which rule if not, and what the next run would do.
 
-    The exit code is 3 when there is no such path.
+    PATH need not exist: the rules are asked about its name. The exit code is 3 when there is no
+    such path.
     """
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project)
@@ -59,6 +65,61 @@ def explanation_text(explanation: PathExplanation, style: Style) -> str:
         lines.append(f"  because of the folder {printable(explanation.rule_path)}")
     if explanation.fresh is False:
         lines.append(style.warning("  it has changed since: cairn index brings it up to date"))
-    for name, value in explanation.facts.items():
-        lines.append(f"  {name.replace('_', ' ')}: {printable(str(value))}")
+    facts = explanation.facts
+    if explanation.outcome in _SAYS_NEXT_RUN:  # the detail has said it
+        facts = {name: value for name, value in facts.items() if name != "next_run"}
+    for label, text in _rows(facts):
+        lines.append(f"  {style.dim(label.ljust(_LABEL_WIDTH))} {printable(text)}")
     return "\n".join(lines) + "\n"
+
+
+def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the facts as labels and texts, in the order that people ask for them."""
+    if "rule_file" in facts:
+        rule = facts["rule"]
+        place = f"line {facts['rule_line']} of {facts['rule_file']}"
+        yield "rule", f"{rule}  ({place})" if rule else place
+    if "language" in facts:
+        yield from _content_rows(facts)
+    elif "size_bytes" in facts:
+        limit = f", the limit is {size(facts['limit_bytes'])}" if "limit_bytes" in facts else ""
+        yield "size", size(facts["size_bytes"]) + limit
+    if "files" in facts:
+        yield "indexed", count(facts["files"], "file") + " in it"
+        for reason, number in facts["skips"].items():
+            yield "not indexed", f"{number:,} {reason.replace('_', ' ')}"
+    if facts.get("next_run"):
+        yield "next run", _next_run_text(facts["next_run"])
+    for name in ("created_at", "updated_at", "sha256", "id"):
+        if name in facts:
+            yield name.removesuffix("_at"), str(facts[name])
+
+
+def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    stored, on_disk = facts["size_bytes"], facts["file_bytes"]
+    yield "language", f"{facts['language']}, in {facts['encoding']}"
+    of_file = f" (of a file of {size(on_disk)})" if stored != on_disk else ""
+    lines = count(facts["lines"], "line")
+    yield "size", f"{size(stored)}{of_file}, {lines}, about {count(facts['tokens'], 'token')}"
+    detail = facts["parse_detail"]
+    parse = facts["parse"].replace("_", " ")
+    yield "parsed", f"{parse}: {detail}" if detail else parse
+    yield "symbols", f"{facts['symbols']:,}, in {count(facts['chunks'], 'chunk')}"
+    redactions = facts["redactions"]
+    yield "redacted", f"{count(redactions, 'secret')} blanked" if redactions else "nothing"
+    if facts["licence"]:
+        yield "licence", facts["licence"]
+    if facts["generated"]:
+        generator = facts["generator"]
+        yield "generated", f"by {generator}" if generator else "yes"
+    reasons = ", ".join(facts["rank_reasons"])
+    yield "ranking", f"×{facts['rank_factor']:g}: {reasons}" if reasons else "nothing lowers it"
+
+
+def _next_run_text(foreseen: Mapping[str, Any]) -> str:
+    does, reason, language = foreseen["does"], foreseen["reason"], foreseen["language"]
+    if does == "index":
+        return f"indexes it as {language}" if language else "indexes it"
+    if does == "skip":
+        return f"skips it: {reason.replace('_', ' ')}, {foreseen['detail']}"
+    return "removes it from the index" if does == "remove" else "leaves it as it is"
