@@ -22,7 +22,7 @@ from engine.search.query import parse_query
 from engine.search.snippet import cut_to_tokens
 from engine.seed import seed
 from engine.source.git import sibling_folders
-from engine.workers import WorkerPool
+from engine.workers import WorkerLimits, WorkerPool
 
 _ID_CHARS = 64
 _SHORT_ID_CHARS = 6
@@ -37,7 +37,8 @@ class Catalog:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._pool = WorkerPool(config.worker_count, deadline_ms=config.parse_timeout)
+        limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
+        self._pool = WorkerPool(config.worker_count, limits)
         self._open: dict[str, Index] = {}
 
     def __enter__(self) -> "Catalog":

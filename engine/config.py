@@ -33,6 +33,14 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
+        "worker_memory",
+        1024 * MIB,
+        256 * MIB,
+        65_536 * MIB,
+        "bytes",
+        "address space of a parsing process; what needs more is not parsed",
+    ),
+    Setting(
         "max_file_size",
         MIB,
         0,
@@ -57,6 +65,7 @@ class Config:
 
     data_dir: Path  # holds one <project id>.db a project
     workers: int
+    worker_memory: int
     max_file_size: int
     parse_timeout: int
     busy_timeout: int

@@ -41,7 +41,7 @@ from engine.source.git import branch_exists, read_head
 from engine.store import blobs, files, project, symbols
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.project import ProjectRow
-from engine.workers import WorkerPool
+from engine.workers import WorkerLimits, WorkerPool
 
 # A run during which another branch was checked out is done again, so many times at most.
 _MOST_SWITCHES = 2
@@ -93,7 +93,7 @@ class Index:
             store.close()
         if row is None:
             raise ProjectNotFoundError(f"{file.name} holds no project")
-        pool = WorkerPool(0, deadline_ms=config.parse_timeout)
+        pool = WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))
         index = cls(file, os.fsdecode(row.root), config, pool, create=False)
         try:
             yield index

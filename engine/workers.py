@@ -37,7 +37,6 @@ _TRIES = 2
 _BATCHES_A_COLLECTION = 500
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _START_S = 60.0  # a cold start takes 0.1 s
-_WORKER_MEMORY_BYTES = 1 << 30  # address space; 0.1 GB is usual, a 10 MB file takes up to 0.5
 
 
 class Task(NamedTuple):
@@ -86,13 +85,13 @@ def process(task: Task, deadline_ms: int) -> Outcome:
     )
 
 
-def serve(descriptor: int, deadline_ms: int) -> None:
+def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     """Be a worker: answer batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides when to stop
     # Hostile text can make a parser ask for gigabytes; it then dies alone, as after any fault.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
-        resource.setrlimit(resource.RLIMIT_AS, (_WORKER_MEMORY_BYTES, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
     connection = Connection(descriptor)
     connection.send(None)  # ready
     # Parsing makes many objects and no cycles: looking for some took 3 % of the time.
@@ -107,6 +106,14 @@ def serve(descriptor: int, deadline_ms: int) -> None:
         connection.send([process(task, deadline_ms) for task in tasks])
 
 
+class WorkerLimits(NamedTuple):
+    """What a worker may take."""
+
+    deadline_ms: int  # to parse one file
+    memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
+    grace_s: float = _GRACE_S  # for a batch, beside its parsing
+
+
 class WorkerLostError(Exception):
     """A worker died or took too long; the message says which."""
 
@@ -118,9 +125,8 @@ class _Worker:
         UnavailableError: It cannot be started.
     """
 
-    def __init__(self, deadline_ms: int, grace_s: float) -> None:
-        self._deadline_ms = deadline_ms
-        self._grace_s = grace_s
+    def __init__(self, limits: WorkerLimits) -> None:
+        self._limits = limits
         with ExitStack() as undo:
             try:
                 ours, theirs = socket.socketpair()
@@ -147,7 +153,7 @@ class _Worker:
         places = [_HOME, *(place for place in sys.path if os.path.isabs(place))]
         code = (
             f"import sys; sys.path[:0] = {places!r}; from engine.workers import serve; "
-            f"serve({descriptor}, {self._deadline_ms})"
+            f"serve({descriptor}, {self._limits.deadline_ms}, {self._limits.memory_bytes})"
         )
         return subprocess.Popen(  # noqa: S603 - our interpreter and our code
             [sys.executable, "-I", "-c", code],
@@ -163,7 +169,8 @@ class _Worker:
         Raises:
             WorkerLostError: It died, or was killed because it took too long.
         """
-        allowed_s = self._grace_s + 2 * len(batch) * self._deadline_ms / 1000
+        limits = self._limits
+        allowed_s = limits.grace_s + 2 * len(batch) * limits.deadline_ms / 1000
         try:
             self._connection.send(batch)
             if not self._connection.poll(allowed_s):
@@ -197,14 +204,12 @@ class WorkerPool:
 
     Args:
         count: The most processes to start.
-        deadline_ms: How long parsing one file may take.
-        grace_s: How long a batch may take beside its parsing.
+        limits: What each of them may take.
     """
 
-    def __init__(self, count: int, *, deadline_ms: int, grace_s: float = _GRACE_S) -> None:
+    def __init__(self, count: int, limits: WorkerLimits) -> None:
         self._count = count
-        self._deadline_ms = deadline_ms
-        self._grace_s = grace_s
+        self._limits = limits
         self._tasks: SimpleQueue[tuple[int, list[Task]] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, int, list[Outcome] | UnavailableError]] = SimpleQueue()
         self._lanes: list[threading.Thread] = []
@@ -306,7 +311,7 @@ class WorkerPool:
     def _worker(self) -> _Worker:
         lane = threading.current_thread()
         if lane not in self._workers:
-            self._workers[lane] = _Worker(self._deadline_ms, self._grace_s)
+            self._workers[lane] = _Worker(self._limits)
         return self._workers[lane]
 
     def _drop_worker(self) -> None:

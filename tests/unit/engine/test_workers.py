@@ -8,12 +8,12 @@ import pytest
 
 from engine.errors import UnavailableError
 from engine.records import Skip, SkipReason
-from engine.workers import Outcome, Parsed, Task, WorkerPool, process
+from engine.workers import Outcome, Parsed, Task, WorkerLimits, WorkerPool, process
 
 
 @pytest.fixture
 def pool() -> Iterator[WorkerPool]:
-    with WorkerPool(2, deadline_ms=500, grace_s=0.5) as pool:
+    with WorkerPool(2, WorkerLimits(deadline_ms=500, grace_s=0.5)) as pool:
         yield pool
 
 
@@ -92,7 +92,7 @@ def test_discard_forgets_work_at_once_and_the_pool_goes_on(
 
 def test_workers_that_cannot_start_are_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with WorkerPool(1, deadline_ms=500) as pool:
+    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool:
         pool.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="no parsing process"):
             pool.poll(30)
@@ -100,7 +100,7 @@ def test_workers_that_cannot_start_are_an_error_not_a_hang(monkeypatch: pytest.M
 
 def test_workers_that_die_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with WorkerPool(1, deadline_ms=500) as pool:
+    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool:
         pool.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="exit status 1"):
             pool.poll(30)
