@@ -1,10 +1,12 @@
 """A text → its symbols, with tree-sitter, under a deadline.
 
-Three facts of py-tree-sitter 0.26 shape this module:
+Four facts of py-tree-sitter 0.26 shape this module:
 
 * ``parse(bytes)`` ignores ``progress_callback`` and holds the GIL to its end (5 s for 1 MB of
   ``"a"a``), so the text goes in through a read callable. The callback stops the parse by returning
   true.
+* The memory of what a read callable returns is never freed, so it always returns the same: a window
+  over the text (a worker kept every text that it had parsed, 400 MB of a large tree).
 * A tree made that way has no text: ``Node.text`` and query predicates (``#eq?``) read freed memory
   and kill the process. Queries here have no predicates; names are sliced from the text.
 * ``QueryCursor.matches(…, progress_callback)`` kills the process too, so a query cannot be stopped
@@ -15,6 +17,7 @@ The tree is never walked recursively or turned into text: deep nesting would ove
 
 import functools
 import importlib
+import threading
 import time
 from importlib import resources
 from typing import NamedTuple
@@ -52,6 +55,8 @@ class Parsed(NamedTuple):
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
 
+
+_WINDOW_BYTES = 64 << 10
 
 #: A file with more statements at its top is data; a match of each would take longer than the parse.
 _MAX_TOP_NODES = 50_000
@@ -146,15 +151,31 @@ def _top_count(root: Node) -> int:
     return count
 
 
+class _Window(threading.local):
+    """A stretch of the text that the parser looks at; each thread has its own."""
+
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(_WINDOW_BYTES))
+
+
+_window = _Window()
+
+
 def _root_of(text: bytes, language: TreeSitterLanguage, deadline: float) -> Node:
-    view = memoryview(text)
+    view = _window.view
     monotonic = time.monotonic
+
+    def read(offset: int, _point: object) -> memoryview:
+        piece = text[offset : offset + _WINDOW_BYTES]
+        size = len(piece)
+        view[:size] = piece
+        return view[:size]
+
     try:
         # A parser is made anew each time (0.3 µs): it keeps the state of a stopped parse, and two
         # threads must not share it.
         tree = Parser(language).parse(
-            lambda offset, _point: view[offset:],
-            progress_callback=lambda _offset, _has_error: monotonic() > deadline,
+            read, progress_callback=lambda _offset, _has_error: monotonic() > deadline
         )
     except ValueError as error:  # "Parsing failed": the callback stopped it
         raise DeadlineReached from error

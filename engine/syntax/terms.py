@@ -59,9 +59,9 @@ def name_terms_of(name: str) -> str:
     """Give the words of an identifier and, if there are several, the identifier run together.
 
     The joined form lets ``getuserbyid`` typed without case or underscores find ``getUserById``.
+    ``SCREAMING_SNAKE`` has none: nobody types it so, and headers have millions of them.
     """
-    pattern = _ASCII_WORD if name.isascii() else _WORD
-    words = pattern.findall(name)
-    if len(words) < 2:
-        return " ".join(words).lower()
-    return f"{' '.join(words)} {''.join(words)}".lower()
+    words = terms_of(name)
+    if " " not in words or name.isupper():
+        return words
+    return f"{words} {words.replace(' ', '')}"

@@ -1,7 +1,9 @@
 """What holds for every language: outcomes, deadlines, hostile texts, limits."""
 
+import gc
 import threading
 import time
+import tracemalloc
 
 import pytest
 
@@ -160,3 +162,24 @@ def test_shell_with_characters_beyond_the_basic_plane() -> None:
         for _ in range(5):
             symbols = parse(text, "bash", deadline_ms=1000).symbols
             assert [(symbol.name, symbol.line_start) for symbol in symbols] == [("go", 2)]
+
+
+def test_nothing_of_a_text_is_kept() -> None:
+    """The binding never frees what a read callable gives it."""
+    texts = [b"x = 1\n" * 30_000 + b"# %d\n" % number for number in range(6)]
+    parse(texts[0], "python", deadline_ms=5000)
+    tracemalloc.start()
+    try:
+        for text in texts:
+            parse(bytes(bytearray(text)), "python", deadline_ms=5000)
+        gc.collect()
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < len(texts[0])
+
+
+def test_a_text_larger_than_the_window_is_read_whole() -> None:
+    text = b"".join(b"def f%05d():\n    pass\n\n" % number for number in range(8000))
+    symbols = parse(text, "python", deadline_ms=5000).symbols
+    assert [symbol.name for symbol in symbols] == [f"f{number:05}" for number in range(8000)]

@@ -35,6 +35,8 @@ def test_words(text: str, words: list[str]) -> None:
         ("getUserById", "get user by id getuserbyid"),
         ("Router", "router"),
         ("x", ""),
+        ("MAX_RETRIES", "max retries"),
+        ("Größe_Über", "größe über größeüber"),
     ],
 )
 def test_name_terms_hold_the_joined_name(name: str, terms: str) -> None:
