@@ -51,7 +51,8 @@ PARSE_RESULTS = {
     "all words are searched",
     "timeout": "it took longer than the setting parse_timeout: no symbols, all words are searched",
     "too_deep": "nested too deep: inner definitions are no symbols, all words are searched",
-    "no_grammar": "definitions are not told apart in this language, all words are searched",
+    "no_grammar": "no definitions are told apart in this language, or in so large a data file; "
+    "all words are searched",
 }
 
 _OF_LINKS = frozenset(

@@ -12,6 +12,7 @@ from engine.store import symbols
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.symbols import SymbolRow
+from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 MATCHES = ("exact", "prefix", "fuzzy")
 MAX_LIMIT = 1000
@@ -143,7 +144,10 @@ def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
         why.append("name starts so")
     else:
         why.append("similar name")
-    score *= _KIND_WEIGHT.get(row.kind, 0.8)
+    weight = _KIND_WEIGHT.get(row.kind, 0.8)
+    if row.language in DOCUMENT_LANGUAGES:  # the keys of data define nothing
+        weight = min(weight, _KIND_WEIGHT["section"])
+    score *= weight
     if not row.is_exported:
         score *= 0.95
     factor, reasons = path_factor(row.path, is_generated=bool(row.is_generated))

@@ -34,6 +34,8 @@ from engine.syntax.guards import (
     is_too_deep,
 )
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
+from engine.syntax.keys import KEY_LANGUAGES, keys_of
+from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
 from engine.syntax.language_table import Grammar
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.macros import without_macros
@@ -99,6 +101,8 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     if entry.grammar is None:
         if language in HEADING_LANGUAGES:
             return Parsed(headings_of(text, language), "ok")
+        if language in KEY_LANGUAGES and len(text) <= MAX_KEY_FILE_BYTES:
+            return Parsed(keys_of(text, language, entry.comments), "ok")
         return Parsed([], "no_grammar")
     if is_beyond_deadlines(text, language):
         return Parsed([], "too_deep")

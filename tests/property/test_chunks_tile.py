@@ -12,8 +12,11 @@ _LANGUAGES = st.sampled_from(sorted(LANGUAGES))
 _PARSED = st.sampled_from(
     [
         *sorted(name for name, item in LANGUAGES.items() if item.grammar is not None),
+        "json",
         "markdown",
         "restructuredtext",
+        "toml",
+        "yaml",
     ]
 )
 _WORDS = (
@@ -23,6 +26,8 @@ _WORDS = (
     *("impl A {", "namespace a {", "end\n", "module A\n", "defmodule A do\n", "def f do\n"),
     *("# head\n", "head\n====\n", "```\n", '"""', "/* c */", "// c\n", "-- c\n", "#if A\n"),
     *("export ", "const a = ", "private\n", "template <class T> ", "#define A 1\n", "EXTERN int "),
+    *('"a": {\n', '"b": [', "}\n", "a:\n", "  b: c\n", "- name: d\n", "---\n", "[a.b]\n"),
+    *("kind: K\n", "apiVersion: v\n", "metadata:\n  name: n\n", "scripts:\n", "'''", "[[c]]\n"),
     *("template<", "=> ", "where ", "instance A B where\n", "x = 1\n", "let x = 1", "case ", "do "),
 )
 _TEXTS = st.lists(st.sampled_from(_WORDS) | st.text(max_size=5), max_size=40).map("".join)
