@@ -11,6 +11,7 @@ from engine.forecast import Forecast, forecast
 from engine.records import PathExplanation, Skip, SkipReason, display_path
 from engine.search.pathrules import path_factor
 from engine.search.rank import DOCUMENT_FACTOR
+from engine.source.notebook import NOTEBOOK_LANGUAGE
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
 from engine.store import files
@@ -51,6 +52,7 @@ PARSE_RESULTS = {
     "all words are searched",
     "timeout": "it took longer than the setting parse_timeout: no symbols, all words are searched",
     "too_deep": "nested too deep: inner definitions are no symbols, all words are searched",
+    "failed": "it cost its parser: no symbols, all words are searched",
     "no_grammar": "no definitions are told apart in this language, or in so large a data file; "
     "all words are searched",
 }
@@ -105,6 +107,8 @@ def _indexed(
     told = _facts_of(path, facts)
     is_same = is_fresh and foreseen is not None and foreseen.skip is None
     told["next_run"] = _next_run(foreseen, is_known=True, is_same=is_same)
+    if facts.language == NOTEBOOK_LANGUAGE and facts.size_bytes != facts.stat.size_bytes:
+        told["stored_as"] = "the text of its cells without outputs; line numbers are of that text"
     return PathExplanation(
         path=display_path(path),
         outcome="indexed",

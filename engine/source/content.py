@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from engine.records import Skip, SkipReason
 from engine.source import charsets
+from engine.source.notebook import NOTEBOOK_LANGUAGE, notebook_text
 from engine.source.provenance import GENERATED_MARK
 
 _LFS_START = b"version https://git-lfs.github.com/spec/"
@@ -64,7 +65,7 @@ _LOCK_ENDINGS = (".lock", ".lockfile", ".lock.hcl", "-lock.json", "-lock.yaml", 
 class Inspected(NamedTuple):
     """A text as it is to be indexed."""
 
-    text: bytes  # valid UTF-8 without a byte order mark; line breaks as in the file
+    text: bytes  # valid UTF-8 without a byte order mark; line breaks as in the file (or notebook)
     encoding: str  # what the file was in, as Python names it
     generated: bool  # written by a program, going by its name or its own words
 
@@ -77,6 +78,8 @@ def is_lock_file(path: str) -> bool:
 
 def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:
     """Turn the bytes of a file into a text to index, or say why not.
+
+    The text of a notebook is that of its cells.
 
     Linear in the size; about 11 µs for 10 kB of ASCII. The outcome depends on the arguments alone,
     so a skip may be stored with the file's stat.
@@ -99,6 +102,9 @@ def inspect(path: str, data: bytes, language: str) -> Inspected | Skip:
     if isinstance(decoded, SkipReason):
         return Skip(path, decoded, "a text in no encoding that is known")
     text, encoding = decoded
+    if language == NOTEBOOK_LANGUAGE:
+        cells = notebook_text(text)
+        text = text if cells is None else cells
     minified = _minified_by(path, text, language)
     if minified:
         return Skip(path, SkipReason.MINIFIED, minified)

@@ -27,6 +27,7 @@ from tree_sitter import Node, Parser, Query, QueryCursor
 
 from engine.records import Symbol
 from engine.syntax.captures import Matches
+from engine.syntax.cells import cell_symbols, is_notebook
 from engine.syntax.guards import (
     DeadlineReached,
     is_beyond_deadlines,
@@ -59,6 +60,9 @@ class Parsed(NamedTuple):
 
 
 _WINDOW_BYTES = 64 << 10
+
+#: Of the cells of a notebook; one without a grammar is as well as any other.
+_WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
 
 #: A file with more statements at its top is data; a match of each would take longer than the parse.
 _MAX_TOP_NODES = 50_000
@@ -98,6 +102,8 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         out); ``timeout`` and ``no_grammar`` (no symbols).
     """
     entry = LANGUAGES[language]
+    if language == "jupyter":
+        return _parse_notebook(text, deadline_ms)
     if entry.grammar is None:
         if language in HEADING_LANGUAGES:
             return Parsed(headings_of(text, language), "ok")
@@ -122,6 +128,26 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     if lost_some:
         return Parsed(symbols, "too_deep")
     return Parsed(symbols, "errors" if has_error else "ok")
+
+
+def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
+    """Parse each cell on its own, so that a broken one harms no other; the worst result counts."""
+    if not is_notebook(text):
+        return Parsed([], "errors")
+    results = {"ok"}
+    deadline = time.monotonic() + deadline_ms / 1000
+
+    def parse_cell(body: bytes, language: str) -> list[Symbol]:
+        left_ms = int((deadline - time.monotonic()) * 1000)
+        if left_ms <= 0:
+            results.add("timeout")
+            return []
+        parsed = parse(body, language, deadline_ms=left_ms)
+        results.add(parsed.result)
+        return parsed.symbols
+
+    symbols = cell_symbols(text, parse_cell)
+    return Parsed(symbols, next(result for result in _WORST_FIRST if result in results))
 
 
 def _readable(text: bytes, language: str) -> bytes:

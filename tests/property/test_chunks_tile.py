@@ -13,6 +13,7 @@ _PARSED = st.sampled_from(
     [
         *sorted(name for name, item in LANGUAGES.items() if item.grammar is not None),
         "json",
+        "jupyter",
         "markdown",
         "restructuredtext",
         "toml",
@@ -28,6 +29,13 @@ _WORDS = (
     *("export ", "const a = ", "private\n", "template <class T> ", "#define A 1\n", "EXTERN int "),
     *('"a": {\n', '"b": [', "}\n", "a:\n", "  b: c\n", "- name: d\n", "---\n", "[a.b]\n"),
     *("kind: K\n", "apiVersion: v\n", "metadata:\n  name: n\n", "scripts:\n", "'''", "[[c]]\n"),
+    *(
+        "# %% [python] cell 1\n",
+        "\n# %% [markdown] cell 2\n",
+        "# %% [r] cell 3\n",
+        "%%bash\n",
+        "!ls\n",
+    ),
     *("template<", "=> ", "where ", "instance A B where\n", "x = 1\n", "let x = 1", "case ", "do "),
 )
 _TEXTS = st.lists(st.sampled_from(_WORDS) | st.text(max_size=5), max_size=40).map("".join)

@@ -14,7 +14,18 @@ from engine.records import IndexOptions
 from tests.support.oracle import check_sound, contents
 
 _NAMES = st.sampled_from(
-    ["a.py", "b.py", "lib/a.py", "lib/b.go", "lib/deep/c.md", "vendor/v.py", "x.log", "d.bin"]
+    [
+        "a.py",
+        "b.py",
+        "lib/a.py",
+        "lib/b.go",
+        "lib/deep/c.md",
+        "vendor/v.py",
+        "x.log",
+        "d.bin",
+        "lib/n.ipynb",
+        "c.yaml",
+    ]
 )
 _TEXTS = st.sampled_from(
     [
@@ -25,6 +36,8 @@ _TEXTS = st.sampled_from(
         "",
         "\0binary",
         "x = 1",
+        "# SPDX-License-Identifier: MIT\na:\n  b: 1\n",
+        '{"cells": [{"cell_type": "code", "source": "def six(): pass"}]}\n',
     ]
 )
 _RULES = st.sampled_from(["*.log\n", "lib/\n", "!lib/\n", "", "*.py\n!a.py\n"])

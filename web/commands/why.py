@@ -101,6 +101,8 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     of_file = f" (of a file of {size(on_disk)})" if stored != on_disk else ""
     lines = count(facts["lines"], "line")
     yield "size", f"{size(stored)}{of_file}, {lines}, about {count(facts['tokens'], 'token')}"
+    if "stored_as" in facts:
+        yield "stored as", facts["stored_as"]
     detail = facts["parse_detail"]
     parse = facts["parse"].replace("_", " ")
     yield "parsed", f"{parse}: {detail}" if detail else parse
