@@ -18,7 +18,7 @@ _OUTSIDE = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py git.py git_config.py git_files.py "
         "git_index.py globs.py ignore.py links.py names.py open_folders.py patterns.py probe.py "
-        "reader.py rule_files.py walker.py wildmatch.py"
+        "reader.py rule_files.py shift_and.py walker.py wildmatch.py"
     ).split()
 )
 

@@ -2,20 +2,22 @@
 
 Names that patterns spell out and extensions (``*.log``) are dictionary look-ups; the rest is one
 regular expression, or, when there are many, buckets by what a name has to start with, end with or
-contain. So ten thousand rules cost about what ten do.
+contain, or by its length. So ten thousand rules cost about what ten do; of those that a bucket
+cannot part, ``shift_and`` tries all at once.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from engine.source.shift_and import ShiftAnd
 from engine.source.wildmatch import NamePattern
 
 #: Up to this many wildcard patterns one regular expression is faster than buckets.
 _BLOCK_PATTERNS: Final = 40
 
-#: Patterns that say nothing a bucket could go by are tried so many at a time.
-_OTHERS_AT_ONCE: Final = 200
+#: Up to this many patterns one regular expression is faster than matching them all at once.
+_REGEX_PATTERNS: Final = 100
 
 _MAX_KEY_LENGTH: Final = 16
 _INNER_LENGTH: Final = 4
@@ -46,7 +48,7 @@ class NameTable:
             elif pattern.source not in wild or wild[pattern.source][0] < number:
                 wild[pattern.source] = (number, pattern)
         patterns = sorted(wild.values(), key=_number_of, reverse=True)
-        self._block = _Block(patterns) if 0 < len(patterns) <= _BLOCK_PATTERNS else None
+        self._block = _Group(patterns) if 0 < len(patterns) <= _BLOCK_PATTERNS else None
         self._buckets = Buckets(patterns) if len(patterns) > _BLOCK_PATTERNS else None
 
     def last(self, name: str) -> int:
@@ -60,82 +62,116 @@ class NameTable:
                 best = number
         if self._block is not None:
             return self._block.last(name, best)
-        if self._buckets is not None:
-            for number, pattern in self._buckets.candidates(name):
-                if number > best and pattern.matches(name):
-                    best = number
-        return best
+        return best if self._buckets is None else self._buckets.last(name, best)
 
 
-class _Block:
-    """A few wildcard patterns, the highest number first."""
+class _Group:
+    """Wildcard patterns that are tried together, the highest number first."""
 
-    __slots__ = ("_highest", "_match", "_patterns")
+    __slots__ = ("_all", "_entries", "_match")
 
-    def __init__(self, patterns: list[Numbered]) -> None:
-        self._patterns = patterns
-        self._highest = patterns[0][0]
-        self._match = _match_any(patterns)
+    def __init__(self, entries: list[Numbered]) -> None:
+        self._entries = entries
+        self._match: Match | None = None
+        self._all: ShiftAnd | None = None
+
+    def add(self, entry: Numbered) -> None:
+        """Take in a pattern; not after the first name was looked up."""
+        self._entries.append(entry)
 
     def last(self, name: str, best: int) -> int:
-        if self._highest <= best or self._match(name) is None:
+        """Give the highest number of the patterns that match, ``best`` when none is higher."""
+        if self._match is None and self._all is None:
+            self._prepare()
+        entries = self._entries
+        if not entries or entries[0][0] <= best:
             return best
-        highest = next(number for number, pattern in self._patterns if pattern.matches(name))
-        return max(highest, best)
+        if self._all is not None:
+            place = self._all.last(name)
+            return best if place < 0 else max(best, entries[-1 - place][0])
+        if self._match is None or self._match(name) is None:
+            return best
+        return max(best, next(number for number, pattern in entries if pattern.matches(name)))
+
+    def matching(self, name: str) -> Iterator[Numbered]:
+        """Give every pattern that matches."""
+        if self._match is None and self._all is None:
+            self._prepare()
+        if self._all is not None:
+            yield from (self._entries[-1 - place] for place in self._all.all(name))
+        elif self._match is not None and self._match(name) is not None:
+            yield from (entry for entry in self._entries if entry[1].matches(name))
+
+    def _prepare(self) -> None:
+        entries = self._entries
+        entries.sort(key=_number_of, reverse=True)
+        if len(entries) > _REGEX_PATTERNS:
+            self._all = ShiftAnd([pattern for _, pattern in reversed(entries)])
+        elif entries:
+            alternatives = "|".join(pattern.source for _, pattern in entries)
+            self._match = re.compile(alternatives, re.DOTALL).match
 
 
 class Buckets:
-    """Wildcard patterns by what a name has to start with, end with or contain."""
+    """Wildcard patterns by what a name has to start with, end with or contain, or by its length."""
 
-    __slots__ = ("_by_inner", "_by_prefix", "_by_suffix", "_other_blocks", "_others")
+    __slots__ = ("_by_inner", "_by_length", "_by_prefix", "_by_suffix", "_others")
 
     def __init__(self, patterns: Iterable[Numbered]) -> None:
-        self._by_prefix: dict[int, dict[str, list[Numbered]]] = {}
-        self._by_suffix: dict[int, dict[str, list[Numbered]]] = {}
-        self._by_inner: dict[str, list[Numbered]] = {}
-        self._others: list[Numbered] = []
-        self._other_blocks: list[tuple[Match, list[Numbered]]] | None = None
+        self._by_prefix: dict[int, dict[str, _Group]] = {}
+        self._by_suffix: dict[int, dict[str, _Group]] = {}
+        self._by_inner: dict[str, _Group] = {}
+        self._by_length: dict[int, _Group] = {}
+        self._others = _Group([])
         for entry in patterns:
-            self._bucket_of(entry[1]).append(entry)
+            self._put(entry)
 
-    def candidates(self, name: str) -> Iterator[Numbered]:
-        """Give every pattern that could match, each once, and possibly others."""
-        for length, buckets in self._by_prefix.items():
-            yield from buckets.get(name[:length], ())
-        for length, buckets in self._by_suffix.items():
-            yield from buckets.get(name[-length:], ())
+    def last(self, name: str, best: int) -> int:
+        """Give the highest number of the patterns that match, ``best`` when none is higher."""
+        for group in self._groups(name):
+            best = group.last(name, best)
+        return best
+
+    def matching(self, name: str) -> Iterator[Numbered]:
+        """Give every pattern that matches, each once."""
+        for group in self._groups(name):
+            yield from group.matching(name)
+
+    def _groups(self, name: str) -> Iterator[_Group]:
+        """Give the groups of the patterns that could match."""
+        for length, groups in self._by_prefix.items():
+            if name[:length] in groups:
+                yield groups[name[:length]]
+        for length, groups in self._by_suffix.items():
+            if name[-length:] in groups:
+                yield groups[name[-length:]]
         if self._by_inner:
             starts = range(len(name) - _INNER_LENGTH + 1)
             keys = {name[start : start + _INNER_LENGTH] for start in starts}
             for key in keys & self._by_inner.keys():
-                yield from self._by_inner[key]
-        for match, entries in self._others_by_block():
-            if match(name) is not None:
-                yield from entries
+                yield self._by_inner[key]
+        if len(name) in self._by_length:
+            yield self._by_length[len(name)]
+        yield self._others
 
-    def _others_by_block(self) -> list[tuple[Match, list[Numbered]]]:
-        if self._other_blocks is None:
-            starts = range(0, len(self._others), _OTHERS_AT_ONCE)
-            blocks = [self._others[start : start + _OTHERS_AT_ONCE] for start in starts]
-            self._other_blocks = [(_match_any(block), block) for block in blocks]
-        return self._other_blocks
-
-    def _bucket_of(self, pattern: NamePattern) -> list[Numbered]:
+    def _put(self, entry: Numbered) -> None:
+        pattern = entry[1]
         prefix, suffix, inner = pattern.prefix, pattern.suffix, pattern.inner
         outer = max(len(prefix), len(suffix))
-        if outer < _INNER_LENGTH <= len(inner):
-            return self._by_inner.setdefault(inner[-_INNER_LENGTH:], [])
-        if not outer:
-            return self._others
         length = min(outer, _MAX_KEY_LENGTH)
-        if len(prefix) > len(suffix):
-            return self._by_prefix.setdefault(length, {}).setdefault(prefix[:length], [])
-        return self._by_suffix.setdefault(length, {}).setdefault(suffix[-length:], [])
-
-
-def _match_any(patterns: list[Numbered]) -> Match:
-    alternatives = "|".join(pattern.source for _, pattern in patterns)
-    return re.compile(alternatives, re.DOTALL).match
+        if outer < _INNER_LENGTH <= len(inner):
+            group = self._by_inner.setdefault(inner[-_INNER_LENGTH:], _Group([]))
+        elif not outer:
+            group = self._others
+            if pattern.length >= 0:
+                group = self._by_length.setdefault(pattern.length, _Group([]))
+        elif len(prefix) > len(suffix):
+            groups = self._by_prefix.setdefault(length, {})
+            group = groups.setdefault(prefix[:length], _Group([]))
+        else:
+            groups = self._by_suffix.setdefault(length, {})
+            group = groups.setdefault(suffix[-length:], _Group([]))
+        group.add(entry)
 
 
 def _raise_to(numbers: dict[str, int], key: str, number: int) -> None:

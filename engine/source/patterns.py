@@ -95,8 +95,8 @@ class _Node:
             nodes = [node for _, node in self.wild_steps.values()]
             self.wild = (Buckets(enumerate(patterns)), nodes)
         buckets, nodes = self.wild
-        for place, pattern in buckets.candidates(name):
-            if (pattern.inner or not by_name) and pattern.matches(name):
+        for place, pattern in buckets.matching(name):
+            if pattern.inner or not by_name:
                 found.append(nodes[place])
 
 

@@ -58,6 +58,7 @@ class NamePattern:
     Attributes:
         source: Regular expression for ``re.DOTALL`` that matches a whole name; ends in ``\Z``.
         literal: The one name that it matches; None with wildcards.
+        length: Characters of every matching name; -1 when there is a star.
         prefix: What every matching name starts with; may be empty.
         suffix: What every matching name ends with; may be empty.
         inner: A run of characters in every matching name; empty for a pattern such as ``*`` or
@@ -68,6 +69,7 @@ class NamePattern:
         "_is_prefix_and_suffix",
         "_regex",
         "inner",
+        "length",
         "literal",
         "prefix",
         "source",
@@ -81,6 +83,7 @@ class NamePattern:
         end = f".*{last.regex}" if is_starred else ""
         self.source = f"{first.regex}{middle}{end}\\Z"
         self.literal = first.head if not is_starred and len(first.head) == first.length else None
+        self.length = -1 if is_starred else first.length
         self.prefix = first.head
         self.suffix = last.tail
         self.inner = max((segment.longest for segment in segments), key=len)

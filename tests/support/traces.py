@@ -44,7 +44,7 @@ def packed_texts(file: Path, path: str) -> list[bytes]:
         ).fetchall()
     finally:
         handle.close()
-    return [packed for (packed,) in rows]
+    return [row[0] for row in rows if isinstance(row[0], bytes)]
 
 
 def pieces_left(packed: bytes, folder: Path) -> int:

@@ -90,7 +90,7 @@ def _bind_mount(place: Place) -> None:
         raise NotBuiltError(f"mount: {error}") from error
     if done.returncode:
         raise NotBuiltError(done.stderr.decode(errors="replace").strip())
-    place.undo.callback(subprocess.run, ["umount", inside], check=True)
+    place.undo.callback(lambda: subprocess.run(["umount", inside], check=True))
 
 
 def _hard_link_to_secret(place: Place) -> None:
