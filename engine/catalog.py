@@ -17,6 +17,7 @@ from engine.records import (
     ProjectSummary,
     SearchAnswer,
     SearchRequest,
+    is_path,
 )
 from engine.search.query import parse_query
 from engine.search.snippet import cut_to_tokens
@@ -180,10 +181,10 @@ def resolve(path: str) -> str:
     """Give the absolute path without links.
 
     Raises:
-        InvalidPathError: The path has a NUL byte.
+        InvalidPathError: No path can have these characters, such as NUL.
     """
-    if "\0" in path:
-        raise InvalidPathError("path has a NUL byte", field="path")
+    if not is_path(path):
+        raise InvalidPathError("no path can have these characters", field="path")
     return os.path.realpath(os.path.expanduser(path))
 
 

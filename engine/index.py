@@ -31,6 +31,7 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
     display_path,
+    is_path,
 )
 from engine.scope import Scope, scope_of
 from engine.search.query import Query
@@ -193,7 +194,7 @@ class Index:
         Raises:
             InvalidInputError: An argument is not one of those.
         """
-        check_match(match, limit)
+        check_match(name, match, limit)
         request = SearchRequest(query=name, kind=kind)
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, self._checked_out())
@@ -205,6 +206,7 @@ class Index:
         """Give the symbols of a file in text order.
 
         Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
             FileNotIndexedError: The file is not in the index.
         """
         relative = self._relative(path)
@@ -260,7 +262,7 @@ class Index:
             path: Absolute, or relative to the root.
 
         Raises:
-            InvalidPathError: The path lies outside the root.
+            InvalidPathError: The path lies outside the root, or cannot be one.
         """
         relative = self._relative(path)
         with self._store.read() as handle:
@@ -342,6 +344,8 @@ class Index:
 
     def _relative(self, path: str) -> str:
         """Give a path relative to the root, without following links."""
+        if not is_path(path):
+            raise InvalidPathError("no path can have these characters", field="path")
         absolute = os.path.normpath(os.path.join(self.root, os.path.expanduser(path)))
         if absolute == self.root:
             return ""

@@ -313,6 +313,14 @@ class PathExplanation:
     facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
 
 
+def is_path(text: str) -> bool:
+    """Say whether a text can be a path: it has no NUL, and stands for bytes."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
 def display_path(path: str) -> str:
     """Make a path printable: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")

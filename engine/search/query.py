@@ -74,16 +74,21 @@ def parse_query(text: str) -> Query:
 
     Raises:
         InvalidQueryError: Unknown filter, empty value, open quote or pattern, too long, too many
-            words, or nothing to search for.
+            words or filters, or nothing to search for.
     """
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidQueryError(
             f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read",
             position=MAX_QUERY_CHARS,
         )
-    scanner = _Scanner(_SURROGATES_AND_NUL.sub(" ", text))
+    scanner = _Scanner(storable(text))
     scanner.run()
     return scanner.query(text)
+
+
+def storable(text: str) -> str:
+    """Put blanks for what no stored text can hold: NUL and halves of surrogate pairs."""
+    return _SURROGATES_AND_NUL.sub(" ", text)
 
 
 class _Scanner:
@@ -100,14 +105,16 @@ class _Scanner:
 
     def query(self, original: str) -> Query:
         """Give what was read."""
-        count = len(self._words) + len(self._phrases) + len(self._patterns)
-        if count > MAX_TERMS:
-            position = sorted(
-                term.position for term in self._words + self._phrases + self._patterns
-            )[MAX_TERMS]
-            raise InvalidQueryError(
-                f"the query has {count} words, at most {MAX_TERMS} are read", position=position
-            )
+        terms = self._words + self._phrases + self._patterns
+        for what, positions in (
+            ("words", sorted(term.position for term in terms)),
+            ("filters", [term.position for _, term in self._filters]),
+        ):
+            if len(positions) > MAX_TERMS:
+                raise InvalidQueryError(
+                    f"the query has {len(positions)} {what}, at most {MAX_TERMS} are read",
+                    position=positions[MAX_TERMS],
+                )
         return Query(
             text=original,
             words=tuple(self._words),

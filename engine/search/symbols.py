@@ -8,6 +8,7 @@ from engine.errors import InvalidInputError
 from engine.records import SymbolHit
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.pathrules import path_factor
+from engine.search.query import storable
 from engine.store import symbols
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -16,6 +17,7 @@ from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 MATCHES = ("exact", "prefix", "fuzzy")
 MAX_LIMIT = 1000
+MAX_NAME_CHARS = 1000
 
 _ROWS = 400  # read at most before ranking
 _NAMES = 100  # fuzzy names looked up at most
@@ -59,11 +61,13 @@ def find_scored(
 
     Args:
         handle: A read transaction.
-        name: A name, or a qualified one; then the containers must match too.
+        name: A name, or a qualified one; then the containers must match too. NUL and halves of
+            surrogate pairs, which no name holds, count as blanks.
         filters: Conditions that hold for all of them.
         match: One of ``MATCHES``; each includes the ones before it.
         limit: How many to give.
     """
+    name = storable(name)
     last = last_name_of(name)
     folded = last.lower()
     if not folded:
@@ -109,12 +113,16 @@ def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
     )
 
 
-def check_match(match: str, limit: int) -> None:
-    """Refuse an unknown way of matching or a limit out of range.
+def check_match(name: str, match: str, limit: int) -> None:
+    """Refuse a name without end, an unknown way of matching, or a limit out of range.
 
     Raises:
         InvalidInputError: Names the field.
     """
+    if len(name) > MAX_NAME_CHARS:
+        raise InvalidInputError(
+            f"the name has {len(name)} characters, at most {MAX_NAME_CHARS} are read", field="name"
+        )
     if match not in MATCHES:
         raise InvalidInputError(
             f"match is {match!r}, wanted one of {', '.join(MATCHES)}", field="match"

@@ -248,6 +248,7 @@ def translated(path: Path) -> Iterator[None]:
         IndexBusyError: Another process held the lock for longer than the busy timeout.
         DiskFullError: No room to write.
         IndexCorruptError: Not a database, or a damaged one.
+        UnavailableError: It may not be written, or the disk fails.
         EngineError: Any other failure of SQLite.
     """
     try:
@@ -268,6 +269,11 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise UnavailableError(
             f"the index {path} cannot be written", hint="make the file and its folder writable"
+        ) from error
+    except apsw.IOError as error:  # a quota or a limit that is reached, or a disk that fails
+        raise UnavailableError(
+            f"the index {path} cannot be read or written: {error}",
+            hint="look at the disk, its quota and the limit on the size of files",
         ) from error
     except apsw.CantOpenError as error:
         raise UnavailableError(f"cannot open the index {path}: {error}") from error
