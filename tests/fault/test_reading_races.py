@@ -2,15 +2,24 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.records import Skip, SkipReason
+import pytest
+
+from engine.catalog import Catalog, project_id_of
+from engine.config import Config, load_config
+from engine.records import IndexOptions, Skip, SkipReason
 from engine.source.reader import Content, TreeReader
 from tests.support.entries import make
+from tests.support.oracle import check_sound
+from tests.support.traces import traces_of
 
 _PATIENCE_S = 20
+_SWAPPED = 50  # files of a tree
+_FOREIGN = "foreignbrwtplkmgvxzhdfj"
 
 
 @contextmanager
@@ -74,3 +83,59 @@ def test_a_growing_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
                 assert len(found.data) == found.stat.size_bytes
     detail = "changed while it was read, twice"
     assert skips == [Skip("log.txt", SkipReason.CHANGING, detail)]
+
+
+def index_while_swapping(folder: Path, config: Config, runs: int) -> Counter[str]:
+    """Index a tree over and over while its files and folders are swapped for links out of it.
+
+    Returns:
+        How often a swapped file had which outcome.
+    """
+    root = folder / "tree"
+    make(folder, "outside/file.py", f"{_FOREIGN} = 1\n".encode())
+    swaps = []
+    for number in range(_SWAPPED):
+        here = root / f"s{number}"
+        make(root, f"s{number}/sub/file.py", f"own_{number} = 1\n".encode())
+        is_folder = number % 2 == 0
+        (here / "link").symlink_to(folder / ("outside" if is_folder else "outside/file.py"))
+        if is_folder:
+            swaps.append((here / "sub", here / "link"))
+        else:
+            (here / "link").rename(here / "sub/link.py")
+            swaps.append((here / "sub/file.py", here / "sub/link.py"))
+
+    def swap_all() -> None:
+        for path, link in swaps:
+            path.rename(path.with_name("away"))
+            link.rename(path)
+        for path, link in swaps:
+            path.rename(link)
+            path.with_name("away").rename(path)
+
+    outcomes: Counter[str] = Counter()
+    with Catalog(config) as catalog, repeating(swap_all):
+        index = catalog.create(str(root))
+        for _ in range(runs):
+            index.index(IndexOptions(force=True))
+            for number in range(_SWAPPED):
+                said = index.why(f"s{number}/sub/file.py")
+                outcomes[said.reason or said.outcome] += 1
+    check_sound(config.data_dir / f"{project_id_of(str(root))}.db")
+    assert traces_of([_FOREIGN], config.data_dir) == []
+    return outcomes
+
+
+def test_no_swap_brings_a_foreign_text_into_the_index(tmp_path: Path, config: Config) -> None:
+    outcomes = index_while_swapping(tmp_path, config, runs=8)
+    assert outcomes["indexed"] > 0
+    assert outcomes.keys() - {"indexed"}, "no swap was met"
+    print(f"{outcomes.total()} races: {dict(outcomes)}, 0 foreign texts")
+
+
+@pytest.mark.soak
+def test_ten_thousand_swaps(tmp_path: Path) -> None:
+    config = load_config(tmp_path / "home", workers=2)
+    outcomes = index_while_swapping(tmp_path, config, runs=10_000 // _SWAPPED)
+    assert outcomes.total() >= 10_000
+    print(f"{outcomes.total()} races: {dict(outcomes)}, 0 foreign texts")
