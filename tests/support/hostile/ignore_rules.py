@@ -7,7 +7,7 @@ from tests.support.hostile.case import IS_INDEXED, Case, Place, one_of
 
 _IGNORED = one_of(SkipReason.IGNORED)
 _MEGABYTE = 1 << 20
-_RULES = 10_000
+_MANY = 10_000
 _LEVELS = 50
 
 #: Files of each case: what the rules have to say about them.
@@ -26,13 +26,13 @@ def _rule_of(number: int) -> bytes:
 
 
 def _classes() -> bytes:
-    return b"".join(map(_rule_of, range(_RULES)))
+    return b"".join(map(_rule_of, range(_MANY)))
 
 
 def _class_runs() -> bytes:
     """Rules that spell out nothing that a name could be looked up by."""
     rules = []
-    for number in range(_RULES):
+    for number in range(_MANY):
         digits = f"{number:05}"
         rules.append("".join(f"[{chr(98 + int(digit))}-z]" for digit in digits) + "*[!.-z]\n")
     return "".join(rules).encode()
@@ -53,7 +53,8 @@ def _stars() -> bytes:
     )
 
 
-_FILES: dict[str, Callable[[], bytes]] = {
+#: What makes each ignore file; a last line that ignores a folder is added.
+RULES: dict[str, Callable[[], bytes]] = {
     "chain of double stars": _chain,
     "class that ends in an escape": lambda: b"[a-\\]]\n[\n[]\n[!]\n[[:nope:]]\n[z-a]\n",
     "lone backslash": lambda: b"\\\nkept.py\\\n\\\\\\\n",
@@ -93,7 +94,7 @@ def _nested(place: Place) -> None:
 
 
 CASES = (
-    *(_case(name, rules) for name, rules in _FILES.items()),
+    *(_case(name, rules) for name, rules in RULES.items()),
     Case(
         class_="ignore_rules",
         name="fifty levels",
