@@ -18,6 +18,7 @@ from engine.explain import explain_path
 from engine.fingerprint import fingerprint
 from engine.indexer import Indexer, Run
 from engine.lock import indexing_lock
+from engine.pauses import without_full_collections
 from engine.records import (
     FileError,
     IndexOptions,
@@ -138,7 +139,7 @@ class Index:
         started = time.monotonic()
         options = options or IndexOptions()
         scope = self._scope(options)
-        with indexing_lock(self._store.path):
+        with indexing_lock(self._store.path), without_full_collections():
             if not self._store.is_current():
                 raise ProjectNotFoundError(
                     f"{display_path(self.root)} was forgotten meanwhile", hint="index it again"

@@ -16,6 +16,7 @@ from engine.syntax.terms import words_of
 _MIDDLE = slice(6, -4)
 _LEAST_WORD = 16
 _PIECE_BYTES = 24
+_MOST_PIECES = 200
 
 
 def traces_of(texts: Iterable[str], folder: Path) -> list[str]:
@@ -48,10 +49,10 @@ def packed_texts(file: Path, path: str) -> list[bytes]:
 
 
 def pieces_left(packed: bytes, folder: Path) -> int:
-    """Count the pieces of some bytes that any file below a folder still holds."""
+    """Count the pieces of some bytes, of all parts of them, that a file below a folder holds."""
+    step = max(_PIECE_BYTES, len(packed) // _MOST_PIECES)
     pieces = [
-        packed[at : at + _PIECE_BYTES]
-        for at in range(0, len(packed) - _PIECE_BYTES + 1, _PIECE_BYTES)
+        packed[at : at + _PIECE_BYTES] for at in range(0, len(packed) - _PIECE_BYTES + 1, step)
     ]
     assert pieces
     contents = [file.read_bytes() for file in _files(folder)]
