@@ -44,6 +44,7 @@ WORD_KINDS: dict[str, dict[bytes, str]] = {
         b"alias_method": "method",
         b"scope": "method",
     },
+    "class_keyword": {b"class": "class"},
     "struct_keyword": {b"defstruct": "struct", b"defexception": "struct"},
     "attribute_keyword": {
         b"type": "type",

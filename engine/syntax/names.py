@@ -11,6 +11,8 @@ MAX_SIGNATURE = 300  # characters
 ONE_LINE_KINDS = frozenset({"variable", "constant", "property", "field"})
 
 _WHOLE_NAMES = frozenset({SCOPE, FILE_SCOPE, "namespace", "module"})  # a.b stays one name
+_BLANKS = " \t\r\n"
+_QUOTES = "\"'`"
 _HAS_WORD = re.compile(r"\w")
 _SEPARATORS = re.compile(r"::|\\|->|[.:](?!:)")
 _MODULE_OBJECT = re.compile(r"^(?:module\.exports|exports|this|self)(?:\.|$)|\.prototype\b")
@@ -64,7 +66,10 @@ def plain_name(definition: Definition) -> tuple[str, str]:
 
 
 def _split_name(name: str, receiver: str, *, is_whole: bool) -> tuple[str, str]:
-    name = _without_type_arguments(name.strip("\"'`[] \t\r\n"))
+    name = name.strip(_BLANKS)
+    if name.startswith("["):
+        name = name.strip("[]" + _BLANKS)
+    name = _without_type_arguments(name.strip(_QUOTES))
     operator = _OPERATOR.search(name)
     if operator is not None:
         receiver = name[: operator.start()] or receiver

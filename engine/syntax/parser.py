@@ -37,6 +37,7 @@ from engine.syntax.guards import (
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
+from engine.syntax.kotlin import without_snags
 from engine.syntax.language_table import Grammar
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.macros import without_macros
@@ -154,6 +155,8 @@ def _readable(text: bytes, language: str) -> bytes:
     """Give the text as the grammar can bear it; lengths and lines stay."""
     if language in _HAS_MACROS:
         return without_macros(text)
+    if language == "kotlin":
+        return without_snags(text)
     return text.translate(_TO_ASCII) if language == "bash" and not text.isascii() else text
 
 

@@ -50,6 +50,7 @@ class _Container(NamedTuple):
 
     end: int
     span: tuple[int, int]
+    body_start: int
     symbol: int  # its index; for a scope that of the symbol around it
     pending_parent: str  # name of the type that a scope belongs to
     qualified_name: str
@@ -57,7 +58,7 @@ class _Container(NamedTuple):
     is_exported: bool
 
 
-_TOP = _Container(1 << 62, (-1, -1), -1, "", "", "", True)
+_TOP = _Container(1 << 62, (-1, -1), -1, -1, "", "", "", True)
 
 
 def symbols_of(text: bytes, matches: Matches, language: Language) -> tuple[list[Symbol], bool]:
@@ -134,7 +135,11 @@ class _Builder:
         if kind == "struct" and name in _STRUCT_WORDS:  # it is the module that is the struct
             outer, _, name = around.qualified_name.rpartition(".")
             around = around._replace(qualified_name=outer)
-        if not kind or self._is_repeated(definition, name, kind, around.symbol):
+        if (
+            not kind
+            or _is_named_twice(definition, name, around)
+            or self._is_repeated(definition, name, kind, around.symbol)
+        ):
             return None
         qualified = f"{receiver}.{name}" if receiver else name
         if around.qualified_name and not (kind == "macro" and self._language in _FLAT_MACROS):
@@ -173,7 +178,8 @@ class _Builder:
         if kind == "type":
             return None
         span = (definition.start, definition.end)
-        return _Container(definition.end, span, index, "", qualified, kind, is_exported)
+        body = definition.body_start
+        return _Container(definition.end, span, body, index, "", qualified, kind, is_exported)
 
     def _remember(self, index: int, receiver: str, around: _Container) -> None:
         """Note a symbol for those that will look for it by name."""
@@ -287,11 +293,20 @@ class _Builder:
                 symbols[index] = symbols[index]._replace(parent=parent)
 
 
+def _is_named_twice(definition: Definition, name: str, around: _Container) -> bool:
+    """Say whether what is around gives the same body the same name: ``f = function f() {}``."""
+    return (
+        definition.body_start == around.body_start >= 0
+        and around.qualified_name.rpartition(".")[2] == name
+    )
+
+
 def _scope(definition: Definition, name: str, around: _Container) -> _Container:
     """Open a container that is no symbol."""
     return _Container(
         definition.end,
         (definition.start, definition.end),
+        definition.body_start,
         around.symbol,
         name.rpartition(".")[2],
         ".".join(filter(None, (around.qualified_name, name))),

@@ -50,9 +50,23 @@
     (pointer_declarator declarator: (type_identifier) @name)
     (array_declarator declarator: (type_identifier) @name)
     (function_declarator
-      declarator: (parenthesized_declarator
-        (pointer_declarator declarator: (type_identifier) @name)))
-    (function_declarator declarator: (type_identifier) @name)
+      declarator: [
+        (type_identifier) @name
+        (parenthesized_declarator (type_identifier) @name)
+        (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name))
+      ])
+    (pointer_declarator
+      declarator: (function_declarator
+        declarator: [
+          (type_identifier) @name
+          (parenthesized_declarator (type_identifier) @name)
+          (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name))
+        ]))
+    (pointer_declarator
+      declarator: (pointer_declarator
+        declarator: (function_declarator
+          declarator: (parenthesized_declarator
+            (pointer_declarator declarator: (type_identifier) @name)))))
   ]) @definition.type
 
 (preproc_def

@@ -35,6 +35,21 @@
   (constructor_initializer)? @body
   body: (_)? @body) @definition.constructor
 
+(destructor_declaration
+  "~" @name
+  name: (_) @until
+  body: (_)? @body) @definition.method
+
+(operator_declaration
+  "operator" @name
+  operator: _ @until
+  body: (_)? @body) @definition.method
+
+(conversion_operator_declaration
+  "operator" @name
+  type: (_) @until
+  body: (_)? @body) @definition.method
+
 (local_function_statement
   name: (_) @name
   body: (_) @body) @definition.function

@@ -85,3 +85,16 @@
     (function_expression !name body: (_) @body)
     (class !name body: (_) @body)
   ]) @definition.function
+
+; Its own name, where it is not the one that it is given: f(function name() {}).
+(function_expression
+  name: (identifier) @name
+  body: (_) @body) @definition.function
+
+(generator_function
+  name: (identifier) @name
+  body: (_) @body) @definition.function
+
+(class
+  name: (_) @name
+  body: (class_body) @body) @definition.class

@@ -28,7 +28,7 @@
   target: (identifier) @keyword @name
   (arguments . [(list) (keywords)] @body)) @definition.struct_keyword
 
-; @type name :: …, @callback name(…) :: …
+; @type name :: …, @callback name(…) :: …, @callback name(…) :: … when …
 (unary_operator
   operator: "@"
   operand: (call
@@ -39,6 +39,8 @@
         left: [
           (identifier) @name
           (call target: (identifier) @name)
+          (binary_operator left: (identifier) @name)
+          (binary_operator left: (call target: (identifier) @name))
         ])))) @definition.attribute_keyword
 
 (unary_operator operator: "@") @attribute.elixir

@@ -1,3 +1,34 @@
+; Of several annotations the first may be read as one of an expression.
+(annotated_expression
+  (annotation)
+  [
+    (class_declaration)
+    (object_declaration)
+    (function_declaration)
+    (property_declaration)
+    (infix_expression)
+    (annotated_expression)
+  ] @inner) @wrapper
+
+; An annotated class whose head is a name alone may be read as an infix call: class Name { … }.
+(annotated_expression
+  (infix_expression
+    (identifier) @keyword
+    .
+    (identifier) @name
+    .
+    (lambda_literal)? @body
+    .) @definition.class_keyword)
+
+(annotated_expression
+  (infix_expression
+    (identifier) @keyword
+    .
+    (call_expression
+      .
+      (identifier) @name
+      (annotated_lambda) @body)) @definition.class_keyword)
+
 (class_declaration
   "interface"
   name: (_) @name
@@ -13,6 +44,11 @@
   (class_body)? @body) @definition.class
 
 (object_declaration
+  name: (_) @name
+  (class_body)? @body) @definition.class
+
+; Without a name its members are those of the class around it.
+(companion_object
   name: (_) @name
   (class_body)? @body) @definition.class
 

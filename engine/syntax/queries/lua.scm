@@ -15,3 +15,8 @@
 (assignment_statement
   (variable_list . name: (_) @name)
   (expression_list . value: (function_definition body: (_)? @body))) @definition.function
+
+; { name = function () … end }
+(field
+  name: [(identifier) (string)] @name
+  value: (function_definition body: (_)? @body)) @definition.method

@@ -24,6 +24,8 @@
 
 (type_item name: (_) @name) @definition.type
 
+(associated_type name: (_) @name) @definition.type
+
 (mod_item
   name: (_) @name
   body: (_) @body) @definition.module

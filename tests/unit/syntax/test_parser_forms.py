@@ -1,0 +1,260 @@
+"""The less usual forms of definitions: each language has some that are easily missed."""
+
+import pytest
+
+from tests.support.symbol_rows import rows_of
+
+
+def found(source: str, language: str, *, result: str = "ok") -> list[tuple[str, str, int]]:
+    """Give kind, qualified name and first line of each symbol."""
+    return [(row[0], row[1], row[2]) for row in rows_of(source, language, result=result)]
+
+
+def test_rust_associated_types_are_types_of_their_trait() -> None:
+    source = """
+        pub trait Store {
+            type Key: Ord + Clone;
+            type Rows<'a>: Iterator where Self: 'a;
+            fn get(&self, key: Self::Key);
+        }
+        """
+    assert found(source, "rust") == [
+        ("trait", "Store", 1),
+        ("type", "Store.Key", 2),
+        ("type", "Store.Rows", 3),
+        ("method", "Store.get", 4),
+    ]
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_c_names_of_function_types(language: str) -> None:
+    source = """
+        typedef int (on_read)(void *buffer);
+        typedef void *on_take(int count);
+        typedef void *(on_give)(int count);
+        typedef char *(*on_name)(int id);
+        typedef char **(*on_names)(int id);
+        typedef int on_write(void *buffer);
+        typedef int (*on_close)(void);
+        """
+    assert found(source, language) == [
+        ("type", "on_read", 1),
+        ("type", "on_take", 2),
+        ("type", "on_give", 3),
+        ("type", "on_name", 4),
+        ("type", "on_names", 5),
+        ("type", "on_write", 6),
+        ("type", "on_close", 7),
+    ]
+
+
+def test_cpp_operators_keep_their_signs() -> None:
+    source = """
+        struct Grid {
+          int& operator[](int index) { return cells[index]; }
+          int operator()(int row, int column) const;
+          explicit operator bool() const { return true; }
+          bool operator==(const Grid& other) const { return true; }
+        };
+        """
+    assert found(source, "cpp") == [
+        ("struct", "Grid", 1),
+        ("method", "Grid.operator[]", 2),
+        ("method", "Grid.operator()", 3),
+        ("method", "Grid.operator bool", 4),
+        ("method", "Grid.operator==", 5),
+    ]
+
+
+def test_csharp_operators_and_indexers() -> None:
+    source = """
+        class Money {
+            public static Money operator +(Money a, Money b) => a;
+            public static bool operator ==(Money a, Money b) { return true; }
+            public static implicit operator decimal(Money m) => m.amount;
+            public static explicit operator Money?(decimal d) { return null; }
+            ~Money() { }
+        }
+        """
+    assert found(source, "csharp") == [
+        ("class", "Money", 1),
+        ("method", "Money.operator +", 2),
+        ("method", "Money.operator ==", 3),
+        ("method", "Money.operator decimal", 4),
+        ("method", "Money.operator Money?", 5),
+        ("method", "Money.~Money", 6),
+    ]
+
+
+def test_kotlin_named_companions_are_classes() -> None:
+    source = """
+        class Shop {
+            companion object Defaults : Settings() {
+                fun limit() = 3
+            }
+            class Till {
+                companion object {
+                    fun open() = Till()
+                }
+            }
+        }
+        """
+    assert found(source, "kotlin") == [
+        ("class", "Shop", 1),
+        ("class", "Shop.Defaults", 2),
+        ("method", "Shop.Defaults.limit", 3),
+        ("class", "Shop.Till", 5),
+        ("method", "Shop.Till.open", 7),
+    ]
+
+
+def test_kotlin_annotation_classes() -> None:
+    source = """
+        @Target(AnnotationTarget.CLASS)
+        annotation class Slow
+
+        @Suppress("x")
+        @Internal
+        class Clock {
+            fun now() = 1
+        }
+
+        @Marker
+        public annotation class Odd(val why: String)
+
+        class Last
+        """
+    assert found(source, "kotlin") == [
+        ("class", "Slow", 1),
+        ("class", "Clock", 4),
+        ("method", "Clock.now", 7),
+        ("class", "Odd", 10),
+        ("class", "Last", 13),
+    ]
+
+
+def test_kotlin_classes_with_several_annotations() -> None:
+    source = """
+        /** Tells the time. */
+        @Marked("x")
+        @Internal
+        public class Clock {
+            companion object { val zone = 1 }
+            fun now() = 1
+        }
+
+        /** Stands. */
+        @First
+        @Second
+        class Desk
+
+        @Third
+        fun last() {}
+        """
+    rows = rows_of(source, "kotlin")
+    assert [(row[0], row[1], row[2], row[3], row[7]) for row in rows] == [
+        ("class", "Clock", 2, 7, "Tells the time."),
+        ("method", "Clock.now", 6, 6, ""),
+        ("class", "Desk", 10, 12, "Stands."),
+        ("function", "last", 14, 15, ""),
+    ]
+
+
+def test_kotlin_names_that_begin_like_an_operator() -> None:
+    source = """
+        class Pipe {
+            fun copy() {
+                val in1 = source()
+                in1.skip(3)
+                in_2()
+            }
+
+            fun close() = 1
+        }
+        """
+    assert found(source, "kotlin") == [
+        ("class", "Pipe", 1),
+        ("method", "Pipe.copy", 2),
+        ("method", "Pipe.close", 8),
+    ]
+
+
+def test_kotlin_context_parameters() -> None:
+    source = """
+        context(log: Log)
+        internal fun Task.report(text: String) {
+            log.write(text)
+        }
+
+        fun last() = context(3)
+        """
+    assert found(source, "kotlin") == [("function", "Task.report", 2), ("function", "last", 6)]
+
+
+def test_lua_functions_in_tables_below_the_top() -> None:
+    source = """
+        local M = {}
+        function M.setup(options)
+          start({
+            on_exit = function(code) return code end,
+            ["on_error"] = function() end,
+            limit = 3,
+            function() end,
+          })
+          return setmetatable({}, {
+            __index = function(_, key) return key end,
+          })
+        end
+        """
+    assert found(source, "lua") == [
+        ("variable", "M", 1),
+        ("function", "M.setup", 2),
+        ("method", "M.setup.on_exit", 4),
+        ("method", "M.setup.on_error", 5),
+        ("method", "M.setup.__index", 10),
+    ]
+
+
+def test_elixir_callbacks_with_named_types() -> None:
+    source = """
+        defmodule Rules do
+          @callback change(old, extra :: term) :: {:ok, old} | :error when old: term
+          @callback stop(reason :: term) :: term
+        end
+        """
+    assert found(source, "elixir") == [
+        ("module", "Rules", 1),
+        ("function", "Rules.change", 2),
+        ("function", "Rules.stop", 3),
+    ]
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_named_function_and_class_expressions(language: str) -> None:
+    source = """
+        router.use(path, function mount(request) { return request; });
+        app.init = function init() {};
+        const start = function start() {};
+        module.exports = function createApp() {};
+        function outer() {
+          return function inner() {};
+        }
+        define('x-shape', class Shape { draw() {} });
+        const Circle = class Circle { draw() {} };
+        app.get = function route() {};
+        """
+    assert found(source, language) == [
+        ("function", "mount", 1),
+        ("method", "app.init", 2),
+        ("function", "start", 3),
+        ("method", "module.exports", 4),
+        ("function", "module.exports.createApp", 4),
+        ("function", "outer", 5),
+        ("function", "outer.inner", 6),
+        ("class", "Shape", 8),
+        ("method", "Shape.draw", 8),
+        ("class", "Circle", 9),
+        ("method", "Circle.draw", 9),
+        ("method", "app.get", 10),
+        ("function", "app.get.route", 10),
+    ]
