@@ -12,7 +12,7 @@ import re
 
 _ANNOTATION = b"annotation class "
 _CONTEXT = re.compile(rb"^[ \t]*context\([^()\n]*\)(?=[ \t]*\r?\n)", re.MULTILINE)
-_LIKE_IN = re.compile(rb"\bin[0-9_]")
+_LIKE_IN = re.compile(rb"in[0-9_]")
 _LINE_LIKE_IN = re.compile(rb"(\n[ \t]*)in(?=[0-9_])")
 
 

@@ -1,7 +1,7 @@
 """Blank the macros of C and C++ that no grammar can read; the text keeps its length and lines.
 
-``class EXPORTED Name``, ``EXTERN int name(…)`` and lines such as ``BEGIN_NAMESPACE`` are sound once
-the preprocessor has run, and wreck a parse before it has: a class is read as a function, or all to
+``class EXPORTED Name``, ``EXTERN int name(…)``, ``A_CONSTEXPR Name(…)`` and lines such as
+``BEGIN_NAMESPACE`` or ``PUBLIC_IN_TESTS:`` are sound once the preprocessor has run, and wreck a parse before it has: a class is read as a function, or all to
 the end of the file as one error. By convention such macros are in upper case.
 
 The patterns begin with a literal, which makes the search for them three times faster.
@@ -19,10 +19,16 @@ _IN_CLASS_HEAD = tuple(
 _AT_LINE_START = re.compile(
     rb"\n[ \t]*(?:(?:static|inline|virtual|constexpr|explicit|extern|friend|"
     rb"template[ \t]*<[^\n>]*>)[ \t]+)*"
-    rb"([A-Z][A-Z0-9_]{3,}(?:\([^()\n]*\))?)"
+    rb"([A-Z][A-Z0-9_]{3,}(?:\([^()\n]*\))?:?)"
     rb"(?:[ \t]*(?=\r?\n)|[ \t]+(?=template[ \t]*<|"
     rb"[A-Za-z_~][\w:]*(?:<[^\n>]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[A-Za-z_~(]))"
 )
+#: Macros that say by their name which specifier they stand for, whatever follows.
+_SPECIFIERS = (b"CONSTEXPR", b"CONSTEVAL", b"EXPLICIT", b"INLINE", b"NODISCARD")
+_SPECIFIER = re.compile(
+    rb"(?:" + rb"|".join(_SPECIFIERS) + rb")[A-Z0-9_]*(?:\([^()\n]*\))?(?=[ \t]+[A-Za-z_~])"
+)
+_START_OF_NAME = re.compile(rb"[A-Z0-9_]*$")
 #: What a condition says does not matter here, and some cannot be read: __has_include(<header>).
 _CONDITION = re.compile(rb"#[ \t]*(?:el)?if[ \t]+((?:[^\\\n]|\\\r?\n|\\)*)")
 
@@ -32,6 +38,8 @@ def without_macros(text: bytes) -> bytes:
     for pattern in _IN_CLASS_HEAD:
         text = pattern.sub(_blanked, text)
     text = _AT_LINE_START.sub(_blanked, text)
+    if any(word in text for word in _SPECIFIERS):
+        text = _without_specifiers(text)
     if b"(<" in text or b"\\\n" in text:
         text = _CONDITION.sub(_made_true, text)
     return text
@@ -49,3 +57,16 @@ def _made_true(match: re.Match[bytes]) -> bytes:
         head = match.group()[: -len(condition)]
         return head + b"1" + re.sub(rb"[^\n]", b" ", condition[1:])
     return match.group()
+
+
+def _without_specifiers(text: bytes) -> bytes:
+    kept = bytearray(text)
+    for match in _SPECIFIER.finditer(text):
+        line = text.rfind(b"\n", 0, match.start()) + 1
+        before = text[line : match.start()]
+        if before.lstrip().startswith(b"#"):
+            continue
+        name = _START_OF_NAME.search(before)
+        start = line + name.start() if name is not None else match.start()
+        kept[start : match.end()] = b" " * (match.end() - start)
+    return bytes(kept)

@@ -29,8 +29,11 @@ _ANNOTATION_STARTS = {
     "tsx": "@",
     "typescript": "@",
 }
+_ARGUMENTS = r"\([^()]*\)"
+for _ in range(4):  # calls in calls
+    _ARGUMENTS = rf"\([^()]*(?:{_ARGUMENTS}[^()]*)*\)"
 _LEADING_ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!interface\b)[\w.:]+(?: ?\([^()]*(?:\([^()]*\)[^()]*)*\))?|"
+    r"^(?:(?:@(?!interface\b)[\w.:]+(?: ?" + _ARGUMENTS + r")?|"
     r"#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])\s*)+"
 )
 _BLOCK_COMMENT = re.compile(rb"/\*.*?(?:\*/|$)", re.DOTALL)

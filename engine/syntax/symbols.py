@@ -34,6 +34,8 @@ _FREE_RECEIVERS = frozenset({"lua", "kotlin"})
 _NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp"})
 #: Here a macro is known everywhere, wherever it stands.
 _FLAT_MACROS = frozenset({"c", "cpp"})
+#: Here a function without a body that stands in another one is declared, not defined.
+_HAS_PROTOTYPES = frozenset({"c", "cpp", "typescript", "tsx"})
 _DOCSTRINGS = frozenset({"python", "elixir"})
 _SCOPES = frozenset({SCOPE, FILE_SCOPE})
 _STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
@@ -206,7 +208,11 @@ class _Builder:
                 receiver and self._language not in _FREE_RECEIVERS
             ):
                 return self._method_kind(name, receiver, around)
-            is_local = definition.body_start < 0 and around.kind in _CALLABLES
+            is_local = (
+                definition.body_start < 0
+                and around.kind in _CALLABLES
+                and self._language in _HAS_PROTOTYPES
+            )
             return "" if is_local else kind
         if kind == "method":
             return self._method_kind(name, receiver, around)

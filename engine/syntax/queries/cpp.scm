@@ -46,6 +46,15 @@
   name: (_) @name
   body: (_) @body) @definition.class
 
+; The name of a specialisation can be longer than names may be.
+(class_specifier
+  name: (template_type name: (_) @name)
+  body: (_) @body) @definition.class
+
+(struct_specifier
+  name: (template_type name: (_) @name)
+  body: (_) @body) @definition.struct
+
 (namespace_definition
   name: (_) @name
   body: (_) @body) @definition.namespace

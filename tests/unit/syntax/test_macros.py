@@ -14,6 +14,9 @@ from engine.syntax.macros import without_macros
         ("\nEXTERN int name(void);\n", "\n       int name(void);\n"),
         ("\nstatic inline FORCED(1) auto f() {}\n", "\nstatic inline           auto f() {}\n"),
         ("\nEXPORT template <class T>\n", "\n       template <class T>\n"),
+        ("\n  PUBLIC_IN_TESTS:\n  int a;\n", "\n                  \n  int a;\n"),
+        ("\n  LIB_CONSTEXPR20 ~Name() {}\n", "\n                  ~Name() {}\n"),
+        ("\nconstexpr LIB_INLINE Name(int a) {}\n", "\nconstexpr            Name(int a) {}\n"),
         ("\n#if HAS(<a>) && \\\n    B\n", "\n#if 1            \n     \n"),
     ],
 )
@@ -31,6 +34,8 @@ def test_macros_become_blanks(before: str, after: str) -> None:
         "\nCALL(a, b);\n",
         "\n#if defined(A)\n#define B 1\n",
         "\nint a = SOME_VALUE;\n",
+        "\n#  define LIB_INLINE inline\n",
+        "\n  case SOME_VALUE: return 1;\n",
         "",
     ],
 )

@@ -66,6 +66,20 @@ def test_cpp_operators_keep_their_signs() -> None:
     ]
 
 
+def test_cpp_specialisations_with_long_arguments() -> None:
+    condition = "&& is_same<typename T::value_type, char>::value " * 12
+    source = f"""
+        template <class T> struct reader<T, enable_if_t<true {condition}>> {{ int read(); }};
+        template <class T> class writer<T, enable_if_t<true {condition}>> {{ int write(); }};
+        """
+    assert found(source, "cpp") == [
+        ("struct", "reader", 1),
+        ("method", "reader.read", 1),
+        ("class", "writer", 2),
+        ("method", "writer.write", 2),
+    ]
+
+
 def test_csharp_operators_and_indexers() -> None:
     source = """
         class Money {
@@ -201,6 +215,7 @@ def test_lua_functions_in_tables_below_the_top() -> None:
             limit = 3,
             function() end,
           })
+          options.on_start = function() end
           return setmetatable({}, {
             __index = function(_, key) return key end,
           })
@@ -211,7 +226,8 @@ def test_lua_functions_in_tables_below_the_top() -> None:
         ("function", "M.setup", 2),
         ("method", "M.setup.on_exit", 4),
         ("method", "M.setup.on_error", 5),
-        ("method", "M.setup.__index", 10),
+        ("function", "M.setup.options.on_start", 9),
+        ("method", "M.setup.__index", 11),
     ]
 
 
@@ -258,3 +274,14 @@ def test_named_function_and_class_expressions(language: str) -> None:
         ("method", "app.get", 10),
         ("function", "app.get.route", 10),
     ]
+
+
+def test_annotations_with_nested_calls_are_no_part_of_signatures() -> None:
+    source = """
+        @Deprecated(
+            "Use take() instead.",
+            ReplaceWith("take(first())"),
+        )
+        fun Queue.next(): Int = take()
+        """
+    assert [row[6] for row in rows_of(source, "kotlin")] == ["fun Queue.next(): Int"]
