@@ -8,7 +8,8 @@ The captures of ``queries/*.scm``:
   ``@receiver`` names a container that is not around it (``func (r *Type) …``).
   the kinds of ``WORD_KINDS`` say that the text of ``@keyword`` tells the kind (Elixir, Ruby).
 * ``@scope`` with ``@name``: a container that is no definition itself (Rust ``impl``);
-  ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the end of the file.
+  ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the end of the file;
+  ``@scope.block``, without a name, holds statements.
 * ``@wrapper`` around ``@inner``: the definition inside takes the span of the wrapper;
   ``@wrapper.export`` makes it visible too.
 * ``@attribute``: stands before the definition that it belongs to and counts to its span.
@@ -40,6 +41,8 @@ WORD_KINDS: dict[str, dict[bytes, str]] = {
         b"defguardp": "function",
         b"defmacro": "macro",
         b"defmacrop": "macro",
+    },
+    "call_keyword": {
         b"define_method": "method",
         b"alias_method": "method",
         b"scope": "method",
@@ -79,6 +82,8 @@ _COMMONJS = (b"module.exports", b"exports")
 #: Kinds of containers that are no symbols.
 SCOPE = "scope"
 FILE_SCOPE = "file_scope"
+BLOCK = "block"
+_SCOPE_KINDS = {"file": FILE_SCOPE, "block": BLOCK}
 
 
 class Span(NamedTuple):
@@ -231,16 +236,16 @@ class Collector:
     ) -> None:
         span = self._span(node)
         end = len(self._text) if detail == "file" else span.end
-        name = captures["name"][0]
+        names = captures.get("name")
         self._scopes.append(
             Definition(
                 span.start,
                 end,
                 span.line_start,
                 span.line_end,
-                name.start_byte,
-                FILE_SCOPE if detail == "file" else SCOPE,
-                self._slice(name),
+                names[0].start_byte if names else span.start,
+                _SCOPE_KINDS.get(detail, SCOPE),
+                self._slice(names[0]) if names else "",
                 span.start,
                 -1,
                 "",

@@ -37,10 +37,10 @@ from engine.syntax.guards import (
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
-from engine.syntax.kotlin import without_snags
 from engine.syntax.language_table import Grammar
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.macros import without_macros
+from engine.syntax.snags import without_snags
 from engine.syntax.symbols import symbols_of
 
 #: A query holds at most this many unfinished matches. The files of 29 repositories give the same
@@ -155,9 +155,9 @@ def _readable(text: bytes, language: str) -> bytes:
     """Give the text as the grammar can bear it; lengths and lines stay."""
     if language in _HAS_MACROS:
         return without_macros(text)
-    if language == "kotlin":
-        return without_snags(text)
-    return text.translate(_TO_ASCII) if language == "bash" and not text.isascii() else text
+    if language == "bash":
+        return text if text.isascii() else text.translate(_TO_ASCII)
+    return without_snags(text, language)
 
 
 def _matches_of(root: Node, loaded: _Loaded) -> Matches:

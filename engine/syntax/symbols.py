@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from engine.records import Symbol
-from engine.syntax.captures import FILE_SCOPE, SCOPE, WORD_KINDS, Collector, Definition, Matches
+from engine.syntax.captures import BLOCK, FILE_SCOPE, SCOPE, WORD_KINDS, Collector, Definition, Matches
 from engine.syntax.comments import comment_start, doc_of, docstring_at
 from engine.syntax.language_table import Language
 from engine.syntax.names import ONE_LINE_KINDS, plain_name, signature_of
@@ -37,7 +37,11 @@ _FLAT_MACROS = frozenset({"c", "cpp"})
 #: Here a function without a body that stands in another one is declared, not defined.
 _HAS_PROTOTYPES = frozenset({"c", "cpp", "typescript", "tsx"})
 _DOCSTRINGS = frozenset({"python", "elixir"})
-_SCOPES = frozenset({SCOPE, FILE_SCOPE})
+_SCOPES = frozenset({SCOPE, FILE_SCOPE, BLOCK})
+_RUNS = _CALLABLES | {BLOCK}
+#: Here macros and conditions of the preprocessor make statements look like functions.
+_HAS_CONDITIONS = frozenset({"c", "cpp", "csharp"})
+_STATEMENTS = frozenset({"catch", "for", "foreach", "if", "lock", "switch", "using", "while"})
 _STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
 
 _DOC_ATTRIBUTE = re.compile(rb"@(?:type)?doc\s+(?:~[sS])?")
@@ -208,18 +212,22 @@ class _Builder:
                 receiver and self._language not in _FREE_RECEIVERS
             ):
                 return self._method_kind(name, receiver, around)
-            is_local = (
-                definition.body_start < 0
-                and around.kind in _CALLABLES
-                and self._language in _HAS_PROTOTYPES
-            )
-            return "" if is_local else kind
+            return "" if self._is_none(definition, name, around) else kind
         if kind == "method":
             return self._method_kind(name, receiver, around)
         if kind == "variable":
             is_constant = (len(name) > 1 and name.isupper()) or words & _CONSTANT_WORDS
             return "constant" if is_constant else kind
         return "constant" if kind == "property" and "const" in words else kind
+
+    def _is_none(self, definition: Definition, name: str, around: _Container) -> bool:
+        """Say whether a function is only declared, or a statement that looks like a function."""
+        if self._language in _HAS_CONDITIONS and (
+            name in _STATEMENTS or (around.kind in _RUNS and name.isupper())
+        ):
+            return True
+        is_declared = definition.body_start < 0 and around.kind in _RUNS
+        return is_declared and self._language in _HAS_PROTOTYPES
 
     def _method_kind(self, name: str, receiver: str, around: _Container) -> str:
         if name == self._constructor:

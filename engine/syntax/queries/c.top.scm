@@ -1,5 +1,8 @@
 ; Asked of the top of the file only.
 
+; A block after a macro: TEST_CASE("name") { … }.
+(translation_unit (compound_statement) @scope.block)
+
 (translation_unit
   (declaration
     declarator: (init_declarator

@@ -59,6 +59,9 @@
   name: (_) @name
   body: (_) @body) @definition.namespace
 
+; A block after a macro: TEST_CASE("name") { … }.
+(declaration_list (compound_statement) @scope.block)
+
 (alias_declaration name: (_) @name) @definition.type
 
 (concept_definition name: (_) @name) @definition.trait

@@ -9,14 +9,14 @@
 ; local name = function () … end
 (variable_declaration
   (assignment_statement
-    (variable_list . name: (_) @name)
+    (variable_list . name: [(identifier) (dot_index_expression)] @name)
     (expression_list . value: (function_definition body: (_)? @body)))) @definition.function
 
 (assignment_statement
-  (variable_list . name: (_) @name)
+  (variable_list . name: [(identifier) (dot_index_expression)] @name)
   (expression_list . value: (function_definition body: (_)? @body))) @definition.function
 
 ; { name = function () … end }
 (field
-  name: [(identifier) (string)] @name
+  name: (identifier) @name
   value: (function_definition body: (_)? @body)) @definition.method

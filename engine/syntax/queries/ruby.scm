@@ -31,7 +31,7 @@
 ; define_method(:name), scope :name, …
 (call
   method: (identifier) @keyword
-  arguments: (argument_list . (simple_symbol) @name)) @definition.keyword
+  arguments: (argument_list . (simple_symbol) @name)) @definition.call_keyword
 
 ; attr_reader :a, :b
 (call

@@ -100,6 +100,69 @@ def test_csharp_operators_and_indexers() -> None:
     ]
 
 
+def test_csharp_conditions_in_heads() -> None:
+    source = """
+        public abstract partial class Reader
+        #if HAVE_ASYNC
+            : IAsyncDisposable
+        #endif
+        {
+            void Read(int kind)
+            {
+        #if HAVE_DATES
+                if (kind == 1) { Go(); }
+        #if HAVE_TIMES
+                else if (kind == 2) { Go(); }
+        #endif
+                else { Stop(); }
+            }
+        }
+        """
+    assert found(source, "csharp", result="errors") == [
+        ("class", "Reader", 1),
+        ("method", "Reader.Read", 6),
+    ]
+
+
+def test_cpp_locals_of_test_macros_are_no_functions() -> None:
+    source = """
+        TEST_CASE("reads")
+        {
+            SECTION("a file")
+            {
+                std::ifstream file(name);
+            }
+        }
+        namespace checks {
+        TEST_CASE("writes")
+        {
+            std::ofstream file(name);
+        }
+        int after(int count);
+        }
+        void run() {
+            if (ready) { go(); }
+            FOR_EACH (item) { stop(); }
+        }
+        """
+    assert found(source, "cpp") == [
+        ("namespace", "checks", 8),
+        ("function", "checks.after", 13),
+        ("function", "run", 15),
+    ]
+
+
+def test_elixir_calls_are_no_definitions_of_other_languages() -> None:
+    source = """
+        defmodule Routes do
+          defmacro scope(path, do: context) do
+            scope(path, context)
+          end
+        end
+        """
+    assert found(source, "elixir") == [("module", "Routes", 1), ("macro", "Routes.scope", 2)]
+
+
 def test_kotlin_named_companions_are_classes() -> None:
     source = """
         class Shop {
@@ -211,11 +274,12 @@ def test_lua_functions_in_tables_below_the_top() -> None:
         function M.setup(options)
           start({
             on_exit = function(code) return code end,
-            ["on_error"] = function() end,
+            ["on error"] = function() end,
             limit = 3,
             function() end,
           })
           options.on_start = function() end
+          options[code] = function() end
           return setmetatable({}, {
             __index = function(_, key) return key end,
           })
@@ -225,9 +289,8 @@ def test_lua_functions_in_tables_below_the_top() -> None:
         ("variable", "M", 1),
         ("function", "M.setup", 2),
         ("method", "M.setup.on_exit", 4),
-        ("method", "M.setup.on_error", 5),
         ("function", "M.setup.options.on_start", 9),
-        ("method", "M.setup.__index", 11),
+        ("method", "M.setup.__index", 12),
     ]
 
 
