@@ -1,8 +1,9 @@
 """Blank the macros of C and C++ that no grammar can read; the text keeps its length and lines.
 
 ``class EXPORTED Name``, ``EXTERN int name(…)``, ``A_CONSTEXPR Name(…)`` and lines such as
-``BEGIN_NAMESPACE`` or ``PUBLIC_IN_TESTS:`` are sound once the preprocessor has run, and wreck a parse before it has: a class is read as a function, or all to
-the end of the file as one error. By convention such macros are in upper case.
+``BEGIN_NAMESPACE`` or ``PUBLIC_IN_TESTS:`` are sound once the preprocessor has run, and wreck a
+parse before it has: a class is read as a function, or all to the end of the file as one error. By
+convention such macros are in upper case.
 
 The patterns begin with a literal, which makes the search for them three times faster.
 """

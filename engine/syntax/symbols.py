@@ -4,7 +4,15 @@ import re
 from typing import NamedTuple
 
 from engine.records import Symbol
-from engine.syntax.captures import BLOCK, FILE_SCOPE, SCOPE, WORD_KINDS, Collector, Definition, Matches
+from engine.syntax.captures import (
+    BLOCK,
+    FILE_SCOPE,
+    SCOPE,
+    WORD_KINDS,
+    Collector,
+    Definition,
+    Matches,
+)
 from engine.syntax.comments import comment_start, doc_of, docstring_at
 from engine.syntax.language_table import Language
 from engine.syntax.names import ONE_LINE_KINDS, plain_name, signature_of
@@ -207,6 +215,8 @@ class _Builder:
         """Give the kind that a definition has where it stands; empty when it is none there."""
         kind = definition.kind
         name, receiver = names
+        if name in _STATEMENTS and self._language in _HAS_CONDITIONS:
+            return ""
         if kind == "function":
             if around.kind in _HOLDS_METHODS or (
                 receiver and self._language not in _FREE_RECEIVERS
@@ -221,13 +231,12 @@ class _Builder:
         return "constant" if kind == "property" and "const" in words else kind
 
     def _is_none(self, definition: Definition, name: str, around: _Container) -> bool:
-        """Say whether a function is only declared, or a statement that looks like a function."""
-        if self._language in _HAS_CONDITIONS and (
-            name in _STATEMENTS or (around.kind in _RUNS and name.isupper())
-        ):
+        """Say whether a function in a function is only declared, or the call of a macro."""
+        if around.kind not in _RUNS:
+            return False
+        if definition.body_start < 0 and self._language in _HAS_PROTOTYPES:
             return True
-        is_declared = definition.body_start < 0 and around.kind in _RUNS
-        return is_declared and self._language in _HAS_PROTOTYPES
+        return name.isupper() and self._language in _HAS_CONDITIONS
 
     def _method_kind(self, name: str, receiver: str, around: _Container) -> str:
         if name == self._constructor:

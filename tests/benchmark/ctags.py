@@ -72,7 +72,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--language", choices=sorted(TABLE))
     parser.add_argument("repositories", nargs="*", type=Path, metavar="REPO")
-    parser.add_argument("--all", type=Path, metavar="TREES", help="lines of a language and a folder")
+    parser.add_argument(
+        "--all", type=Path, metavar="TREES", help="lines of a language and a folder"
+    )
     parser.add_argument("--misses", type=int, default=0, help="examples of each cause to print")
     parser.add_argument("--extra", type=int, default=0, help="the same for what ctags lacks")
     arguments = parser.parse_args()
@@ -105,7 +107,8 @@ def compare(root: Path, side: Side) -> Comparison:
         lines = text.decode().split("\n")
         counts["symbols"] += len(found)
         unfound, used = _match(
-            tags[path], found, counts, has_clauses=LANGUAGES[language].grammar.merges_clauses)
+            tags[path], found, counts, has_clauses=LANGUAGES[language].grammar.merges_clauses
+        )
         has_errors = parsed.result != "ok"
         for tag in unfound:
             cause = cause_of(side, tag, lines) or _guess(tag, found, has_errors=has_errors)
@@ -135,7 +138,11 @@ def texts_of(root: Path, side: Side) -> Iterator[tuple[str, tuple[str, bytes]]]:
             if isinstance(entry, Skip) or is_lock_file(entry.path):
                 continue
             guessed = language_of(entry.path)
-            if guessed is not None and guessed not in side.languages and guessed not in {"c", "cpp"}:
+            if (
+                guessed is not None
+                and guessed not in side.languages
+                and guessed not in {"c", "cpp"}
+            ):
                 continue
             content = reader.read(entry, _LARGEST_BYTES)
             if isinstance(content, Skip):
@@ -284,7 +291,9 @@ def _print_examples(misses: list[Miss], limit: int) -> None:
         print(f"  {len(group):5} {cause}")
         step = max(1, len(group) // limit)
         for miss in group[::step][:limit]:
-            print(f"        {miss.path}:{miss.tag.line} {miss.tag.kind} {miss.tag.name}: {miss.text}")
+            print(
+                f"        {miss.path}:{miss.tag.line} {miss.tag.kind} {miss.tag.name}: {miss.text}"
+            )
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ def test_cpp_locals_of_test_macros_are_no_functions() -> None:
             FOR_EACH (item) { stop(); }
         }
         """
-    assert found(source, "cpp") == [
+    assert found(source, "cpp", result="errors") == [
         ("namespace", "checks", 8),
         ("function", "checks.after", 13),
         ("function", "run", 15),
