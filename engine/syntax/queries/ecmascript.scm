@@ -86,6 +86,11 @@
     (class !name body: (_) @body)
   ]) @definition.function
 
+; A call that is handed a named function is what defines it: on('event', function name() {}).
+(expression_statement
+  (call_expression
+    arguments: (arguments (function_expression name: (_)) @inner))) @wrapper
+
 ; Its own name, where it is not the one that it is given: f(function name() {}).
 (function_expression
   name: (identifier) @name

@@ -348,3 +348,24 @@ def test_annotations_with_nested_calls_are_no_part_of_signatures() -> None:
         fun Queue.next(): Int = take()
         """
     assert [row[6] for row in rows_of(source, "kotlin")] == ["fun Queue.next(): Int"]
+
+
+def test_a_call_belongs_to_the_named_function_that_it_is_handed() -> None:
+    source = """
+        /** The host. */
+        defineGetter(request, 'host', function host() {
+          return this.header;
+        });
+        """
+    assert rows_of(source, "javascript") == [
+        (
+            "function",
+            "host",
+            2,
+            4,
+            False,
+            -1,
+            "function host()",
+            "The host.",
+        )
+    ]
