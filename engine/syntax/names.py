@@ -12,7 +12,7 @@ ONE_LINE_KINDS = frozenset({"variable", "constant", "property", "field"})
 
 _WHOLE_NAMES = frozenset({SCOPE, FILE_SCOPE, "namespace", "module"})  # a.b stays one name
 _BLANKS = " \t\r\n"
-_QUOTES = "\"'`"
+_QUOTES = ('"', "'", "`")
 _HAS_WORD = re.compile(r"\w")
 _SEPARATORS = re.compile(r"::|\\|->|[.:](?!:)")
 _MODULE_OBJECT = re.compile(r"^(?:module\.exports|exports|this|self)(?:\.|$)|\.prototype\b")
@@ -72,7 +72,9 @@ def _split_name(name: str, receiver: str, *, is_whole: bool) -> tuple[str, str]:
     name = name.strip(_BLANKS)
     if name.startswith("["):
         name = name.strip("[]" + _BLANKS)
-    name = _without_type_arguments(name.strip(_QUOTES))
+    if name.startswith(_QUOTES):
+        name = name.strip("".join(_QUOTES))
+    name = _without_type_arguments(name)
     operator = _OPERATOR.search(name)
     if operator is not None:
         receiver = name[: operator.start()] or receiver

@@ -12,7 +12,6 @@ its name at its line. Both read the same text: the engine's, written to a folder
 import argparse
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,25 +22,34 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from engine.records import Skip, Symbol
+from engine.records import FileEntry, Skip, Symbol
 from engine.source.content import inspect, is_lock_file
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
 from engine.syntax.languages import LANGUAGES, language_of
 from engine.syntax.parser import parse
-from tests.benchmark.ctags_tables import ENGINE_KINDS, NOTES, TABLE, Side, Tag, cause_of
+from tests.benchmark.ctags_tables import ENGINE_KINDS, TABLE, Side, Tag, cause_of, is_made_up
 
 _DEADLINE_MS = 20_000
-_LARGEST_BYTES = 1 << 20
 _HEAD_BYTES = 4096
+_UNSURE = frozenset({None, "c", "cpp"})  # the content decides
 _PART = re.compile(r"::|\\|[.:](?!:)")
+_CLAUSE_HEAD = r"\s*(?:def\w*[\s(]+|@\w+\s+|(?:type|newtype|data|class)\s+)?\(?(?:\w+\.)*"
+_TYPE_ARGUMENTS = re.compile(r"<.*>\W*$")
+
+
+class Text(NamedTuple):
+    """A file as the engine reads it."""
+
+    language: str
+    content: bytes
 
 
 class Found(NamedTuple):
-    """A symbol of the engine with the line of its name."""
+    """A symbol of the engine with the lines of its name."""
 
     name: str
-    line: int  # of the name, not of the decorators before it
+    lines: tuple[int, ...]  # several where the clauses of a function are one symbol
     symbol: Symbol
 
 
@@ -51,6 +59,7 @@ class Miss(NamedTuple):
     path: str
     tag: Tag
     cause: str
+    is_wrong: bool  # no definition of that name
     text: str  # of the line
 
 
@@ -59,12 +68,9 @@ class Comparison(NamedTuple):
 
     files: int
     symbols: int  # of the engine, of every kind
-    counted: int  # by ctags
+    counted: int  # by ctags; further clauses of a function are left out
     misses: list[Miss]
-    other_kind: int  # found, but as a variable, constant, property …
-    clauses: int  # further clauses of a function that the engine takes as one
-    engine_counted: int  # functions, methods and types of the engine
-    extra: list[Miss]  # of those, what ctags lacks
+    extra: list[Miss]  # functions, methods and types of the engine that ctags lacks
 
 
 def main() -> None:
@@ -73,7 +79,7 @@ def main() -> None:
     parser.add_argument("--language", choices=sorted(TABLE))
     parser.add_argument("repositories", nargs="*", type=Path, metavar="REPO")
     parser.add_argument(
-        "--all", type=Path, metavar="TREES", help="lines of a language and a folder"
+        "--all", type=Path, metavar="TREES", help="a file: a language and a folder a line"
     )
     parser.add_argument("--misses", type=int, default=0, help="examples of each cause to print")
     parser.add_argument("--extra", type=int, default=0, help="the same for what ctags lacks")
@@ -84,14 +90,15 @@ def main() -> None:
         pairs += [(words[0], Path(words[1])) for words in map(str.split, lines) if words]
     if not pairs or None in dict(pairs):
         parser.error("name a language and repositories, or a file of them")
-    print("| language | repository | files | ctags | found | share | missed for a fault of ours |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| language | repository | files | symbols | ctags | found | share | ctags wrong | share |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     for language, root in pairs:
         compared = compare(root, TABLE[language])
-        _print_row(language, root.resolve().name, compared)
+        print(_row(language, root.resolve().name, compared), flush=True)
         _print_examples(compared.misses, arguments.misses)
         _print_examples(compared.extra, arguments.extra)
-    print(f"\n{NOTES}")
 
 
 def compare(root: Path, side: Side) -> Comparison:
@@ -100,99 +107,95 @@ def compare(root: Path, side: Side) -> Comparison:
     tags = tags_of(texts, side)
     misses: list[Miss] = []
     extra: list[Miss] = []
-    counts: Counter[str] = Counter()
-    for path, (language, text) in texts.items():
-        parsed = parse(text, language, deadline_ms=_DEADLINE_MS)
-        found = [Found(s.name, name_line(text, s), s) for s in parsed.symbols]
-        lines = text.decode().split("\n")
-        counts["symbols"] += len(found)
-        unfound, used = _match(
-            tags[path], found, counts, has_clauses=LANGUAGES[language].grammar.merges_clauses
-        )
-        has_errors = parsed.result != "ok"
+    symbols = clauses = 0
+    for path, (language, content) in texts.items():
+        parsed = parse(content, language, deadline_ms=_DEADLINE_MS)
+        lines = content.decode().split("\n")
+        found = found_of(content, lines, parsed.symbols, language)
+        symbols += len(found)
+        unfound, used, more = _match(tags[path], found)
+        clauses += more
         for tag in unfound:
-            cause = cause_of(side, tag, lines) or _guess(tag, found, has_errors=has_errors)
-            misses.append(Miss(path, tag, cause, _line(lines, tag.line)))
+            cause, is_wrong = cause_of(side, tag, lines)
+            cause = cause or _guess(tag, found, has_errors=parsed.result != "ok")
+            misses.append(Miss(path, tag, cause, is_wrong, _line(lines, tag.line)))
         for number, each in enumerate(found):
-            if each.symbol.kind in ENGINE_KINDS:
-                counts["engine"] += 1
-                if number not in used:
-                    tag = Tag(each.name, each.line, each.symbol.kind)
-                    extra.append(Miss(path, tag, f"only ours: {tag.kind}", _line(lines, tag.line)))
-    return Comparison(
-        len(texts),
-        counts["symbols"],
-        sum(map(len, tags.values())) - counts["clauses"],
-        misses,
-        counts["other kind"],
-        counts["clauses"],
-        counts["engine"],
-        extra,
-    )
+            if each.symbol.kind in ENGINE_KINDS and number not in used:
+                tag = Tag(each.name, each.lines[0], each.symbol.kind)
+                extra.append(
+                    Miss(path, tag, f"only here: {tag.kind}", False, _line(lines, tag.line))
+                )
+    counted = sum(map(len, tags.values())) - clauses
+    return Comparison(len(texts), symbols, counted, misses, extra)
 
 
-def texts_of(root: Path, side: Side) -> Iterator[tuple[str, tuple[str, bytes]]]:
-    """Give the path, language and text of each file that the engine would index."""
+def texts_of(root: Path, side: Side) -> Iterator[tuple[str, Text]]:
+    """Give the path and text of each file of a language that the engine would index."""
+    languages = side.languages.split()
     with TreeReader(str(root)) as reader:
         for entry in walk(str(root), WalkRules()):
             if isinstance(entry, Skip) or is_lock_file(entry.path):
                 continue
-            guessed = language_of(entry.path)
-            if (
-                guessed is not None
-                and guessed not in side.languages
-                and guessed not in {"c", "cpp"}
-            ):
-                continue
-            content = reader.read(entry, _LARGEST_BYTES)
-            if isinstance(content, Skip):
-                continue
-            language = language_of(entry.path, content.data[:_HEAD_BYTES])
-            if language not in side.languages:
-                continue
-            inspected = inspect(entry.path, content.data, language)
-            if not isinstance(inspected, Skip):
-                yield entry.path, (language, inspected.text)
+            if language_of(entry.path) in _UNSURE or language_of(entry.path) in languages:
+                text = _text_of(reader, entry)
+                if text is not None and text.language in languages:
+                    yield entry.path, text
 
 
-def tags_of(texts: dict[str, tuple[str, bytes]], side: Side) -> dict[str, list[Tag]]:
+def _text_of(reader: TreeReader, entry: FileEntry) -> Text | None:
+    content = reader.read(entry, WalkRules().max_file_size_bytes)
+    if isinstance(content, Skip):
+        return None
+    language = language_of(entry.path, content.data[:_HEAD_BYTES])
+    if language is None:
+        return None
+    inspected = inspect(entry.path, content.data, language)
+    return None if isinstance(inspected, Skip) else Text(language, inspected.text)
+
+
+def tags_of(texts: dict[str, Text], side: Side) -> dict[str, list[Tag]]:
     """Run ctags over texts; give the tags of the kinds that count, by path and line."""
-    folder = Path(tempfile.mkdtemp(prefix="ctags-"))
-    try:
-        names = {}
-        for number, (path, (_, text)) in enumerate(texts.items()):
-            name = folder / f"{number}{Path(path).suffix or '.txt'}"
-            name.write_bytes(text)
-            names[str(name)] = path
+    with tempfile.TemporaryDirectory(prefix="ctags-") as folder:
+        paths = {}
+        for number, (path, text) in enumerate(texts.items()):
+            file = Path(folder, f"{number}{Path(path).suffix or '.txt'}")
+            file.write_bytes(text.content)
+            paths[str(file)] = path
+        command = "ctags --options=NONE --output-format=json --fields=+nKzSe -L - -f -"
         done = subprocess.run(
-            [
-                "ctags", "--options=NONE", "--output-format=json", "--fields=+nKzSe",
-                f"--language-force={side.ctags}", "-L", "-", "-f", "-",
-            ],
-            input="\n".join(names), capture_output=True, check=True, text=True, errors="replace",
-        )  # fmt: skip
-    finally:
-        shutil.rmtree(folder)
-    tags: dict[str, list[Tag]] = defaultdict(list)
+            [*command.split(), f"--language-force={side.ctags}"],
+            input="\n".join(paths),
+            capture_output=True,
+            check=True,
+            text=True,
+            errors="replace",
+        )
+    kinds = frozenset(side.kinds.split())
+    tags: dict[str, dict[tuple[str, int], Tag]] = defaultdict(dict)  # ctags gives some twice
     for line in done.stdout.splitlines():
         tag = json.loads(line)
-        if tag.get("_type") == "tag" and tag.get("kind") in side.kinds:
+        if tag.get("kind") in kinds and not is_made_up(tag["name"]):
             name = plain_name(tag["name"])
-            if not side.is_made_up(tag["name"]):
-                tags[names[tag["path"]]].append(Tag(name, tag["line"], tag["kind"]))
-    for path, found in tags.items():
-        by_place = {(tag.name, tag.line): tag for tag in found}  # ctags gives some twice
-        tags[path] = sorted(by_place.values(), key=lambda tag: tag.line)
-    return tags
+            tags[paths[tag["path"]]][name, tag["line"]] = Tag(name, tag["line"], tag["kind"])
+    by_line = {path: sorted(found.values(), key=_line_of) for path, found in tags.items()}
+    return defaultdict(list, by_line)
 
 
 def plain_name(name: str) -> str:
     """Give the last part of a qualified name, without type arguments, quotes and blanks."""
     if "operator" in name:
-        return name.rpartition("::")[2].replace(" ", "")
-    name = name.strip("\"'`")
+        return _TYPE_ARGUMENTS.sub("", name.rpartition("::")[2].replace(" ", ""))
+    name = name.strip("\"'` ")
     parts = [part for part in _PART.split(name) if part]
-    return parts[-1] if parts and name[-1].isalnum() else name
+    return parts[-1] if parts and name[-1] not in ".:" else name
+
+
+def found_of(text: bytes, lines: list[str], symbols: list[Symbol], language: str) -> list[Found]:
+    """Give symbols with the lines of their names."""
+    grammar = LANGUAGES[language].grammar
+    if grammar is None or not grammar.merges_clauses:
+        return [Found(plain_name(s.name), (name_line(text, s),), s) for s in symbols]
+    return [Found(plain_name(s.name), _clause_lines(text, lines, s), s) for s in symbols]
 
 
 def name_line(text: bytes, symbol: Symbol) -> int:
@@ -213,84 +216,75 @@ def name_line(text: bytes, symbol: Symbol) -> int:
     return symbol.line_start + span.count(b"\n", 0, offset)
 
 
-def _match(
-    tags: list[Tag], found: list[Found], counts: Counter[str], *, has_clauses: bool
-) -> tuple[list[Tag], set[int]]:
-    """Pair tags with symbols of the same name and line, each symbol once."""
+def _clause_lines(text: bytes, lines: list[str], symbol: Symbol) -> tuple[int, ...]:
+    """Give the lines in which the name begins a clause, or the one of the name."""
+    name = re.escape(symbol.name.rpartition(".")[2] or symbol.name)
+    numbers = range(symbol.line_start, symbol.line_end + 1)
+    head = re.compile(rf"{_CLAUSE_HEAD}{name}(?![\w'])")
+    found = tuple(number for number in numbers if head.match(lines[number - 1]))
+    return found or (name_line(text, symbol),)
+
+
+def _match(tags: list[Tag], found: list[Found]) -> tuple[list[Tag], set[int], int]:
+    """Pair tags with symbols of the same name and line, each symbol once.
+
+    Returns:
+        The tags that found none; the symbols that were paired; and how many tags are further
+        clauses of a function that was paired with an earlier one.
+    """
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, each in enumerate(found):
-        places[plain_name(each.name), each.line].append(number)
+        for line in each.lines:
+            places[each.name, line].append(number)
     used: set[int] = set()
     unfound = []
+    clauses = 0
     for tag in tags:
-        numbers = places.get((tag.name, tag.line))
-        if numbers:
-            number = numbers.pop(0)
-            used.add(number)
-            counts["other kind"] += found[number].symbol.kind not in ENGINE_KINDS
+        numbers = places.get((tag.name, tag.line), [])
+        free = [number for number in numbers if number not in used]
+        if free:
+            used.add(free[0])
+        elif any(len(found[number].lines) > 1 for number in numbers):
+            clauses += 1
         else:
             unfound.append(tag)
-    if has_clauses:
-        unfound = _without_clauses(unfound, found, used, counts)
-    return unfound, used
-
-
-def _without_clauses(
-    tags: list[Tag], found: list[Found], used: set[int], counts: Counter[str]
-) -> list[Tag]:
-    """Leave out the further clauses of functions whose first clause was found."""
-    spans = defaultdict(list)
-    for number in used:
-        symbol = found[number].symbol
-        spans[symbol.name].append((symbol.line_start, symbol.line_end))
-    unfound = [
-        tag
-        for tag in tags
-        if not any(start <= tag.line <= end for start, end in spans.get(tag.name, ()))
-    ]
-    counts["clauses"] += len(tags) - len(unfound)
-    return unfound
+    return unfound, used, clauses
 
 
 def _guess(tag: Tag, found: list[Found], *, has_errors: bool) -> str:
     """Name what may be the cause of a miss that nothing explains."""
     if has_errors:
         return "? the text does not fit the grammar"
-    near = [each.line for each in found if plain_name(each.name) == tag.name]
-    if near:
-        distance = min(abs(line - tag.line) for line in near)
-        return f"? {tag.kind}, on another line {'near' if distance < 5 else 'far'}"
-    return f"? {tag.kind}"
+    is_elsewhere = any(each.name == tag.name for each in found)
+    return f"? {tag.kind}{', there is one on another line' if is_elsewhere else ''}"
+
+
+def _line_of(tag: Tag) -> int:
+    return tag.line
 
 
 def _line(lines: list[str], number: int) -> str:
     return lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
 
 
-def _print_row(language: str, name: str, compared: Comparison) -> None:
+def _row(language: str, name: str, compared: Comparison) -> str:
     found = compared.counted - len(compared.misses)
-    share = 100 * found / compared.counted if compared.counted else 100.0
-    justified = sum(not miss.cause.startswith("?") for miss in compared.misses)
-    real = 100 * found / (compared.counted - justified) if found else 0.0
-    print(
-        f"| {language} | {name} | {compared.files} | {compared.counted} | {found} | {share:.1f} % "
-        f"| {justified} | {real:.1f} % "
-        f"| symbols {compared.symbols}, other kind {compared.other_kind}, clauses "
-        f"{compared.clauses}, extra {len(compared.extra)} of {compared.engine_counted} |",
-        flush=True,
+    wrong = sum(miss.is_wrong for miss in compared.misses)
+    shares = [100 * found / max(1, total) for total in (compared.counted, compared.counted - wrong)]
+    return (
+        f"| {language} | {name} | {compared.files} | {compared.symbols:,} | {compared.counted:,} "
+        f"| {found:,} | {shares[0]:.1f} % | {wrong:,} | {shares[1]:.1f} % |"
     )
 
 
 def _print_examples(misses: list[Miss], limit: int) -> None:
     if not limit:
         return
-    groups: dict[str, list[Miss]] = defaultdict(list)
-    for miss in misses:
-        groups[miss.cause].append(miss)
-    for cause, group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        print(f"  {len(group):5} {cause}")
-        step = max(1, len(group) // limit)
-        for miss in group[::step][:limit]:
+    groups: Counter[tuple[bool, str]] = Counter((miss.is_wrong, miss.cause) for miss in misses)
+    for (is_wrong, cause), count in groups.most_common():
+        print(f"  {count:5} {'ctags is wrong: ' if is_wrong else ''}{cause}")
+        group = [miss for miss in misses if miss.cause == cause]
+        for miss in group[:: max(1, count // limit)][:limit]:
             print(
                 f"        {miss.path}:{miss.tag.line} {miss.tag.kind} {miss.tag.name}: {miss.text}"
             )

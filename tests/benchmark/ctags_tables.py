@@ -1,12 +1,32 @@
-"""What counts as a function, method or type in each language, and why some are missed."""
+"""What counts as a function, method or type in each language, and why some are missed.
+
+A cause is a pattern over ``kind name line`` of a missed tag, ``line`` being the text that ctags
+points at. ``wrong`` are tags that are no definitions of that name: ctags misread the text, or calls
+something a type that is none. ``limits`` are definitions that the engine leaves out.
+"""
 
 import re
 from typing import NamedTuple
 
 #: Kinds of the engine that are functions, methods or types.
 ENGINE_KINDS = frozenset(
-    "function method constructor class struct interface enum trait type module instance".split()
+    {
+        "class",
+        "constructor",
+        "enum",
+        "function",
+        "instance",
+        "interface",
+        "macro",
+        "method",
+        "module",
+        "struct",
+        "trait",
+        "type",
+    }
 )
+
+Causes = tuple[tuple[str, str], ...]
 
 
 class Tag(NamedTuple):
@@ -21,178 +41,193 @@ class Side(NamedTuple):
     """A language as both sides know it."""
 
     ctags: str  # its name there
-    languages: frozenset[str]  # their names in the engine
-    kinds: frozenset[str]  # of ctags
-    made_up: str = r"__anon|[Aa]nonymous|anonFunc|<"  # names that do not stand in the text
-    causes: tuple[tuple[str, str], ...] = ()  # a pattern of "kind name line" and what it means
-    quoted: str = ""  # a pattern of texts in which ctags sees definitions
-
-    def is_made_up(self, name: str) -> bool:
-        """Say whether ctags made the name up."""
-        return re.match(self.made_up, name) is not None
+    languages: str  # their names in the engine
+    kinds: str  # of ctags
+    wrong: Causes = ()
+    limits: Causes = ()
+    quoted: str = ""  # a pattern of strings and comments in which ctags sees definitions
 
 
-def _side(ctags: str, languages: str, kinds: str, **more: object) -> Side:
-    return Side(ctags, frozenset(languages.split()), frozenset(kinds.split()), **more)
+#: Names that do not stand in the text.
+_MADE_UP = re.compile(r"__anon|[Aa]nonymous|anonFunc|<|$")
 
-
-_OBJECT = "an object literal, which ctags calls a class"
 _IN_TEXT = "stands in a string or a comment"
 _NEXT_LINE = "ctags gives the line after the name"
+_KEYWORD = "a keyword"
+_CALL = "a call"
+_COMPUTED = "a computed name, of which ctags gives a part"
+_TYPEDEF = "a typedef of a struct that has the same name: one symbol here"
+_WRONG_NAME = "a part of the name only"
+_IMPORT = "an import, or an operator before a word"
 
 TABLE: dict[str, Side] = {
-    "python": _side("Python", "python", "class function member"),
-    "javascript": _side(
-        "JavaScript",
-        "javascript",
-        "class function generator method getter setter",
-        causes=(
-            (r"^class (\S+) .*\b\1[\"']?\s*[:=]\s*\{", _OBJECT),
-            (
-                r"^\w+ (\S+) .*\b\1\.prototype\b(?!.*\b(class|function) \1\b)",
-                "a mention of the prototype, not a definition",
-            ),
-            (
-                r"^method (\S+) (?!.*\b\1[\"']?\s*[:=]\s*(async )?function\b)(?!.*\b\1\s*\()",
-                "an assignment that ctags takes for a method",
-            ),
-        ),
+    "bash": Side(
+        "Sh",
+        "bash",
+        "function",
+        wrong=((r"^function (\S+) function \1\((?!\))", _IN_TEXT),),
     ),
-    "typescript": _side(
-        "TypeScript",
-        "typescript tsx",
-        "alias class function generator enum interface method",
-        causes=(
-            (
-                r"^alias (\S+) (?!.*\btype \1\s*(<|=|$))",
-                "an import or an operand of typeof, which ctags takes for a type alias",
-            ),
-            (
-                r"^alias (\S+) .*\btype (instanceof|satisfies)",
-                "an import or an operand of typeof, which ctags takes for a type alias",
-            ),
-            (r"^(interface|class) (\S+) extends\b", _NEXT_LINE),
-            (r"^method new ", "a construct signature: it has no name"),
-            (r"^method (if|for|while|switch|true|false|extends) ", "a keyword"),
-        ),
-    ),
-    "go": _side("Go", "go", "func interface methodSpec struct type talias"),
-    "rust": _side("Rust", "rust", "method function enum interface struct typedef"),
-    "java": _side(
-        "Java",
-        "java",
-        "annotation class enum interface method",
-        causes=(
-            (r"^method [A-Z][A-Z_0-9]* [A-Z_0-9]+\(.*\) *\{$", "a constant of an enum with a body"),
-        ),
-    ),
-    "c": _side(
+    "c": Side(
         "C",
         "c",
         "function enum struct typedef union",
-        causes=(
-            (
-                r"^typedef (\S+) \} *(\*\s*)?\1\b",
-                "a typedef of a struct that has the same name: one symbol here",
-            ),
-        ),
+        wrong=((r"^typedef (\S+) \} *(\*\s*)?\1\b", _TYPEDEF),),
     ),
-    "cpp": _side(
+    "cpp": Side(
         "C++",
         "cpp",
         "class function enum struct typedef union",
-        causes=(
-            (
-                r"^typedef (\S+) \} *(\*\s*)?\1\b",
-                "a typedef of a struct that has the same name: one symbol here",
-            ),
-            (r"^function skip TEST_CASE", "a call in the arguments of a macro"),
+        wrong=(
+            (r"^typedef (\S+) \} *(\*\s*)?\1\b", _TYPEDEF),
+            (r"^function TEST(_F|_P)? ", "a test macro: here its arguments are the name"),
+            (r"^function (\S+) [A-Z_]{4,}\(.*\b\1\(", _CALL),
+            (r"^struct (\S+) struct \w+ \1\b", "a variable"),
         ),
     ),
-    "csharp": _side(
+    "csharp": Side(
         "C#",
         "csharp",
         "class enum interface method struct typedef",
-        causes=(
+        wrong=(
             (r"^class (\S+) (?!.*\b(class|record) \1\b)", "a type parameter or a constraint"),
-            (r"^typedef (\S+) using \1 =", "an import under another name"),
-            (r"^method base ", "a call"),
+            (r"^typedef (\S+) using \1 =", _IMPORT),
+            (r"^method (\S+) (: |throw new )?\1\(", _CALL),
         ),
     ),
-    "ruby": _side(
-        "Ruby",
-        "ruby",
-        "class module method singletonMethod",
-        causes=(
-            (
-                r"^singletonMethod (\S+) .*def \1\.",
-                "the object of a singleton method, which ctags takes for its name",
-            ),
-            (r"^method \S+_ .*#\{", _IN_TEXT),
-        ),
-    ),
-    "php": _side(
-        "PHP",
-        "php",
-        "class function interface trait",
-        causes=((r"^function (\S+) .*\$\1 = function", "a variable that holds a closure"),),
-    ),
-    "kotlin": _side(
-        "Kotlin",
-        "kotlin",
-        "class interface method object typealias",
-        causes=(
-            (r"^method (\S+) (?!.*\bfun\b)", "a parameter of a lambda or the variable of a loop"),
-            (r"^method (\S+) .*\bfun `", "a wrong name: the part of a quoted name"),
-            (r"^object Companion .*companion object", "a companion object: it has no name"),
-        ),
-    ),
-    "lua": _side(
-        "Lua",
-        "lua",
-        "function",
-        causes=(
-            (
-                r"^function (\S+) (?!.*\bfunction\s+([\w.]+[.:])?\1\b)(?!.*\b\1\"?'?\]?\s*=\s*function\b)",
-                "a variable or argument, not a function",
-            ),
-        ),
-    ),
-    "elixir": _side(
+    "elixir": Side(
         "Elixir",
         "elixir",
-        "macro callback delegate exception function guard implementation module operator protocol type",
-        quoted=r'~?[sS]?"""(?:.|\n)*?\n\s*"""',
-        causes=(
-            (r"^\w+ unquote ", "a name made by unquote"),
-            (r"^\w+ (\S+) (?!.*\b\1(\b|[?!]))", "a wrong name: its last letters are lost"),
+        "macro callback delegate exception function guard implementation module operator "
+        "protocol type",
+        wrong=(
+            (r"^\w+ unquote ", _COMPUTED),
+            (r"^\w+ (\S+) (?!.*\b\1(\b|[?!]))", _WRONG_NAME),
         ),
+        quoted=r"(\"\"\"|''')(?:.|\n)*?\n\s*\1",
     ),
-    "haskell": _side(
+    "go": Side("Go", "go", "func interface methodSpec struct type talias"),
+    "haskell": Side(
         "Haskell",
         "haskell",
         "function type",
-        causes=(
-            (r"^function (class|where|deriving|instance) ", "a keyword"),
-            (r"^function (\S+) .*[{,] *\1 *::", "a field of a record"),
+        wrong=(
+            (r"^function (class|where|deriving|instance|import|type|data) ", _KEYWORD),
+            (r"^function (\S+) .*[{,]? *\1 *::", "a field of a record"),
         ),
     ),
-    "bash": _side("Sh", "bash", "function"),
+    "java": Side(
+        "Java",
+        "java",
+        "annotation class enum interface method",
+        wrong=((r"^method ([A-Z][A-Z_0-9]*) \1\(.*\) *\{$", "a constant of an enum, with a body"),),
+    ),
+    "javascript": Side(
+        "JavaScript",
+        "javascript",
+        "class function generator method getter setter",
+        wrong=(
+            (r"^class \S+ (?!.*\b(class|function)\b)", "an object, which ctags calls a class"),
+            (r"^\w+ (\S+) .*\b\1\.prototype\b(?!.*\b(class|function) \1\b)", "a mention only"),
+            (
+                r"^method (\S+) (?!.*\b\1[\"']?\s*[:=]\s*(async )?function\b)(?!.*\b\1\s*\()",
+                "an assignment of something else",
+            ),
+            (r"^function (\S+) \S*\[.*\] = function", _COMPUTED),
+            (r"^function (\S+) \1\.\w+ = function", _WRONG_NAME),
+        ),
+        limits=(
+            (r"^method (\S+) \1: (async )?function", "in an object literal inside another"),
+            (r"^(function|method|class) .*[^=!]= ?function", "assigned inside an expression"),
+        ),
+    ),
+    "kotlin": Side(
+        "Kotlin",
+        "kotlin",
+        "class interface method object typealias",
+        wrong=(
+            (
+                r"^method (\S+) (?!.*\bfun\b.*\b\1\s*[(<])",
+                "a parameter of a lambda, the variable of a loop, or a part of a quoted name",
+            ),
+            (r"^object Companion .*companion object", "a companion object without a name"),
+        ),
+    ),
+    "lua": Side(
+        "Lua",
+        "lua",
+        "function",
+        wrong=(
+            (r"^function \S*\] ", _COMPUTED),
+            (r"^function \S*\[\S* ", _COMPUTED),
+            (
+                r"^function (\S+) (?!.*\bfunction\s+([\w.]+[.:])?\1\b)"
+                r"(?!.*\b\1[\"']?\]?\s*=\s*function\b)",
+                "a variable or an argument",
+            ),
+        ),
+        quoted=r"\[(=*)\[(?:.|\n)*?\]\1\]",
+    ),
+    "php": Side(
+        "PHP",
+        "php",
+        "class function interface trait",
+        wrong=((r"^function (\S+) .*\$\1 = function", "a variable that holds a closure"),),
+    ),
+    "python": Side(
+        "Python",
+        "python",
+        "class function member",
+        limits=((r"\bcp?def\b", "a C function of Cython, which is not Python"),),
+    ),
+    "ruby": Side(
+        "Ruby",
+        "ruby",
+        "class module method singletonMethod",
+        wrong=(
+            (r"^singletonMethod (\S+) .*def \1\.", "the object of a method, not its name"),
+            (r"^\w+ethod \S*_ .*#\{", _IN_TEXT),
+        ),
+        quoted=r"<<[-~]?[\"'`]?([A-Z]\w*)\b.*\n(?:.|\n)*?\n\s*\1\b",
+    ),
+    "rust": Side("Rust", "rust", "method function enum interface struct typedef"),
+    "typescript": Side(
+        "TypeScript",
+        "typescript tsx",
+        "alias class function generator enum interface method",
+        wrong=(
+            (r"^alias (\S+) (?!.*\btype \1\s*(<|=|$))", _IMPORT),
+            (r"^alias (\S+) .*\btype (instanceof|satisfies)", _IMPORT),
+            (r"^(interface|class) (\S+) extends\b", _NEXT_LINE),
+            (r"^method new ", "a construct signature: it has no name"),
+            (r"^(method|enum) (as|if|for|while|switch|true|false|extends) ", _KEYWORD),
+            (r"^method (\S+) \1\??: *<", "a property whose type is a function"),
+        ),
+    ),
 }
 
-NOTES = ""
+
+def is_made_up(name: str) -> bool:
+    """Say whether ctags made a name up."""
+    return _MADE_UP.match(name) is not None
 
 
-def cause_of(side: Side, tag: Tag, lines: list[str]) -> str:
-    """Say why a definition is missed, when a rule of the language knows it; else empty."""
+def cause_of(side: Side, tag: Tag, lines: list[str]) -> tuple[str, bool]:
+    """Say why a tag is missed and whether ctags is wrong; an empty cause when nothing fits."""
     line = lines[tag.line - 1].strip() if 0 < tag.line <= len(lines) else ""
-    for pattern, meaning in side.causes:
-        if re.search(pattern, f"{tag.kind} {tag.name} {line}"):
-            return meaning
-    if side.quoted:
-        text = "\n".join(lines)
-        for match in re.finditer(side.quoted, text):
-            first = text.count("\n", 0, match.start()) + 1
-            if first < tag.line <= first + match.group().count("\n"):
-                return _IN_TEXT
-    return ""
+    described = f"{tag.kind} {tag.name} {line}"
+    if side.quoted and _is_quoted(side.quoted, tag.line, lines):
+        return _IN_TEXT, True
+    for causes, is_wrong in ((side.wrong, True), (side.limits, False)):
+        for pattern, meaning in causes:
+            if re.search(pattern, described):
+                return meaning, is_wrong
+    return "", False
+
+
+def _is_quoted(pattern: str, number: int, lines: list[str]) -> bool:
+    text = "\n".join(lines)
+    for match in re.finditer(pattern, text):
+        first = text.count("\n", 0, match.start()) + 1
+        if first < number <= first + match.group().count("\n"):
+            return True
+    return False

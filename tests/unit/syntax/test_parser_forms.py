@@ -369,3 +369,22 @@ def test_a_call_belongs_to_the_named_function_that_it_is_handed() -> None:
             "The host.",
         )
     ]
+
+
+def test_haskell_names_keep_their_primes() -> None:
+    source = """
+        module Fold where
+
+        fold :: Int -> Int
+        fold x = x
+
+        fold' :: Int -> Int
+        fold' x = x
+
+        type Rows' = [Int]
+        """
+    assert found(source, "haskell") == [
+        ("function", "fold", 3),
+        ("function", "fold'", 6),
+        ("type", "Rows'", 9),
+    ]
