@@ -69,7 +69,7 @@ _SOURCE_EXTENSIONS = _words(
     mts mustache nim nims nix nu odin org pas patch php phtml pl plist plx pm png po pony pot pp
     proto ps1 psd1 psm1 purs py pyi pyx q qml r rake rb rbi rbs rego res resi rkt rmd robot rs rst
     ru s sass sbt scala scm scss sh slim smali snap sol sql ss sty styl sum sv svelte svg swift t
-    tcl templ tex textile tf thrift tla tmpl toit tpl ts tsx twig v vala vb vbproj vbs vcxproj vhd
+    tcl templ tex textile tf thrift tla tmpl toit tpl ts tsx tt twig v vala vb vbproj vbs vcxproj vhd
     vhdl vim vue wat webp wgsl wiki xaml xhtml xsd xsl xslt zig zsh
     """
 )

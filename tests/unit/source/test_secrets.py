@@ -83,6 +83,7 @@ def test_files_with_secrets_are_told_by_their_names(path: str, rule: str) -> Non
         "docs/secrets.md",
         "secrets.tf",
         "templates/secret.yaml.tpl",
+        "templates/credentials.yml.tt",
         "id_rsa.pub",
         "id_rsa_test.go",
         "server.crt",
