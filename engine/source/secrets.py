@@ -62,14 +62,14 @@ _SOURCE_EXTENSIONS = _words(
     """
     ada adb adoc ads applescript as asm astro awk bas bash bat bats bicep bzl c c++ cc cgi cjs cl
     clj cljc cljs cls cmake cmd cob coffee cpp cr cs cshtml csproj css cts cu cue cxx d dart dhall
-    dpr ejs el elm erb erl ex exs f90 feature fish fs fsi fsproj fsx gd gemspec gif gleam go
-    gohtml gql gradle graphql groovy gyp h h++ haml handlebars hbs hcl heex hh hpp hrl hs htm html
-    hxx idl inl ino ipp ipynb j2 jade java jbuilder jinja jinja2 jl jpeg jpg js jsm jsonnet jsp jsx
-    kt kts leex less lhs libsonnet liquid lisp lua m m4 make markdown md mdx mjs mk ml mli mm mod
-    mts mustache nim nims nix nu odin org pas patch php phtml pl plist plx pm png po pony pot pp
-    proto ps1 psd1 psm1 purs py pyi pyx q qml r rake rb rbi rbs rego res resi rkt rmd robot rs rst
-    ru s sass sbt scala scm scss sh slim smali snap sol sql ss sty styl sum sv svelte svg swift t
-    tcl templ tex textile tf thrift tla tmpl toit tpl ts tsx tt twig v vala vb vbproj vbs vcxproj vhd
+    dpr ejs el elm erb erl ex exs f90 feature fish fs fsi fsproj fsx gd gemspec gif gleam go gohtml
+    gql gradle graphql groovy gyp h h++ haml handlebars hbs hcl heex hh hpp hrl hs htm html hxx idl
+    inl ino ipp ipynb j2 jade java jbuilder jinja jinja2 jl jpeg jpg js jsm jsonnet jsp jsx kt kts
+    leex less lhs libsonnet liquid lisp lua m m4 make markdown md mdx mjs mk ml mli mm mod mts
+    mustache nim nims nix nu odin org pas patch php phtml pl plist plx pm png po pony pot pp proto
+    ps1 psd1 psm1 purs py pyi pyx q qml r rake rb rbi rbs rego res resi rkt rmd robot rs rst ru s
+    sass sbt scala scm scss sh slim smali snap sol sql ss sty styl sum sv svelte svg swift t tcl
+    templ tex textile tf thrift tla tmpl toit tpl ts tsx tt twig v vala vb vbproj vbs vcxproj vhd
     vhdl vim vue wat webp wgsl wiki xaml xhtml xsd xsl xslt zig zsh
     """
 )
