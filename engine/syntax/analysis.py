@@ -63,7 +63,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         deadline_ms: As for ``parse``; 0 does not parse at all, with the result ``failed``.
     """
     parsed = parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
-    spans = chunks_of(text, parsed.symbols, language)
+    spans = chunks_of(text, parsed.symbols, language, parsed.comment_starts)
     return Analysis(
         packed_text=pack_text(text),
         text_hash=sha256(text).digest(),

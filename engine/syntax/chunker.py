@@ -10,7 +10,8 @@ definitions share; else, at top level, the first of them; else what the piece wa
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from engine.records import ChunkSpan, Symbol
@@ -33,6 +34,9 @@ _LINE = re.compile(rb"\n([ \t]*)")
 _INDENT_COST = 40  # bytes of distance from the ideal cut that one column of indentation weighs
 
 
+_NONE_KNOWN: Mapping[int, int] = MappingProxyType({})
+
+
 class _Unit(NamedTuple):
     """A piece that is not cut any more; units tile the text."""
 
@@ -43,13 +47,20 @@ class _Unit(NamedTuple):
     is_definition: bool
 
 
-def chunks_of(text: bytes, symbols: list[Symbol], language: str) -> list[ChunkSpan]:
+def chunks_of(
+    text: bytes,
+    symbols: list[Symbol],
+    language: str,
+    comment_starts: Mapping[int, int] = _NONE_KNOWN,
+) -> list[ChunkSpan]:
     """Cut a text into chunks.
 
     Args:
         text: The whole text.
         symbols: Its symbols, in the order that the parser gives.
         language: A name of ``languages.LANGUAGES``.
+        comment_starts: Where the comment before a symbol begins, by the symbol's ``byte_start``; it
+            is looked for where none is given.
 
     Returns:
         Spans that tile the text, in order, none of them empty. They begin at line starts, but for
@@ -57,15 +68,22 @@ def chunks_of(text: bytes, symbols: list[Symbol], language: str) -> list[ChunkSp
     """
     if not text:
         return []
-    units = _Cutter(text, symbols, language).units()
+    units = _Cutter(text, symbols, language, comment_starts).units()
     return _numbered(text, _joined(text, units))
 
 
 class _Cutter:
     """Turns nested spans into units."""
 
-    def __init__(self, text: bytes, symbols: list[Symbol], language: str) -> None:
+    def __init__(
+        self,
+        text: bytes,
+        symbols: list[Symbol],
+        language: str,
+        comment_starts: Mapping[int, int],
+    ) -> None:
         self._text = text
+        self._comment_starts = comment_starts
         self._symbols = symbols
         self._starts: dict[int, int] = {}
         self._ends: dict[int, int] = {}
@@ -76,7 +94,7 @@ class _Cutter:
     def _nest(self) -> None:
         """Give each symbol its lines, with the comment before it, and its place in the nesting."""
         text, size = self._text, len(self._text)
-        style = self._comments
+        style, known = self._comments, self._comment_starts
         find, rfind = text.find, text.rfind
         starts, ends, children = self._starts, self._ends, self._children
         used = {-1: 0}  # container: where its last child ends
@@ -92,7 +110,10 @@ class _Cutter:
             container = stack[-1][1]
             top = floor = used[container]
             if begin >= floor:
-                top = max(rfind(b"\n", floor, comment_start(text, begin, style)) + 1, floor)
+                above = known.get(begin, -1)
+                if above < 0:
+                    above = comment_start(text, begin, style)
+                top = max(rfind(b"\n", floor, above) + 1, floor)
             elif finish <= floor:  # on a line with the one before it
                 continue
             bottom = find(b"\n", finish - 1) + 1 or size

@@ -19,7 +19,9 @@ import functools
 import importlib
 import threading
 import time
+from collections.abc import Mapping
 from importlib import resources
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tree_sitter import Language as TreeSitterLanguage
@@ -53,11 +55,15 @@ _HAS_MACROS = frozenset({"c", "cpp"})
 _TO_ASCII = bytes(range(128)) + b"x" * 128
 
 
+_NO_COMMENTS: Mapping[int, int] = MappingProxyType({})
+
+
 class Parsed(NamedTuple):
     """What a text defines."""
 
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
+    comment_starts: Mapping[int, int] = _NO_COMMENTS  # see symbols.Found
 
 
 _WINDOW_BYTES = 64 << 10
@@ -125,10 +131,9 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         matches = _matches_of(root, loaded)
     except DeadlineReached:
         return Parsed([], "timeout")
-    symbols, lost_some = symbols_of(text, matches, entry)
-    if lost_some:
-        return Parsed(symbols, "too_deep")
-    return Parsed(symbols, "errors" if has_error else "ok")
+    found = symbols_of(text, matches, entry)
+    result = "errors" if has_error else "ok"
+    return Parsed(found.symbols, "too_deep" if found.lost_some else result, found.comment_starts)
 
 
 def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:

@@ -75,12 +75,18 @@ class _Container(NamedTuple):
 _TOP = _Container(1 << 62, (-1, -1), -1, -1, "", "", "", True)
 
 
-def symbols_of(text: bytes, matches: Matches, language: Language) -> tuple[list[Symbol], bool]:
-    """Make the symbols of a text.
+class Found(NamedTuple):
+    """The symbols of a text."""
 
-    Returns:
-        The symbols by ``byte_start``, then longer first; and whether some were nested too deep.
-    """
+    symbols: list[Symbol]  # by byte_start, then longer first
+    comment_starts: dict[
+        int, int
+    ]  # by byte_start: where the comment before it begins, if looked at
+    lost_some: bool  # some were nested too deep
+
+
+def symbols_of(text: bytes, matches: Matches, language: Language) -> Found:
+    """Make the symbols of a text."""
     return _Builder(text, language, matches).build()
 
 
@@ -100,11 +106,12 @@ class _Builder:
         self._next_visibility = 0
         self._held: dict[tuple[int, int], str] = {}  # span of a container: word that holds in it
         self._symbols: list[Symbol] = []
+        self._comment_starts: dict[int, int] = {}
         self._pending: list[tuple[int, str]] = []  # symbol and the name of its parent
         self._types: dict[str, int] = {}
         self._last: dict[tuple[int, str], int] = {}  # (parent, name): latest symbol
 
-    def build(self) -> tuple[list[Symbol], bool]:
+    def build(self) -> Found:
         """Go through the definitions in text order with the stack of open containers."""
         is_too_deep = False
         stack = [_TOP]
@@ -128,7 +135,7 @@ class _Builder:
                 if container is not None:
                     stack.append(container)
         self._resolve_parents()
-        return self._symbols, is_too_deep
+        return Found(self._symbols, self._comment_starts, is_too_deep)
 
     def _note_visibility(self, stack: list[_Container], before: int) -> None:
         """Note the words like ``private`` up to an offset with the containers they stand in."""
@@ -285,7 +292,7 @@ class _Builder:
             written = _MODULE_DOC.match(text, body)
             doc = docstring_at(text, written.end() if written is not None else body)
         if not doc:
-            top = comment_start(text, start, self._comments)
+            top = self._comment_starts[start] = comment_start(text, start, self._comments)
             if top < start:
                 doc = doc_of(text[top:start], self._comments)
                 if doc and self._language == "csharp":

@@ -17,7 +17,7 @@ PARSED = sorted(name for name, language in LANGUAGES.items() if language.grammar
 def test_outcomes() -> None:
     assert parse(b"x = 1\n", "python", deadline_ms=1000).result == "ok"
     assert parse(b"def f(:\n", "python", deadline_ms=1000).result == "errors"
-    assert parse(b"a: 1\n", "text", deadline_ms=1000) == ([], "no_grammar")
+    assert parse(b"a: 1\n", "text", deadline_ms=1000)[:2] == ([], "no_grammar")
     assert parse(b"# a\n", "markdown", deadline_ms=1000).result == "ok"
     assert parse(b"a: 1\n", "yaml", deadline_ms=1000).result == "ok"
 
@@ -84,7 +84,7 @@ def test_hostile_texts_end_in_time(language: str, name: str) -> None:
 
 def test_a_text_that_takes_too_long_has_no_symbols() -> None:
     text = b"def f(): pass\n" + b'"a' * 500_000
-    assert parse(text, "javascript", deadline_ms=50) == ([], "timeout")
+    assert parse(text, "javascript", deadline_ms=50)[:2] == ([], "timeout")
 
 
 def test_another_thread_runs_while_a_text_is_parsed() -> None:
