@@ -27,9 +27,12 @@ _AT_LINE_START = re.compile(
 #: Macros that say by their name which specifier they stand for, whatever follows.
 _SPECIFIERS = (b"CONSTEXPR", b"CONSTEVAL", b"EXPLICIT", b"INLINE", b"NODISCARD")
 _SPECIFIER = re.compile(
-    rb"(?:" + rb"|".join(_SPECIFIERS) + rb")[A-Z0-9_]*(?:\([^()\n]*\))?(?=[ \t]+[A-Za-z_~])"
+    rb"(?:"
+    + rb"|".join(_SPECIFIERS)
+    + rb")[A-Z0-9_]{0,40}(?:\([^()\n]{0,200}\))?(?=[ \t]+[A-Za-z_~])"
 )
-_START_OF_NAME = re.compile(rb"[A-Z0-9_]*$")
+_NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+_MOST_BEFORE = 200  # bytes of a line that are looked at before a macro
 #: What a condition says does not matter here, and some cannot be read: __has_include(<header>).
 _CONDITION = re.compile(rb"#[ \t]*(?:el)?if[ \t]+((?:[^\\\n]|\\\r?\n|\\)*)")
 
@@ -39,8 +42,6 @@ def without_macros(text: bytes) -> bytes:
     for pattern in _IN_CLASS_HEAD:
         text = pattern.sub(_blanked, text)
     text = _AT_LINE_START.sub(_blanked, text)
-    if any(word in text for word in _SPECIFIERS):
-        text = _without_specifiers(text)
     if b"(<" in text or b"\\\n" in text:
         text = _CONDITION.sub(_made_true, text)
     return text
@@ -60,14 +61,17 @@ def _made_true(match: re.Match[bytes]) -> bytes:
     return match.group()
 
 
-def _without_specifiers(text: bytes) -> bytes:
+def without_specifiers(text: bytes) -> bytes:
+    """Put blanks in the place of macros whose names say that they are specifiers of C++."""
+    if not any(word in text for word in _SPECIFIERS):
+        return text
     kept = bytearray(text)
     for match in _SPECIFIER.finditer(text):
-        line = text.rfind(b"\n", 0, match.start()) + 1
+        near = max(0, match.start() - _MOST_BEFORE)
+        line = max(near, text.rfind(b"\n", near, match.start()) + 1)
         before = text[line : match.start()]
         if before.lstrip().startswith(b"#"):
             continue
-        name = _START_OF_NAME.search(before)
-        start = line + name.start() if name is not None else match.start()
+        start = match.start() - (len(before) - len(before.rstrip(_NAME_BYTES)))
         kept[start : match.end()] = b" " * (match.end() - start)
     return bytes(kept)

@@ -41,7 +41,7 @@ from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
 from engine.syntax.language_table import Grammar
 from engine.syntax.languages import LANGUAGES
-from engine.syntax.macros import without_macros
+from engine.syntax.macros import without_macros, without_specifiers
 from engine.syntax.snags import without_snags
 from engine.syntax.symbols import symbols_of
 
@@ -49,7 +49,6 @@ from engine.syntax.symbols import symbols_of
 #: matches with 32; the cost on nested calls grows with the limit (250,000 of them take 2 s).
 _MATCH_LIMIT = 64
 
-_HAS_MACROS = frozenset({"c", "cpp"})
 #: The scanner of bash asks ``isalpha`` about whole code points, which reads past the table of the C
 #: library and kills the process on some characters beyond U+FFFF. They are letters to it now.
 _TO_ASCII = bytes(range(128)) + b"x" * 128
@@ -158,8 +157,10 @@ def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
 
 def _readable(text: bytes, language: str) -> bytes:
     """Give the text as the grammar can bear it; lengths and lines stay."""
-    if language in _HAS_MACROS:
+    if language == "c":
         return without_macros(text)
+    if language == "cpp":
+        return without_specifiers(without_macros(text))
     if language == "bash":
         return text if text.isascii() else text.translate(_TO_ASCII)
     return without_snags(text, language)

@@ -20,10 +20,8 @@ _CONTEXT = re.compile(rb"^[ \t]*context\([^()\n]*\)(?=[ \t]*\r?\n)", re.MULTILIN
 _LIKE_IN = re.compile(rb"in[0-9_]")
 _LINE_LIKE_IN = re.compile(rb"(\n[ \t]*)in(?=[0-9_])")
 
-_HEAD_WITH_CONDITION = re.compile(
-    rb"(?:class|struct|interface)[ \t]+\w[^\n;{}#]*(?:\n[ \t]*[:,][^\n;{}]*)*"
-    rb"((?:\n[ \t]*(?:#[^\n]*|[:,][^\n;{}]*))+)(?=\n[ \t]*\{)"
-)
+#: Between a head and its ``{``: only conditions, and what begins with a colon or a comma.
+_CONDITIONS = re.compile(rb"#if[^\n]*(?:\n[ \t]*(?:#[^\n]*|[:,][^\n;{}]*)){1,12}(?=\n[ \t]*\{)")
 _CONDITION = re.compile(rb"#[^\n]*")
 
 
@@ -44,9 +42,7 @@ def _kotlin(text: bytes) -> bytes:
 
 
 def _csharp(text: bytes) -> bytes:
-    if b"#if" not in text:
-        return text
-    return _HEAD_WITH_CONDITION.sub(lambda match: _CONDITION.sub(_blank, match.group()), text)
+    return _CONDITIONS.sub(lambda match: _CONDITION.sub(_blank, match.group()), text)
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

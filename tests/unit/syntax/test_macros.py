@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.syntax.macros import without_macros
+from engine.syntax.macros import without_macros, without_specifiers
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,6 @@ from engine.syntax.macros import without_macros
         ("\nstatic inline FORCED(1) auto f() {}\n", "\nstatic inline           auto f() {}\n"),
         ("\nEXPORT template <class T>\n", "\n       template <class T>\n"),
         ("\n  PUBLIC_IN_TESTS:\n  int a;\n", "\n                  \n  int a;\n"),
-        ("\n  LIB_CONSTEXPR20 ~Name() {}\n", "\n                  ~Name() {}\n"),
-        ("\nconstexpr LIB_INLINE Name(int a) {}\n", "\nconstexpr            Name(int a) {}\n"),
         ("\n#if HAS(<a>) && \\\n    B\n", "\n#if 1            \n     \n"),
     ],
 )
@@ -34,10 +32,22 @@ def test_macros_become_blanks(before: str, after: str) -> None:
         "\nCALL(a, b);\n",
         "\n#if defined(A)\n#define B 1\n",
         "\nint a = SOME_VALUE;\n",
-        "\n#  define LIB_INLINE inline\n",
         "\n  case SOME_VALUE: return 1;\n",
         "",
     ],
 )
 def test_the_rest_stays(text: str) -> None:
     assert without_macros(text.encode()).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("\n  LIB_CONSTEXPR20 ~Name() {}\n", "\n                  ~Name() {}\n"),
+        ("\nconstexpr LIB_INLINE Name(int a) {}\n", "\nconstexpr            Name(int a) {}\n"),
+        ("\n#  define LIB_INLINE inline\n", "\n#  define LIB_INLINE inline\n"),
+        ("\nint a;\n", "\nint a;\n"),
+    ],
+)
+def test_specifiers_become_blanks(before: str, after: str) -> None:
+    assert without_specifiers(before.encode()).decode() == after
