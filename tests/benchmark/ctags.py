@@ -49,7 +49,7 @@ class Found(NamedTuple):
     """A symbol of the engine with the lines of its name."""
 
     name: str
-    lines: tuple[int, ...]  # several where the clauses of a function are one symbol
+    lines: tuple[int, ...]  # several where clauses, or a struct and its typedef, are one symbol
     symbol: Symbol
 
 
@@ -68,7 +68,7 @@ class Comparison(NamedTuple):
 
     files: int
     symbols: int  # of the engine, of every kind
-    counted: int  # by ctags; further clauses of a function are left out
+    counted: int  # by ctags; what one symbol stands for counts once
     misses: list[Miss]
     extra: list[Miss]  # functions, methods and types of the engine that ctags lacks
 
@@ -194,7 +194,7 @@ def found_of(text: bytes, lines: list[str], symbols: list[Symbol], language: str
     """Give symbols with the lines of their names."""
     grammar = LANGUAGES[language].grammar
     if grammar is None or not grammar.merges_clauses:
-        return [Found(plain_name(s.name), (name_line(text, s),), s) for s in symbols]
+        return [Found(plain_name(s.name), _name_lines(text, s), s) for s in symbols]
     return [Found(plain_name(s.name), _clause_lines(text, lines, s), s) for s in symbols]
 
 
@@ -207,13 +207,28 @@ def name_line(text: bytes, symbol: Symbol) -> int:
     """
     name = symbol.name.rpartition(".")[2] or symbol.name
     span = text[symbol.byte_start : symbol.byte_end]
+    whole_name = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
     before, _, _ = symbol.signature.partition(name)
     words = [re.escape(word) for word in (before + name).encode().split()]
     found = re.search(rb"(?<!\w)" + rb"\s*".join(words) + rb"(?!\w)", span) if words else None
     if found is None:
-        found = re.search(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)", span)
+        found = whole_name.search(span)
     offset = found.end() - 1 if found is not None else 0
     return symbol.line_start + span.count(b"\n", 0, offset)
+
+
+def _name_lines(text: bytes, symbol: Symbol) -> tuple[int, ...]:
+    """Give the line of the name; both of ``typedef struct Name {…} Name;``, which is one symbol."""
+    if not symbol.signature.startswith("typedef"):
+        return (name_line(text, symbol),)
+    span = text[symbol.byte_start : symbol.byte_end]
+    name = re.compile(rb"(?<!\w)" + re.escape(symbol.name.encode()) + rb"(?!\w)")
+    offsets = [match.start() for match in name.finditer(span)] or [0]
+    lines = {
+        symbol.line_start + span.count(b"\n", 0, offset)
+        for offset in offsets[:: len(offsets) - 1 or 1]
+    }
+    return tuple(sorted(lines))
 
 
 def _clause_lines(text: bytes, lines: list[str], symbol: Symbol) -> tuple[int, ...]:
@@ -230,7 +245,7 @@ def _match(tags: list[Tag], found: list[Found]) -> tuple[list[Tag], set[int], in
 
     Returns:
         The tags that found none; the symbols that were paired; and how many tags are further
-        clauses of a function that was paired with an earlier one.
+        clauses, or the typedef, of a symbol that was paired with an earlier one.
     """
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, each in enumerate(found):

@@ -56,7 +56,6 @@ _NEXT_LINE = "ctags gives the line after the name"
 _KEYWORD = "a keyword"
 _CALL = "a call"
 _COMPUTED = "a computed name, of which ctags gives a part"
-_TYPEDEF = "a typedef of a struct that has the same name: one symbol here"
 _WRONG_NAME = "a part of the name only"
 _IMPORT = "an import, or an operator before a word"
 
@@ -71,14 +70,12 @@ TABLE: dict[str, Side] = {
         "C",
         "c",
         "function enum struct typedef union",
-        wrong=((r"^typedef (\S+) \} *(\*\s*)?\1\b", _TYPEDEF),),
     ),
     "cpp": Side(
         "C++",
         "cpp",
         "class function enum struct typedef union",
         wrong=(
-            (r"^typedef (\S+) \} *(\*\s*)?\1\b", _TYPEDEF),
             (r"^function TEST(_F|_P)? ", "a test macro: here its arguments are the name"),
             (r"^function (\S+) [A-Z_]{4,}\(.*\b\1\(", _CALL),
             (r"^struct (\S+) struct \w+ \1\b", "a variable"),
