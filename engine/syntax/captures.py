@@ -5,7 +5,8 @@ The captures of ``queries/*.scm``:
 * ``@definition.<kind>`` the whole of a definition, with ``@name``, which goes on to the end of
   ``@until`` (Haskell ``instance Class Type``); ``@body`` ends the signature. Without ``@name``
   both are the fields of these names;
-  ``@receiver`` names a container that is not around it (``func (r *Type) …``).
+  ``@receiver`` names a container that is not around it (``func (r *Type) …``);
+  ``@from`` is a word before the node with which the definition begins (OCaml ``let``).
   the kinds of ``WORD_KINDS`` say that the text of ``@keyword`` tells the kind (Elixir, Ruby).
 * ``@scope`` with ``@name``: a container that is no definition itself (Rust ``impl``);
   ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the end of the file;
@@ -64,7 +65,14 @@ WORD_KINDS: dict[str, dict[bytes, str]] = {
         b"mattr_accessor": "property",
         b"class_attribute": "property",
     },
+    "macro_keyword": {b"@enum": "enum"},
+    "block": {b"variable": "variable", b"output": "property", b"module": "module"},
+    "local": {b"locals": "variable"},
 }
+#: How others refer to a block of Terraform: by its own word, but for these. Blocks whose word tells
+#: no kind are instances of it.
+_BLOCK_PREFIXES = {b"resource": "", b"variable": "var", b"locals": "local"}
+_BLOCKS = frozenset({"block", "local"})
 _ELIXIR_ATTRIBUTES = (b"@doc", b"@spec", b"@impl", b"@deprecated", b"@since", b"@typedoc")
 _VISIBILITY_WORDS = frozenset({b"private", b"protected", b"public", b"module_function"})
 
@@ -77,7 +85,7 @@ _IMPORT = re.compile(rb"\s*=\s*(?:await\s+)?(?:require|@import|import)\b")
 #: ``TEST(suite, name)`` defines suite.name.
 _TEST_MACROS = frozenset({"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 _TWO_NAMES = re.compile(rb"\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-_COMMONJS = (b"module.exports", b"exports")
+_COMMONJS = ("module.exports", "exports")
 
 #: Kinds of containers that are no symbols.
 SCOPE = "scope"
@@ -199,24 +207,33 @@ class Collector:
         known = self._found.get(name_start)
         if name_end - name_start > MAX_NAME_BYTES or (known is not None and known[0] <= pattern):
             return
+        receivers = captures.get("receiver")
+        receiver = self._slice(receivers[0]) if receivers is not None else ""
         if kind in WORD_KINDS:
-            kind = WORD_KINDS[kind].get(self._bytes(captures["keyword"][0]), "")
+            word = self._bytes(captures["keyword"][0])
+            if kind in _BLOCKS:
+                prefix = _BLOCK_PREFIXES.get(word, word.decode("utf-8", "replace"))
+                receiver = f"{prefix}.{receiver}"
+            kind = WORD_KINDS[kind].get(word, "instance" if kind == "block" else "")
             if not kind:
                 return
         elif kind in _ASSIGNED and _IMPORT.match(self._text, name_end):
             return
-        receiver = captures["receiver"][0] if "receiver" in captures else None
+        span = self._span(node)
+        if "from" in captures:
+            first = captures["from"][0]
+            span = span._replace(start=first.start_byte, line_start=first.start_point[0] + 1)
         self._found[name_start] = (
             pattern,
             Definition(
-                *self._span(node),
+                *span,
                 name_start,
                 kind,
                 self._name(name, captures),
-                node.start_byte,
+                span.start,
                 body.start_byte if body is not None else -1,
-                self._slice(receiver) if receiver is not None else "",
-                receiver is not None and self._text.startswith(_COMMONJS, receiver.start_byte),
+                receiver,
+                receiver.startswith(_COMMONJS),
             ),
         )
 
@@ -273,7 +290,7 @@ class Collector:
     ) -> None:
         if detail == "commonjs":
             target = captures["target"][0]
-            if not self._text.startswith(_COMMONJS, target.start_byte):
+            if not self._slice(target).startswith(_COMMONJS):
                 return
         self._has_list = True
         if detail != "list":

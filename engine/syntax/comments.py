@@ -75,8 +75,13 @@ def _block_start(
     text: bytes, before: int, end: int, blocks: tuple[tuple[bytes, bytes], ...]
 ) -> int:
     """Give the line start of the block comment that ends between two offsets, or -1."""
+    last = text[max(before, end - _MOST_INDENT_BYTES) : end].rstrip()
     for opening, closing in blocks:
+        if not last.endswith(closing):
+            continue
         found = text.rfind(opening, max(0, end - _MOST_BLOCK_BYTES), end)
+        if opening == closing:
+            found = text.rfind(opening, max(0, end - _MOST_BLOCK_BYTES), found)
         if found < 0:
             continue
         top = text.rfind(b"\n", 0, found) + 1
@@ -96,8 +101,23 @@ def doc_of(comment: bytes, style: CommentStyle) -> str:
             if not opening.startswith((b"/", b"#")):
                 mark = opening.decode()
                 text = text.replace(mark + " |", "").replace(mark, "")
+            break
     text = _LEADING_MARKS.sub("", text)
     return "\n".join(map(str.strip, text.split("\n"))).strip()[:DOC_LIMIT].rstrip()
+
+
+#: OCaml's docs may follow: on the same line, or on the next one when nothing else stands there.
+_DOC_BEHIND = re.compile(
+    rb"[ \t;]*(\(\*\*(?![*/]).*?\*\))|"
+    rb"[ \t]*\r?\n[ \t]*(\(\*\*(?![*/]).*?\*\))[ \t]*(?=\r?\n[ \t]*\r?\n|\s*end\b|\s*\Z)",
+    re.DOTALL,
+)
+
+
+def doc_behind(text: bytes, end: int, style: CommentStyle) -> str:
+    """Read the ``(** … *)`` that belongs to what ends before it; empty when there is none."""
+    found = _DOC_BEHIND.match(text, end, end + 4 * DOC_LIMIT)
+    return doc_of(found.group(1) or found.group(2), style) if found is not None else ""
 
 
 _STRING_PREFIX = re.compile(rb"[rRuUbB]{0,2}(\"\"\"|'''|\"|')")

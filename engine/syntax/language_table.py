@@ -57,7 +57,8 @@ _PHP = _style((b"//", b"#"), ((b"/*", b"*/"),))
 _HASH_AND_C = _style((b"#", b"//"), ((b"/*", b"*/"),))
 _RUBY = _style((b"#",), ((b"=begin", b"=end"),))
 _POWERSHELL = _style((b"#",), ((b"<#", b"#>"),))
-_JULIA = _style((b"#",), ((b"#=", b"=#"),))
+#: Strings before definitions are their docs.
+_JULIA = _style((b"#",), ((b"#=", b"=#"), (b'"""', b'"""'), (b'"', b'"')))
 _NIM = _style((b"#",), ((b"#[", b"]#"),))
 _QUOTE = _style((b'"',))
 _BATCH = _style((b"::", b"rem ", b"REM "))
@@ -173,14 +174,26 @@ _PROGRAMMING = (
         aliases="sh shell zsh shellscript",
     ),
     _code("zig", _style((b"//",)), "zig zon", _grammar("zig", "pub")),
+    _code(
+        "ocaml", _ML, "ml mll mly",
+        _grammar("ocaml", "ocaml", "ocaml ocaml_unit", "language_ocaml"), interpreters="ocaml",
+        aliases="ml",
+    ),
+    _code(
+        "ocaml-interface", _ML, "mli",
+        _grammar("ocaml", "ocaml", function="language_ocaml_interface"), aliases="mli",
+    ),
+    _code("julia", _JULIA, "jl", _grammar("julia", "julia"), interpreters="julia", aliases="jl"),
+    _code(
+        "hcl", _HASH_AND_C, "hcl tf tfvars nomad", _grammar("hcl", "always"),
+        aliases="terraform tf",
+    ),
 )
 
 _OTHER_PROGRAMMING = (
     _code("perl", _HASH, "pl pm pod psgi", interpreters="perl", filenames="cpanfile"),
     _code("r", _HASH, "r rprofile", interpreters="rscript", filenames=".rprofile"),
-    _code("julia", _JULIA, "jl", interpreters="julia", aliases="jl"),
     _code("dart", _C, "dart", interpreters="dart"),
-    _code("ocaml", _ML, "ml mli mll mly", interpreters="ocaml", aliases="ml"),
     _code(
         "erlang", _PERCENT, "erl hrl app.src xrl yrl", filenames="rebar.config",
         interpreters="escript", aliases="erl",
@@ -233,7 +246,6 @@ _OTHER_PROGRAMMING = (
     _code("graphql", _HASH, "graphql gql graphqls", aliases="gql"),
     _code("proto", _C, "proto", aliases="protobuf"),
     _code("thrift", _HASH_AND_C, "thrift"),
-    _code("hcl", _HASH_AND_C, "hcl tf tfvars nomad", aliases="terraform tf"),
     _code("vue", _HTML, "vue"),
     _code("svelte", _HTML, "svelte"),
     _code("astro", _HTML, "astro"),

@@ -46,7 +46,7 @@ _LINE_COMMENTS = {
 
 _TAILS = ("=>", "->", " do", " where")
 _TAIL_CHARACTERS = " {;=:,\\"
-_ENDS = frozenset({"ruby", "lua", "elixir"})
+_ENDS = frozenset({"ruby", "lua", "elixir", "julia"})
 _END = re.compile(r";?\s*\bend$")
 
 

@@ -32,6 +32,7 @@ from engine.syntax.captures import Matches
 from engine.syntax.cells import cell_symbols, is_notebook
 from engine.syntax.guards import (
     DeadlineReached,
+    has_long_chains,
     is_beyond_deadlines,
     is_query_bounded,
     is_too_deep,
@@ -122,7 +123,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     deadline = time.monotonic() + deadline_ms / 1000
     try:
         root = _root_of(_readable(text, language), loaded.language, deadline)
-        if is_too_deep(root, deadline):
+        if is_too_deep(root, deadline) or has_long_chains(root, language, deadline):
             return Parsed([], "too_deep")
         has_error = root.has_error
         if has_error and not is_query_bounded(root, deadline):
@@ -173,7 +174,9 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
     of the query (TypeScript: 9 instead of 30 MB/s). A query of its own that may begin at the root
     only leaves everything below unvisited.
     """
-    matches = QueryCursor(loaded.query, match_limit=_MATCH_LIMIT).matches(root)
+    matches: Matches = []
+    if loaded.query.pattern_count:
+        matches = QueryCursor(loaded.query, match_limit=_MATCH_LIMIT).matches(root)
     if loaded.top_query.pattern_count and _top_count(root) <= _MAX_TOP_NODES:
         first = loaded.query.pattern_count
         cursor = QueryCursor(loaded.top_query, match_limit=_MATCH_LIMIT)

@@ -13,7 +13,7 @@ from engine.syntax.captures import (
     Definition,
     Matches,
 )
-from engine.syntax.comments import comment_start, doc_of, docstring_at
+from engine.syntax.comments import comment_start, doc_behind, doc_of, docstring_at
 from engine.syntax.language_table import Language
 from engine.syntax.names import ONE_LINE_KINDS, plain_name, signature_of
 from engine.syntax.visibility import RULES, WORDLESS_RULES, Facts
@@ -37,9 +37,11 @@ _CONSTRUCTORS = {
     "scala": "this",
 }
 #: Here a receiver is a table or the type that is extended: ``function M.name``, ``fun Type.name``.
-_FREE_RECEIVERS = frozenset({"lua", "kotlin"})
+_FREE_RECEIVERS = frozenset({"lua", "kotlin", "julia"})
+#: Here a receiver is no name of the file.
+_FOREIGN_RECEIVERS = frozenset({"hcl"})
 #: Here a method that is named as its class makes its objects.
-_NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp"})
+_NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp", "julia"})
 #: Here a macro is known everywhere, wherever it stands.
 _FLAT_MACROS = frozenset({"c", "cpp"})
 #: Here a function without a body that stands in another one is declared, not defined.
@@ -50,6 +52,7 @@ _RUNS = _CALLABLES | {BLOCK}
 #: Here macros and conditions of the preprocessor make statements look like functions.
 _HAS_CONDITIONS = frozenset({"c", "cpp", "csharp"})
 _STATEMENTS = frozenset({"catch", "for", "foreach", "if", "lock", "switch", "using", "while"})
+_DOCS_BEHIND = frozenset({"ocaml", "ocaml-interface"})
 _STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
 
 _DOC_ATTRIBUTE = re.compile(rb"@(?:type)?doc\s+(?:~[sS])?")
@@ -207,7 +210,7 @@ class _Builder:
         symbol = self._symbols[index]
         self._last[around.symbol, symbol.name] = index
         owner = receiver.rpartition(".")[2] or around.pending_parent
-        if owner:
+        if owner and self._language not in _FOREIGN_RECEIVERS:
             self._pending.append((index, owner))
         if symbol.kind not in _CALLABLES:
             self._types.setdefault(symbol.name, index)
@@ -297,6 +300,8 @@ class _Builder:
                 doc = doc_of(text[top:start], self._comments)
                 if doc and self._language == "csharp":
                     doc = _XML_TAG.sub("", _XML_REFERENCE.sub(r"\1", doc)).strip()
+        if not doc and self._language in _DOCS_BEHIND:
+            doc = doc_behind(text, definition.end, self._comments)
         return start, line_start, doc
 
     def _with_attributes(self, definition: Definition) -> tuple[int, int, str]:

@@ -98,6 +98,18 @@ def _ruby(facts: Facts) -> bool:
     return not facts.words & {"private", "protected", "private_class_method"}
 
 
+def _ocaml(facts: Facts) -> bool:
+    return not facts.name.startswith("_") and "private" not in facts.words
+
+
+def _julia(facts: Facts) -> bool:
+    if facts.kind == "module" or facts.receiver:
+        return True
+    if facts.parent_kind == "struct":
+        return facts.parent_exported
+    return facts.name in facts.listed if facts.has_list else not facts.name.startswith("_")
+
+
 RULES: dict[str, Rule] = {
     "always": _always,
     "no_underscore": _no_underscore,
@@ -112,7 +124,9 @@ RULES: dict[str, Rule] = {
     "listed": _listed,
     "elixir": _elixir,
     "ruby": _ruby,
+    "ocaml": _ocaml,
+    "julia": _julia,
 }
 
 #: Rules that do not look at the words before the name.
-WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed"})
+WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed", "julia"})
