@@ -8,7 +8,7 @@ from engine.search.query import FilterTerm, Query
 from engine.source.globs import Globs
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters, register_path_filter
-from engine.syntax.languages import KINDS, LANGUAGES, kinds_of, language_named
+from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
 _PATH_FUNCTION = "path_passes"
 _WILDCARDS = frozenset("*?[")
@@ -134,7 +134,7 @@ def _language(value: str) -> frozenset[str]:
         raise InvalidInputError(
             f"unknown language {value!r}", hint="known: " + ", ".join(sorted(LANGUAGES))
         )
-    return frozenset({name})
+    return DIALECTS.get(name, frozenset({name}))
 
 
 def _kinds(value: str) -> frozenset[str]:

@@ -32,8 +32,10 @@ KINDS: frozenset[str] = frozenset(
         "field",
         "property",
         "macro",
-        "instance",  # of a type class, for a type
-        "section",  # a heading with what stands below it
+        "instance",  # of a type class, for a type; a resource of Terraform, of its type
+        "section",  # a heading with what stands below it, a named part of a page
+        "selector",  # a class or id for which a style sheet has rules
+        "target",  # what a build can be asked for: of a makefile, a stage of a Dockerfile
     }
 )
 
@@ -54,7 +56,16 @@ KIND_ALIASES: dict[str, frozenset[str]] = {
     "mod": frozenset({"module"}),
     "package": frozenset({"module", "namespace"}),
     "heading": frozenset({"section"}),
+    "landmark": frozenset({"section"}),
+    "rule": frozenset({"selector", "target"}),
+    "stage": frozenset({"target"}),
+    "resource": frozenset({"instance"}),
+    "table": frozenset({"struct"}),
+    "column": frozenset({"field"}),
 }
+
+#: What a filter for a language covers besides it: a language of its own for the same programs.
+DIALECTS: dict[str, frozenset[str]] = {"ocaml": frozenset({"ocaml", "ocaml-interface"})}
 
 _BY_FILENAME = {name: language.name for language in TABLE for name in language.filenames}
 _BY_EXTENSION = {ext: language.name for language in TABLE for ext in language.extensions}

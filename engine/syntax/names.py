@@ -108,7 +108,7 @@ def signature_of(text: bytes, definition: Definition, language: Language) -> str
             end = newline if newline >= 0 else end
     if end > begin + 4 * MAX_SIGNATURE:
         end = begin + 4 * MAX_SIGNATURE
-    raw = _without_comments(text[begin:end], language.comments)
+    raw = without_comments(text[begin:end], language.comments)
     signature = " ".join(raw.decode("utf-8", "replace").split())
     mark = _ANNOTATION_STARTS.get(language.name)
     if mark is not None and signature.startswith(mark) and begin < definition.name_start:
@@ -126,7 +126,8 @@ def signature_of(text: bytes, definition: Definition, language: Language) -> str
     return signature
 
 
-def _without_comments(raw: bytes, style: CommentStyle) -> bytes:
+def without_comments(raw: bytes, style: CommentStyle) -> bytes:
+    """Take the comments from the head of a definition, as far as their marks are plain."""
     if b"/*" in raw and b"*/" in style.closings:
         raw = _BLOCK_COMMENT.sub(b"", raw)
     for mark in style.line:

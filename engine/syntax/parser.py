@@ -40,9 +40,11 @@ from engine.syntax.guards import (
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
-from engine.syntax.language_table import Grammar
+from engine.syntax.language_table import Grammar, Language
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.macros import without_macros, without_specifiers
+from engine.syntax.outline import symbols_of_entries
+from engine.syntax.outlines import SCANNERS
 from engine.syntax.snags import without_snags
 from engine.syntax.symbols import symbols_of
 
@@ -112,11 +114,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     if language == "jupyter":
         return _parse_notebook(text, deadline_ms)
     if entry.grammar is None:
-        if language in HEADING_LANGUAGES:
-            return Parsed(headings_of(text, language), "ok")
-        if language in KEY_LANGUAGES and len(text) <= MAX_KEY_FILE_BYTES:
-            return Parsed(keys_of(text, language, entry.comments), "ok")
-        return Parsed([], "no_grammar")
+        return _read_by_lines(text, entry)
     if is_beyond_deadlines(text, language):
         return Parsed([], "too_deep")
     loaded = _loaded(entry.grammar)
@@ -134,6 +132,20 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     found = symbols_of(text, matches, entry)
     result = "errors" if has_error else "ok"
     return Parsed(found.symbols, "too_deep" if found.lost_some else result, found.comment_starts)
+
+
+def _read_by_lines(text: bytes, entry: Language) -> Parsed:
+    """Find what a text defines whose language has no grammar, or none that is of use."""
+    language = entry.name
+    if language in HEADING_LANGUAGES:
+        return Parsed(headings_of(text, language), "ok")
+    if language in KEY_LANGUAGES and len(text) <= MAX_KEY_FILE_BYTES:
+        return Parsed(keys_of(text, language, entry.comments), "ok")
+    scan = SCANNERS.get(language)
+    if scan is not None:
+        symbols, lost_some = symbols_of_entries(text, scan(text), entry.comments)
+        return Parsed(symbols, "too_deep" if lost_some else "ok")
+    return Parsed([], "no_grammar")
 
 
 def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
