@@ -58,13 +58,19 @@ class _Makefile:
             assert match is not None
             start, position = position, match.end()
             line = match.group()
-            if self._is_in_rule and line.startswith(b"\t"):
+            if self._is_in_rule and self._is_recipe(line):
                 end = start + len(line.rstrip())
                 self._rule = [entry._replace(end=end) for entry in self._rule]
             elif line.strip() and not line.lstrip().startswith(b"#"):
                 position = self._on_line(line, start, position)
         self._close_rule()
         return self._entries
+
+    def _is_recipe(self, line: bytes) -> bool:
+        """Say whether a line behind a rule belongs to it; justfiles indent by blanks."""
+        if line.startswith(b"  ") and not self._conditions:
+            return _ASSIGNMENT.match(line) is None
+        return line.startswith(b"\t")
 
     def _on_line(self, line: bytes, start: int, after: int) -> int:
         """Look at a line that is no recipe; give where the next one begins."""
@@ -115,7 +121,7 @@ class _Makefile:
             return
         self._close_rule()
         self._is_in_rule = True
-        if _SETS_VARIABLE.match(plain, colon + 1):
+        if _SETS_VARIABLE.match(plain, colon + 1) or plain[colon + 1 : colon + 2] == b"=":
             return
         helped = _HELP.search(line)
         doc = _decoded(helped.group(1)).strip() if helped is not None else ""
@@ -126,7 +132,7 @@ class _Makefile:
         if any(_PARAMETER.search(name) for name in names[1:]):
             names = names[:1]
         for name in dict.fromkeys(name.removeprefix("@") for name in names):
-            if not _SPECIAL.match(name):
+            if not _SPECIAL.match(name) and name.count("(") == name.count(")"):
                 self._rule.append(Entry(start, end, head_end, "target", name, "", doc))
 
     def _close_rule(self) -> None:

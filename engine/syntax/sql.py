@@ -33,10 +33,10 @@ _NAME = (
     rb"(?:`[^`\n]+`|'[^'\n]+'|\"[^\"\n]+\"|\[[^\]\n]+\]|[\w$#@\x80-\xff]+|\$?\{\{?[^{}\n]*\}\}?)"
 )
 _CREATE = re.compile(
-    rb"^([ \t]*)(?:/\*!\d*[ \t]*)?CREATE\s+(?:[A-Z_]+(?:\s*=\s*\S+)?\s+){0,8}?"
+    rb"^([ \t]*)(?:/\*!\d*[ \t]*)?CREATE\s+(?:(?!CREATE\b)[A-Z_]+(?:\s*=\s*\S+)?\s+){0,8}?"
     rb"(AGGREGATE|DATABASE|DOMAIN|EVENT(?!\s+TRIGGER)|FUNCTION|INDEX|MACRO|PACKAGE|PROC(?:EDURE)?|"
     rb"SCHEMA|SEQUENCE|TABLE(?!\s+FUNCTION)|TRIGGER|TYPE|VIEW)\s+"
-    rb"(?:BODY\s+|CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?"
+    rb"(?:BODY\s+|CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(?!CREATE\b)"
     rb"(" + _NAME + rb"(?:\s*\.\s*" + _NAME + rb"){0,3})",
     re.MULTILINE | re.IGNORECASE,
 )

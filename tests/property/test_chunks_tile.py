@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from engine.records import ChunkSpan, Symbol
 from engine.syntax.chunker import MAX_BYTES, chunks_of
 from engine.syntax.languages import KINDS, LANGUAGES
+from engine.syntax.outlines import SCANNERS
 from engine.syntax.parser import parse
 
 _LANGUAGES = st.sampled_from(sorted(LANGUAGES))
@@ -14,6 +15,7 @@ _PARSED = st.sampled_from(
         *sorted(name for name, item in LANGUAGES.items() if item.grammar is not None),
         "json",
         "jupyter",
+        *sorted(SCANNERS),
         "markdown",
         "restructuredtext",
         "toml",
@@ -37,6 +39,11 @@ _WORDS = (
         "!ls\n",
     ),
     *("template<", "=> ", "where ", "instance A B where\n", "x = 1\n", "let x = 1", "case ", "do "),
+    *("type t = A of a\n", "(** d *)\n", "val f : a -> b\n", "struct S\n", "@m f(x) = 1\n"),
+    *('resource "a" "b" {\n', "locals {\n", "a: b\n\tc\n", "define a\n", "endef\n", "X += 1\n"),
+    *("FROM a AS b\n", "ENV A=1 B=2\n", "RUN <<A\n", "\nA\n", ".a > #b {", "&__c {", "--x: y;"),
+    *("<h1>a</h1>", "<div id=a>", "</div>", "<script>", "CREATE TABLE a (b int, c int);\n"),
+    *("CREATE FUNCTION a() AS $$\n", "END;\n", "-- name: a\n", "ALTER TABLE a ADD b int;\n"),
 )
 _TEXTS = st.lists(st.sampled_from(_WORDS) | st.text(max_size=5), max_size=40).map("".join)
 _LONG = st.builds(lambda text, times: text * times, _TEXTS, st.integers(1, 400)).map(

@@ -8,10 +8,13 @@ import tracemalloc
 import pytest
 
 from engine.syntax.languages import KINDS, LANGUAGES
+from engine.syntax.outlines import SCANNERS
 from engine.syntax.parser import parse
 from engine.syntax.symbols import MAX_DEPTH
 
-PARSED = sorted(name for name, language in LANGUAGES.items() if language.grammar is not None)
+PARSED = sorted(
+    name for name, language in LANGUAGES.items() if language.grammar is not None or name in SCANNERS
+)
 
 
 def test_outcomes() -> None:
@@ -59,6 +62,15 @@ HOSTILE = {
     "comments": b"/*" * 100_000,
     "one line": b"function f(){};" * 10_000,
     "bytes": bytes(range(1, 128)) * 2000,
+    "commas": b"let x = " + b"a," * 100_000,
+    "nested comments": b"(*" * 500_000,
+    "one token": b"a" * 1_000_000,
+    "references": b"a[*]" * 50_000,
+    "statements": b"CREATE FUNCTION f() AS $a$ BEGIN\n" * 6000,
+    "quotes in tags": b"<a id='" * 30_000,
+    "here-documents": b"".join(b"RUN <<A%d\n" % number for number in range(20_000)),
+    "conditions": b"ifdef A\nX = $(" * 14_000,
+    "selectors": b".a," * 30_000 + b".a {" * 30_000,
 }
 
 
@@ -70,6 +82,18 @@ HOSTILE = {
         ("elixir", "words"),
         ("haskell", "comments"),
         ("java", "type arguments"),
+        ("ocaml", "commas"),
+        ("ocaml", "nested comments"),
+        ("julia", "quotes"),
+        ("hcl", "references"),
+        ("sql", "statements"),
+        ("sql", "quotes"),
+        ("html", "quotes in tags"),
+        ("html", "tags"),
+        ("dockerfile", "here-documents"),
+        ("makefile", "conditions"),
+        ("css", "selectors"),
+        *((language, "one token") for language in ("hcl", "julia", "ocaml", *sorted(SCANNERS))),
         ("ruby", "blocks"),
         ("swift", "number signs"),
         ("typescript", "type arguments"),
