@@ -147,6 +147,10 @@ class Catalog:
         return _merge(request, answers, errors, (time.perf_counter() - started) * 1000)
 
     def _index(self, root: str, *, create: bool) -> Index:
+        known = self._open.get(root)
+        if known and not known.is_current():  # another process has forgotten it, or begun it anew
+            known.close()
+            del self._open[root]
         if root not in self._open:
             file = self._database(root)
             if create and not file.exists():

@@ -1,5 +1,6 @@
 """Why is this file found, or why not? The outcome of a path, in words, with what to do."""
 
+import math
 import os
 import re
 import uuid
@@ -9,8 +10,9 @@ from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
 from engine.forecast import Forecast, forecast
 from engine.records import PathExplanation, Skip, SkipReason, display_path
-from engine.search.pathrules import path_factor
-from engine.search.rank import DOCUMENT_FACTOR
+from engine.search.breakdown import lowered
+from engine.search.pathrules import path_factors
+from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.source.notebook import NOTEBOOK_LANGUAGE
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
@@ -131,10 +133,9 @@ def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:
 
 
 def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
-    factor, reasons = path_factor(path, is_generated=bool(facts.is_generated))
+    factors = path_factors(path, is_generated=bool(facts.is_generated))
     if facts.language in DOCUMENT_LANGUAGES:
-        factor *= DOCUMENT_FACTOR
-        reasons = (*reasons, f"document ×{DOCUMENT_FACTOR:g}")
+        factors = (*factors, lowered("document", DOCUMENT_FACTOR))
     return {
         "id": str(uuid.UUID(bytes=facts.uuid)),
         "language": facts.language,
@@ -151,8 +152,8 @@ def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
         "redactions": facts.redactions,
         "symbols": facts.symbols,
         "chunks": facts.chunks,
-        "rank_factor": round(factor, 4),
-        "rank_reasons": list(reasons),
+        "rank_factor": round(math.prod(part.value for part in factors), 4),
+        "rank_reasons": [part.why for part in factors],
         "sha256": facts.content_hash.hex(),
         "created_at": iso_time(facts.created_at_ms),
         "updated_at": iso_time(facts.updated_at_ms),

@@ -35,11 +35,12 @@ from engine.records import (
     is_path,
 )
 from engine.scope import Scope, scope_of
+from engine.search.breakdown import NOT_SCORED
 from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
 from engine.search.symbols import ScoredSymbol, check_match, find_scored, symbol_hit
-from engine.source.git import branch_exists, read_head
+from engine.source.git import branch_exists, read_branch, read_head
 from engine.store import blobs, files, project, symbols
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.project import ProjectRow
@@ -111,6 +112,10 @@ class Index:
         """
         with indexing_lock(file):
             delete_database(file)
+
+    def is_current(self) -> bool:
+        """Say whether the database file is still the one that was opened."""
+        return self._store.is_current()
 
     def close(self) -> None:
         """Close the database."""
@@ -220,7 +225,9 @@ class Index:
                     path=display_path(path),
                 )
             rows = symbols.outline(handle, branch.id, relative)
-        return [symbol_hit(ScoredSymbol(row, 1.0, ()), display_path(self.root)) for row in rows]
+        return [
+            symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self.root)) for row in rows
+        ]
 
     def status(self) -> ProjectStatus:
         """Describe the project."""
@@ -335,7 +342,7 @@ class Index:
         )
 
     def _checked_out(self) -> str:
-        return read_head(self.root).branch
+        return read_branch(self.root)
 
     def _project(self, handle: Handle) -> ProjectRow:
         row = project.read_project(handle)

@@ -196,6 +196,28 @@ class SearchRequest:
     limit: int = 10  # 1 to 100
     max_tokens: int | None = None  # bound on the snippets, counted by syntax.analysis.tokens_of
     context: bool = True  # include snippets
+    explain: bool = False  # say of each hit how its score came about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordMatch:
+    """A word of the question, or the words of one name in a row, and where a hit has it."""
+
+    word: str
+    columns: tuple[str, ...]  # of name, signature, body; empty when the hit has it in none
+    chunks: int  # of the whole index that have it: the fewer, the more it counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """How a score came about: the sum of the shares times the product of the factors."""
+
+    score: float
+    shares: dict[str, float]  # words, file, path, definition; name in mode symbol
+    factors: dict[str, float]  # what lowers it: test, example, generated, document, crowding, …
+    bm25: float  # 0 when the words did not bring it in
+    keyword_rank: int | None  # by BM25 among all that were ranked, 1 is best
+    words: tuple[WordMatch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +236,7 @@ class Hit:
     why: tuple[str, ...]  # what made it match and what moved it
     fresh: bool | None  # False: the file changed since; None: unknown (another branch)
     snippet: str
+    explain: Explanation | None = None  # when the request asks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

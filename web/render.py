@@ -6,7 +6,7 @@ it is shown: a file must not be able to command the terminal.
 
 from collections.abc import Sequence
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer, SearchRequest, SymbolHit
+from engine.records import Coverage, Explanation, Hit, Mode, SearchAnswer, SearchRequest, SymbolHit
 from web.terminal import Style, printable, printable_block
 from web.wording import count, duration, percent
 
@@ -43,9 +43,31 @@ def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
         lines.append(f"  {printable(hit.signature)}")
     if hit.snippet:
         lines.extend(_numbered(hit.snippet, hit.line_start, style))
-    if hit.why:
+    if hit.explain:
+        lines.extend(style.dim(f"  {line}") for line in explanation_lines(hit.explain))
+    elif hit.why:
         lines.append(style.dim("  why: " + ", ".join(printable(reason) for reason in hit.why)))
     return "\n".join(lines)
+
+
+def explanation_lines(explanation: Explanation) -> list[str]:
+    """Give the sum that makes a score, then for each word where the hit has it and how rare."""
+    total = " + ".join(f"{name} {value:.4f}" for name, value in explanation.shares.items()) or "0"
+    factors = [f"{name} {value:.4g}" for name, value in explanation.factors.items()]
+    if factors and len(explanation.shares) > 1:
+        total = f"({total})"
+    lines = [f"score {explanation.score:.4f} = {' × '.join([total, *factors])}"]
+    if explanation.keyword_rank is not None:
+        lines.append(f"words BM25 {explanation.bm25:.2f}, rank {explanation.keyword_rank}")
+    rows = [
+        (printable(match.word), ", ".join(match.columns) or "-", count(match.chunks, "chunk"))
+        for match in explanation.words
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    lines += [
+        f"  {word:<{widths[0]}}  {where:<{widths[1]}}  in {many}" for word, where, many in rows
+    ]
+    return lines
 
 
 def _numbered(snippet: str, line_start: int, style: Style) -> list[str]:

@@ -45,12 +45,18 @@ def as_json(value: object) -> object:
 
 
 def answer_json(answer: SearchAnswer) -> dict[str, object]:
-    """Give the answer to a search; ``errors`` and ``notes`` are there only when there are any."""
+    """Give the answer to a search.
+
+    ``errors`` and ``notes`` are there only when there are any, ``explain`` of a hit when asked for.
+    """
     shape = as_json(answer)
     assert isinstance(shape, dict)
     for name in ("errors", "notes"):
         if not shape[name]:
             del shape[name]
+    for hit in shape["hits"]:
+        if hit["explain"] is None:
+            del hit["explain"]
     return shape
 
 

@@ -1,16 +1,19 @@
 """Find what may answer a question: by words, by path, by definition. Ranked, best first."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from typing import NamedTuple
 
 from engine.records import Mode
 from engine.search.lexical import Lexical, lexical_of, refused_match
 from engine.search.phrases import holds_phrases
 from engine.search.query import Query
-from engine.search.rank import Candidate, rank
+from engine.search.rank import Candidate, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
+from engine.search.tree import Tree, TreeFile
 from engine.store import blobs, chunks, fulltext, symbols
-from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.store.chunks import ChunkFacts, Span, SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import Scored
@@ -25,20 +28,31 @@ _SYMBOL_CANDIDATES = 100
 _MOST_READ = 4_000
 
 
-def find_candidates(
-    handle: Handle, query: Query, mode: Mode, filters: Filters
-) -> tuple[list[Candidate], bool]:
-    """Find and rank; everything given passes the filters.
+class Found(NamedTuple):
+    """What may answer a question."""
 
-    Returns:
-        The candidates, best first, and whether more may match than were looked at.
+    shown: list[Candidate]  # the best, in order, each with its breakdown
+    scores: Collection[float]  # BM25 of all that were ranked, in no order
+    is_capped: bool  # more may match than were ranked
+
+
+def find_candidates(
+    handle: Handle, query: Query, mode: Mode, filters: Filters, limit: int
+) -> Found:
+    """Find and rank; everything given passes the filters, which hold before anything is cut.
+
+    Args:
+        handle: A read transaction.
+        query: The question.
+        mode: How to search.
+        filters: Of the question.
+        limit: How many candidates to give at most.
     """
     lexical = lexical_of(query)
     if mode is Mode.SYMBOL or not lexical.chunk_match:
-        return _by_name(handle, query, filters), False
-    limit = _MOST_READ if query.phrases else MOST_CANDIDATES
-    matched = chunks.match_chunks(handle, lexical.chunk_match, filters, limit)
-    is_capped = len(matched) == limit
+        return _by_name(handle, query, filters, limit)
+    most = _MOST_READ if query.phrases else MOST_CANDIDATES
+    matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
     defined = _defined(handle, lexical, filters)
     scores = {chunk.id: score for chunk, score in matched}
     more = _best_by_path(handle, lexical, filters, scores)
@@ -56,8 +70,64 @@ def find_candidates(
         Candidate(chunk=chunk, lexical=score, symbol=defined.get(chunk.id))
         for chunk, score in found
     ]
-    rank(candidates, lexical, DOCUMENT_LANGUAGES)
-    return candidates, is_capped
+    rank(candidates, lexical, DOCUMENT_LANGUAGES, shown=limit)
+    return Found(
+        candidates[:limit], [candidate.lexical for candidate in candidates], len(matched) == most
+    )
+
+
+def find_in_tree(handle: Handle, lexical: Lexical, tree: Tree, limit: int) -> Found:
+    """Find and rank as ``find_candidates`` does for words alone, from what is kept of a branch.
+
+    Args:
+        handle: A read transaction on the state that the tree is of.
+        lexical: A question of words only.
+        tree: The branch.
+        limit: How many candidates to give at most.
+    """
+    places, scores = tree.best_places(handle, lexical.alternatives, MOST_CANDIDATES)
+    is_capped = len(places) == MOST_CANDIDATES
+    files = tree.files_at(places)
+    known = set(files)
+    named = tree.best_paths(handle, lexical.path_words, _PATH_CANDIDATES)
+    only_named = list(dict.fromkeys(file for file in named if file not in known))
+    more = tree.best_place_of_each(handle, lexical.alternatives, only_named)
+    defined = _defined_in(handle, lexical, tree)
+    if defined:
+        more.update(dict.fromkeys(defined.keys() - more.keys() - set(places), 0.0))
+    for place, score in more.items():
+        at = bisect_left(places, place)
+        places.insert(at, place)
+        scores.insert(at, score)
+        files.insert(at, tree.file_at(place))
+    definitions = {bisect_left(places, place): symbol for place, symbol in defined.items()}
+    ranking = Ranking(lexical, scores, files, definitions, tree.vocabulary)
+    best = ranking.best(limit)
+    chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
+    spans = tree.spans(handle, chunk_ids)
+    shown = [
+        Candidate(
+            _facts(files[ranked.place], chunk_id, spans[chunk_id]),
+            scores[ranked.place],
+            definitions.get(ranked.place, spans[chunk_id].symbol),
+            -ranked.negative_score,
+            ranking.breakdown(ranked),
+        )
+        for ranked, chunk_id in zip(best, chunk_ids, strict=True)
+    ]
+    return Found(shown, scores, is_capped)
+
+
+def _facts(file: TreeFile, chunk_id: int, span: Span) -> ChunkFacts:
+    return ChunkFacts(
+        chunk_id,
+        file.blob_id,
+        file.file_id,
+        file.path,
+        file.language,
+        file.is_generated,
+        *span[:-1],
+    )
 
 
 def _best_by_path(
@@ -83,22 +153,50 @@ def _best_by_path(
 def _defined(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, SymbolFacts]:
     """Give the chunks that define a name of the question, each with that symbol."""
     names = [name.lower() for name in lexical.names]
-    rows = symbols.find_symbols(handle, names, filters, _SYMBOL_CANDIDATES) if names else []
-    by_id = {row.id: row for row in rows}
+    if not names:
+        return {}
+    rows = symbols.find_symbols(handle, names, filters, _SYMBOL_CANDIDATES)
+    starts = chunks.chunks_at(handle, [row.id for row in rows])
+    facts = [
+        SymbolFacts(
+            row.id,
+            row.name,
+            row.qualified_name,
+            row.kind,
+            row.signature,
+            row.line_start,
+            row.line_end,
+        )
+        for row in rows
+    ]
+    return _one_each(
+        ((starts[symbol.id], symbol) for symbol in facts if symbol.id in starts), lexical
+    )
+
+
+def _defined_in(handle: Handle, lexical: Lexical, tree: Tree) -> dict[int, SymbolFacts]:
+    """Give the places of a branch that define a name of the question, each with that symbol."""
+    names = [name.lower() for name in lexical.names]
+    if not names:
+        return {}
+    rows = symbols.find_definitions(handle, names)
+    shown = (
+        (place, symbol)
+        for chunk_id, symbol in rows
+        if (place := tree.place_of(chunk_id)) is not None
+    )
+    return _one_each(islice(shown, _SYMBOL_CANDIDATES), lexical)
+
+
+def _one_each(
+    starts: Iterable[tuple[int, SymbolFacts]], lexical: Lexical
+) -> dict[int, SymbolFacts]:
+    """Keep one symbol where several start: the first one, or the first as it is written."""
     defined: dict[int, SymbolFacts] = {}
-    for symbol_id, chunk_id in chunks.chunks_at(handle, list(by_id)).items():
-        row = by_id[symbol_id]
-        known = defined.get(chunk_id)
-        if known is None or (row.name in lexical.names and known.name not in lexical.names):
-            defined[chunk_id] = SymbolFacts(
-                row.id,
-                row.name,
-                row.qualified_name,
-                row.kind,
-                row.signature,
-                row.line_start,
-                row.line_end,
-            )
+    for start, symbol in starts:
+        known = defined.get(start)
+        if known is None or (symbol.name in lexical.names and known.name not in lexical.names):
+            defined[start] = symbol
     return defined
 
 
@@ -120,7 +218,7 @@ def _holding(
     return kept
 
 
-def _by_name(handle: Handle, query: Query, filters: Filters) -> list[Candidate]:
+def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Found:
     """Answer with definitions only: one candidate a symbol, best first."""
     names = [term.text for term in (*query.words, *query.phrases) if not term.negated]
     names += [term.value for term in query.values("sym") if not term.negated]
@@ -135,10 +233,13 @@ def _by_name(handle: Handle, query: Query, filters: Filters) -> list[Candidate]:
     shown = chunks.read_symbols(handle, list(scored))
     candidates = [
         Candidate(
-            chunk=facts[places[id_]], symbol=shown[id_], score=symbol.score, why=list(symbol.why)
+            chunk=facts[places[id_]],
+            symbol=shown[id_],
+            score=symbol.score,
+            breakdown=symbol.breakdown,
         )
         for id_, symbol in scored.items()
         if places.get(id_) in facts
     ]
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk.path))
-    return candidates
+    return Found(candidates[:limit], [0.0] * len(candidates), is_capped=False)

@@ -31,6 +31,8 @@ class Lexical:
 
     chunk_match: str  # FTS5 expression over chunk_terms; "" when no word is left
     path_match: str  # over file_paths
+    alternatives: tuple[str, ...]  # quoted words and phrases that chunk_match joins by OR
+    path_words: tuple[str, ...]  # quoted words that path_match joins by OR
     words: tuple[str, ...]  # distinct words that count, in order
     names: dict[str, str]  # names of symbols asked for → as typed, with their qualifiers
     is_symbol_query: bool  # the whole question is one identifier or qualified name
@@ -38,27 +40,37 @@ class Lexical:
 
 def lexical_of(query: Query) -> Lexical:
     """Prepare the words and phrases of a query."""
-    wanted = [term for term in query.words if not term.negated]
-    tokens = [term.text.strip(_EDGES) for term in wanted]
+    tokens = [term.text.strip(_EDGES) for term in query.words if not term.negated]
     tokens = [token for token in tokens if token]
-    all_words = [word for token in tokens for word in words_of(token)]
-    all_words += [
-        word for term in query.phrases if not term.negated for word in words_of(term.text)
-    ]
+    all_words: list[str] = []
+    runs: list[str] = []  # of words that make one name
+    names: dict[str, str] = {}
+    for token in tokens:
+        parts = words_of(token)
+        all_words += parts
+        if not token.isalpha() or not token.islower():
+            pieces = _QUALIFIER.split(token)
+            if len(pieces) > 1:
+                parts = [word for piece in pieces for word in words_of(piece)]
+            if looks_like_identifier(token):
+                names[last_name_of(token)] = token
+        if len(parts) > 1:
+            runs.append(" ".join(parts))
+    for term in query.phrases:
+        if not term.negated:
+            all_words += words_of(term.text)
     words = tuple(dict.fromkeys(word for word in all_words if word not in STOP_WORDS))
     words = words or tuple(dict.fromkeys(all_words))
-    alternatives = [_quoted(word) for word in words]
-    for token in tokens:
-        parts = [word for piece in _QUALIFIER.split(token) for word in words_of(piece)]
-        if len(parts) > 1:
-            alternatives.append(_quoted(" ".join(parts)))
-    chunk_match = " OR ".join(dict.fromkeys(alternatives))
+    path_words = [_quoted(word) for word in words]
+    alternatives = dict.fromkeys([*path_words, *map(_quoted, runs)])
     return Lexical(
-        chunk_match=_restricted(chunk_match, query),
-        path_match=" OR ".join(_quoted(word) for word in words),
+        chunk_match=_restricted(" OR ".join(alternatives), query),
+        path_match=" OR ".join(path_words),
+        alternatives=tuple(alternatives),
+        path_words=tuple(path_words),
         words=words,
-        names={last_name_of(token): token for token in tokens if looks_like_identifier(token)},
-        is_symbol_query=len(tokens) == 1 and not query.phrases and looks_like_identifier(tokens[0]),
+        names=names,
+        is_symbol_query=len(tokens) == len(names) == 1 and not query.phrases,
     )
 
 

@@ -3,6 +3,8 @@
 import functools
 import re
 
+from engine.search.breakdown import Part, lowered
+
 TEST_FACTOR = 0.3
 EXAMPLE_FACTOR = 0.3
 VENDORED_FACTOR = 0.3
@@ -38,26 +40,20 @@ def is_test(path: str) -> bool:
 
 
 @functools.lru_cache(maxsize=8192)
-def path_factor(
+def path_factors(
     path: str, *, is_generated: bool = False, asks_for_tests: bool = False
-) -> tuple[float, tuple[str, ...]]:
-    """Give the factor by which a path lowers its score, and the reasons.
+) -> tuple[Part, ...]:
+    """Give the factors by which a path lowers its score; none for plain code.
 
     Args:
         path: Relative to the root.
         is_generated: The content says that a tool wrote it.
         asks_for_tests: The question is about tests, so that they are not lowered.
     """
-    factor = 1.0
-    reasons = []
+    factors = []
     if not asks_for_tests and is_test(path):
-        factor *= TEST_FACTOR
-        reasons.append(f"test ×{TEST_FACTOR:g}")
-    for pattern, lower, reason in _RULES:
-        if pattern.search(path):
-            factor *= lower
-            reasons.append(f"{reason} ×{lower:g}")
+        factors.append(lowered("test", TEST_FACTOR))
+    factors += [lowered(reason, value) for pattern, value, reason in _RULES if pattern.search(path)]
     if is_generated:
-        factor *= GENERATED_FACTOR
-        reasons.append(f"generated ×{GENERATED_FACTOR:g}")
-    return factor, tuple(reasons)
+        factors.append(lowered("generated", GENERATED_FACTOR))
+    return tuple(factors)

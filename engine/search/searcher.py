@@ -1,35 +1,39 @@
 """From a request to an answer: candidates, ranking, snippets, freshness and coverage."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import (
     InvalidInputError,
-    InvalidPathError,
     InvalidQueryError,
     NotFoundError,
     UnavailableError,
 )
-from engine.records import Coverage, FileStat, Hit, Mode, SearchAnswer, SearchRequest
-from engine.search.candidates import find_candidates
+from engine.records import Coverage, Mode, SearchAnswer, SearchRequest
+from engine.search.candidates import Found, find_candidates, find_in_tree
+from engine.search.explanation import explained
+from engine.search.hits import Place, hits_of
+from engine.search.lexical import lexical_of
+from engine.search.memory import Memory, State
 from engine.search.query import Query, parse_query
-from engine.search.rank import Candidate
-from engine.search.selection import filters_of
-from engine.search.snippet import cut_to_tokens, snippet_of
-from engine.source.reader import TreeReader
-from engine.store import blobs, chunks, files, project
-from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.search.selection import filters_of, is_plain
+from engine.search.tree import Tree
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
-from engine.syntax.packing import unpack_text
 from engine.syntax.terms import words_of
 
 MAX_LIMIT = 100
 NO_BRANCH = -1  # the id of a branch that has no row
+_BY_WORDS = frozenset({Mode.HYBRID, Mode.KEYWORD})
+
+
+class _Scope(NamedTuple):
+    """What may answer a question."""
+
+    filters: Filters
+    tree: Tree | None  # the branch, when the filters let all of it pass and it is kept
 
 
 class Searcher:
@@ -45,6 +49,7 @@ class Searcher:
         self._store = store
         self._project_name = project_name
         self._root = root
+        self._memory = Memory()
 
     def search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         """Answer one request.
@@ -60,25 +65,26 @@ class Searcher:
         """
         started = time.perf_counter()
         query = _checked(request)
-        with self._store.read() as handle:
-            branch = self.branch(handle, _branch_asked(request, query), checked_out)
-            filters = filters_of(handle, query, request, branch.id)
-            candidates, is_capped = find_candidates(handle, query, request.mode, filters)
-            shown = candidates[: request.limit]
-            owners = _owners(handle, shown, filters)
-            hits, is_cut = self._hits(
-                handle, shown, request, owners, compare=branch.name == checked_out
-            )
-            coverage = self.coverage(handle, branch)
         asked = _branch_asked(request, query)
-        is_elsewhere = asked is None and branch.name != checked_out
+        with self._store.read() as handle:
+            state = self._memory.state(handle)
+            branch = _chosen(state.branches, asked, checked_out)
+            scope = _scope_of(handle, query, request, state, branch)
+            found = _found(handle, query, request, scope)
+            is_here = branch.name == checked_out
+            place = Place(self._project_name, self._root, is_here, scope.tree)
+            hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
+            if request.explain:
+                hits = explained(handle, query, found, hits)
+            indexed = state.file_count(handle, branch.id)
+        is_elsewhere = asked is None and not is_here
         return SearchAnswer(
             query=request.query,
             mode=request.mode,
             took_ms=(time.perf_counter() - started) * 1000,
-            total=len(candidates),
-            truncated=is_cut or is_capped or len(candidates) > len(shown),
-            coverage=replace(coverage, complete=coverage.complete and not is_elsewhere),
+            total=len(found.scores),
+            truncated=is_cut or found.is_capped or len(found.scores) > len(found.shown),
+            coverage=_coverage(branch, indexed, is_complete=branch.complete and not is_elsewhere),
             hits=tuple(hits),
             notes=tuple(_notes(branch, checked_out, is_elsewhere=is_elsewhere)),
         )
@@ -89,79 +95,40 @@ class Searcher:
         Raises:
             NotFoundError: The branch that was asked for was never indexed.
         """
-        branches = project.read_branches(handle)
-        wanted = checked_out if asked is None else asked
-        for branch in branches:
-            if branch.name == wanted:
-                return branch
-        if asked is not None:
-            known = ", ".join(branch.name or "(none)" for branch in branches)
-            raise NotFoundError(
-                f"branch {asked!r} is not indexed", hint=f"indexed: {known}", branch=asked
-            )
-        if branches:
-            return branches[0]
-        return BranchRow(NO_BRANCH, checked_out, None, 0, complete=False, indexed_at_ms=None)
+        return _chosen(self._memory.state(handle).branches, asked, checked_out)
 
     def coverage(self, handle: Handle, branch: BranchRow) -> Coverage:
         """Say how much of the branch the index holds."""
-        indexed = files.count_files(handle, branch.id)
-        share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
-        return Coverage(
-            files=indexed,
-            indexed=share if branch.found_files or branch.complete else 0.0,
-            embedded=0.0,
-            complete=branch.complete,
-        )
+        indexed = self._memory.state(handle).file_count(handle, branch.id)
+        return _coverage(branch, indexed, is_complete=branch.complete)
 
-    def _hits(
-        self,
-        handle: Handle,
-        candidates: Sequence[Candidate],
-        request: SearchRequest,
-        owners: Mapping[int, SymbolFacts],
-        *,
-        compare: bool,
-    ) -> tuple[list[Hit], bool]:
-        """Make hits, with snippets inside the token budget; True when something was cut."""
-        texts = blobs.read_texts(handle, sorted({c.chunk.blob_id for c in candidates}))
-        identities = files.read_identities(handle, [c.chunk.file_id for c in candidates])
-        budget = request.max_tokens
-        is_cut = False
-        hits = []
-        with ExitStack() as stack:
-            reader = None
-            if compare:
-                reader = _reader_of(self._root, stack)
-            for candidate in candidates:
-                chunk = candidate.chunk
-                snippet = ""
-                if request.context:
-                    text = unpack_text(texts[chunk.blob_id], chunk.byte_end)
-                    snippet = snippet_of(text, chunk.byte_start, chunk.byte_end)
-                if budget is not None:
-                    whole = snippet
-                    snippet, cost = cut_to_tokens(snippet, budget)
-                    budget -= cost
-                    is_cut = is_cut or snippet != whole
-                owner = owners.get(chunk.id)
-                hits.append(
-                    Hit(
-                        project=self._project_name,
-                        path=chunk.path,
-                        line_start=chunk.line_start,
-                        line_end=chunk.line_end,
-                        language=chunk.language,
-                        symbol=owner.qualified_name if owner else None,
-                        kind=owner.kind if owner else None,
-                        signature=owner.signature if owner else None,
-                        score=round(candidate.score, 4),
-                        why=tuple(candidate.why),
-                        fresh=_is_fresh(reader, chunk, identities) if compare else None,
-                        snippet=snippet,
-                    )
-                )
-        return hits, is_cut
+
+def _scope_of(
+    handle: Handle, query: Query, request: SearchRequest, state: State, branch: BranchRow
+) -> _Scope:
+    """Say which rows may answer; with what is kept of the branch when all of it may."""
+    if is_plain(query, request):
+        return _Scope(state.no_filters(branch.id), state.tree(handle, branch.id))
+    return _Scope(filters_of(handle, query, request, branch.id), None)
+
+
+def _found(handle: Handle, query: Query, request: SearchRequest, scope: _Scope) -> Found:
+    """Find candidates the shortest way: from what is kept, when there are words alone."""
+    if scope.tree and request.mode in _BY_WORDS:
+        lexical = lexical_of(query)
+        if lexical.chunk_match:
+            return find_in_tree(handle, lexical, scope.tree, request.limit)
+    return find_candidates(handle, query, request.mode, scope.filters, request.limit)
+
+
+def _coverage(branch: BranchRow, indexed: int, *, is_complete: bool) -> Coverage:
+    share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
+    return Coverage(
+        files=indexed,
+        indexed=share if branch.found_files or branch.complete else 0.0,
+        embedded=0.0,
+        complete=is_complete,
+    )
 
 
 def _checked(request: SearchRequest) -> Query:
@@ -198,6 +165,21 @@ def _checked(request: SearchRequest) -> Query:
     return query
 
 
+def _chosen(branches: Sequence[BranchRow], asked: str | None, checked_out: str) -> BranchRow:
+    wanted = checked_out if asked is None else asked
+    for branch in branches:
+        if branch.name == wanted:
+            return branch
+    if asked is not None:
+        known = ", ".join(branch.name or "(none)" for branch in branches)
+        raise NotFoundError(
+            f"branch {asked!r} is not indexed", hint=f"indexed: {known}", branch=asked
+        )
+    if branches:
+        return branches[0]
+    return BranchRow(NO_BRANCH, checked_out, None, 0, complete=False, indexed_at_ms=None)
+
+
 def _branch_asked(request: SearchRequest, query: Query) -> str | None:
     """Give the branch that is asked for, None for the one checked out.
 
@@ -224,47 +206,3 @@ def _notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterat
         yield f"branch {here} is not indexed yet, this is {there} as last seen: run cairn index"
     elif not branch.complete:
         yield "the last indexing run did not finish or still goes on: cairn index completes it"
-
-
-def _reader_of(root: str, stack: ExitStack) -> TreeReader | None:
-    """Open the root to compare with; None when it is gone or closed, and nothing is fresh then."""
-    try:
-        return stack.enter_context(TreeReader(root))
-    except InvalidPathError:
-        return None
-
-
-def _is_fresh(
-    reader: TreeReader | None, chunk: ChunkFacts, identities: Mapping[int, tuple[FileStat, bytes]]
-) -> bool:
-    """Compare a file with what was indexed: by its stat, and by its hash when that differs."""
-    stat, content_hash = identities[chunk.file_id]
-    now = reader.stat_of(chunk.path) if reader else None
-    if reader is None or now is None:
-        return False
-    return now == stat or reader.hash_of(chunk.path, LARGEST_FILE_BYTES) == content_hash
-
-
-def _owners(
-    handle: Handle, candidates: Sequence[Candidate], filters: Filters
-) -> dict[int, SymbolFacts]:
-    """Give the symbol that each hit shows.
-
-    It is the one that the question names, else the first that passes the filters on symbols, else
-    the one that the chunk is a part of.
-    """
-    open_ones = [candidate.chunk for candidate in candidates if candidate.symbol is None]
-    passing: dict[int, SymbolFacts] = {}
-    if filters.symbol_condition != "TRUE":
-        passing = chunks.read_passing_symbols(handle, [c.id for c in open_ones], filters)
-    wanted = {chunk.symbol_id for chunk in open_ones if chunk.symbol_id is not None}
-    read = chunks.read_symbols(handle, wanted)
-    owners = {}
-    for candidate in candidates:
-        chunk = candidate.chunk
-        owner = candidate.symbol or passing.get(chunk.id)
-        if owner is None and chunk.symbol_id is not None:
-            owner = read.get(chunk.symbol_id)
-        if owner:
-            owners[chunk.id] = owner
-    return owners

@@ -12,6 +12,7 @@ from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, langua
 
 _PATH_FUNCTION = "path_passes"
 _WILDCARDS = frozenset("*?[")
+_OF_PROJECTS = frozenset({"branch", "project"})  # filters that choose no rows of a branch
 _FILE_TAGS = frozenset({"indexed", "repository"})
 
 #: Says of a file, by its path and its language, whether it passes.
@@ -48,6 +49,19 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),
+    )
+
+
+def is_plain(query: Query, request: SearchRequest) -> bool:
+    """Say whether a question consists of words, and nothing but the branch is chosen."""
+    chosen = {name for name, _ in query.filters}
+    return (
+        chosen <= _OF_PROJECTS
+        and not (query.phrases or query.patterns)
+        and not any(word.negated for word in query.words)
+        and request.language is None
+        and request.path is None
+        and request.kind is None
     )
 
 

@@ -6,8 +6,9 @@ from rapidfuzz import fuzz, process
 
 from engine.errors import InvalidInputError
 from engine.records import SymbolHit
+from engine.search.breakdown import Breakdown, Part
 from engine.search.lexical import last_name_of, qualified_form
-from engine.search.pathrules import path_factor
+from engine.search.pathrules import path_factors
 from engine.search.query import storable
 from engine.store import symbols
 from engine.store.connection import Handle
@@ -43,6 +44,9 @@ _KIND_WEIGHT = {
     "variable": 0.85,
     "section": 0.6,
 }
+_OTHER_KIND_WEIGHT = 0.8
+OTHER_CASE_FACTOR = 0.9
+PRIVATE_FACTOR = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class ScoredSymbol:
 
     row: SymbolRow
     score: float
-    why: tuple[str, ...]
+    breakdown: Breakdown
 
 
 def find_scored(
@@ -141,22 +145,23 @@ def _near_names(handle: Handle, folded: str) -> dict[str, float]:
 
 
 def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
-    why = []
-    score = likeness
+    factors = []
     if row.name == last:
-        why.append("exact name")
+        how = "exact name"
     elif row.name.lower() == last.lower():
-        score *= 0.9
-        why.append("name in another case")
+        how = "name in another case"
+        factors.append(Part("case", OTHER_CASE_FACTOR))
     elif row.name.lower().startswith(last.lower()):
-        why.append("name starts so")
+        how = "name starts so"
     else:
-        why.append("similar name")
-    weight = _KIND_WEIGHT.get(row.kind, 0.8)
+        how = "similar name"
+    weight = _KIND_WEIGHT.get(row.kind, _OTHER_KIND_WEIGHT)
     if row.language in DOCUMENT_LANGUAGES:  # the keys of data define nothing
         weight = min(weight, _KIND_WEIGHT["section"])
-    score *= weight
+    if weight != 1.0:
+        factors.append(Part(row.kind, weight))
     if not row.is_exported:
-        score *= 0.95
-    factor, reasons = path_factor(row.path, is_generated=bool(row.is_generated))
-    return ScoredSymbol(row, score * factor, (*why, *reasons))
+        factors.append(Part("not exported", PRIVATE_FACTOR))
+    of_path = path_factors(row.path, is_generated=bool(row.is_generated))
+    breakdown = Breakdown((Part("name", likeness, how),), (*factors, *of_path))
+    return ScoredSymbol(row, breakdown.score, breakdown)

@@ -26,3 +26,15 @@ def file_stat_of(found: os.stat_result) -> FileStat:
 
 def _folded(number: int) -> int:
     return (number + _LIMIT) % (2 * _LIMIT) - _LIMIT
+
+
+def stat_beneath(root: str, path: str) -> FileStat | None:
+    """Look at a path in one call; None when nothing is there.
+
+    A folder on the way may be a link that leads out of the root, so what is found says only one
+    thing: equal to a stat known before, it is that very file, unchanged.
+    """
+    try:
+        return file_stat_of(os.stat(f"{root}/{path}", follow_symlinks=False))
+    except (OSError, ValueError):
+        return None

@@ -38,6 +38,17 @@ class SymbolFacts(NamedTuple):
     line_end: int
 
 
+class Span(NamedTuple):
+    """Where a chunk is in its text."""
+
+    byte_start: int
+    byte_end: int
+    line_start: int
+    line_end: int
+    symbol_id: int | None
+    symbol: SymbolFacts | None  # that of symbol_id
+
+
 _COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
   c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id"""
 _JOINS = """CROSS JOIN blobs b ON b.id = c.blob_id CROSS JOIN files f ON f.id = {}"""
@@ -73,6 +84,22 @@ def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[in
         {"ids": json.dumps(ids), **filters.values},
     )
     return {row[0]: _facts_of(row) for row in rows}
+
+
+def read_spans(handle: Handle, ids: Sequence[int]) -> dict[int, Span]:
+    """Give where chunks are in their text, each with the symbol that it belongs to."""
+    rows = handle.execute(
+        """SELECT c.id, c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id, s.name,
+                  s.qualified_name, s.kind, s.signature, s.line_start, s.line_end
+           FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.id = wanted.value
+           LEFT JOIN symbols s ON s.id = c.symbol_id""",
+        {"ids": str(list(ids))},
+    )
+    spans = {}
+    for chunk_id, start, end, line_start, line_end, symbol_id, *symbol in rows:
+        owner = None if symbol[0] is None else SymbolFacts(symbol_id, *symbol)
+        spans[chunk_id] = Span(start, end, line_start, line_end, symbol_id, owner)
+    return spans
 
 
 def matching(handle: Handle, match: str, ids: Sequence[int]) -> set[int]:
@@ -130,10 +157,10 @@ def chunks_of_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
 def chunks_at(handle: Handle, symbol_ids: Sequence[int]) -> dict[int, int]:
     """Give, for each symbol, the chunk in which it starts."""
     rows = handle.execute(
-        """SELECT s.id, c.id FROM json_each(:ids) wanted
-           CROSS JOIN symbols s ON s.id = wanted.value
-           CROSS JOIN chunks c ON c.blob_id = s.blob_id AND s.byte_start >= c.byte_start
-                                  AND s.byte_start < c.byte_end""",
-        {"ids": json.dumps(symbol_ids)},
+        """SELECT s.id, (SELECT c.id FROM chunks c
+                         WHERE c.blob_id = s.blob_id AND c.byte_start <= s.byte_start
+                         ORDER BY c.byte_start DESC LIMIT 1)
+           FROM json_each(:ids) wanted CROSS JOIN symbols s ON s.id = wanted.value""",
+        {"ids": str(list(symbol_ids))},
     )
     return dict(rows)

@@ -105,6 +105,8 @@ class Store:
     def write(self, *, durable: bool = False) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
 
+        Each counts in ``project.changes``, which tells readers whether what they keep still holds.
+
         Args:
             durable: Wait until the disk has it (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.
@@ -117,6 +119,7 @@ class Store:
                 handle.execute("BEGIN IMMEDIATE")
                 try:
                     yield handle
+                    handle.execute("UPDATE project SET changes = changes + 1")
                     handle.execute("COMMIT")
                 except BaseException:
                     if handle.in_transaction:

@@ -38,6 +38,18 @@ class FileRow(NamedTuple):
     now_ms: int
 
 
+class SeenFile(NamedTuple):
+    """A file of a branch with the range of its blob's chunks."""
+
+    file_id: int
+    blob_id: int
+    path: str
+    language: str
+    is_generated: bool
+    first_chunk: int
+    chunk_count: int  # their ids have no gap
+
+
 class FileFacts(NamedTuple):
     """Everything told of one indexed file."""
 
@@ -246,6 +258,25 @@ def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
         {"ids": json.dumps(file_ids)},
     )
     return {file_id: (FileStat(*stat), content_hash) for file_id, *stat, content_hash in rows}
+
+
+def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
+    """Give all files of a branch that have chunks, of equal ones the one that is shown first.
+
+    The shown one of several paths to a blob is the shortest, as in ``Filters.shown_file``.
+    """
+    rows = handle.execute(
+        """SELECT f.id, f.blob_id, f.path, b.language, b.is_generated, c.first, c.number
+           FROM files f JOIN blobs b ON b.id = f.blob_id
+           JOIN (SELECT blob_id, min(id) AS first, count(*) AS number FROM chunks GROUP BY blob_id)
+             c ON c.blob_id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY length(f.path), f.path""",
+        {"branch_id": branch_id},
+    )
+    return [
+        SeenFile(file_id, blob_id, os.fsdecode(path), language, generated, first, number)
+        for file_id, blob_id, path, language, generated, first, number in rows
+    ]
 
 
 def _skip_of(row: tuple[object, ...]) -> Skip:

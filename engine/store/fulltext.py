@@ -1,12 +1,15 @@
 """The two keyword indexes: words of chunks and words of paths. Writing, and ranked reading."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 
-#: BM25 weights of the columns name, signature (with doc and containers), body.
+#: The columns of chunk_terms: names of definitions; signatures, docs and containers; all text.
+CHUNK_COLUMNS = ("name", "signature", "body")
+#: BM25 weights of these columns.
 CHUNK_WEIGHTS = (3.0, 2.0, 1.0)
 #: BM25 weights of the columns folders, stem.
 PATH_WEIGHTS = (1.0, 3.0)
@@ -57,12 +60,57 @@ def match_chunks_of_blob(
     return [Scored(id_, score) for id_, score in rows]
 
 
+def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
+    """Give the share that one quoted word or phrase has in the BM25 scores of chunks, by id.
+
+    BM25 is a sum over words, so that of an expression that joins words by OR is the sum of these.
+    """
+    yield from handle.execute(
+        f"""SELECT rowid, -rank FROM chunk_terms
+            WHERE chunk_terms MATCH :word AND rank MATCH 'bm25{CHUNK_WEIGHTS}'""",  # noqa: S608
+        {"word": word},
+    )
+
+
+def count_chunks_with(handle: Handle, word: str) -> int:
+    """Give the number of chunks, of all branches, that have a quoted word or phrase."""
+    return int(
+        handle.execute(
+            "SELECT count(*) FROM chunk_terms WHERE chunk_terms MATCH :word", {"word": word}
+        ).get
+    )
+
+
+def columns_with(handle: Handle, word: str, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """Give, for each of the chunks that has a quoted word or phrase, the columns that have it."""
+    found: dict[int, tuple[str, ...]] = {}
+    for column in CHUNK_COLUMNS:
+        rows = handle.execute(
+            """SELECT t.rowid FROM json_each(:ids) wanted CROSS JOIN chunk_terms t
+               ON t.rowid = wanted.value WHERE t.chunk_terms MATCH :match""",
+            {"ids": json.dumps(ids), "match": f"{column} : {word}"},
+        )
+        for (chunk_id,) in rows:
+            found[chunk_id] = (*found.get(chunk_id, ()), column)
+    return found
+
+
+def read_path_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
+    """Give the share that one quoted word has in the BM25 scores of paths, by file id."""
+    yield from handle.execute(
+        f"""SELECT rowid, -rank FROM file_paths
+            WHERE file_paths MATCH :word AND rank MATCH 'bm25{PATH_WEIGHTS}'""",  # noqa: S608
+        {"word": word},
+    )
+
+
 def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:
-    """Give the files whose path matches best, filters applied before the limit."""
+    """Give the files, not empty, whose path matches best, filters applied before the limit."""
     rows = handle.execute(
         f"""SELECT p.rowid, -p.rank FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
             WHERE p.file_paths MATCH :match AND p.rank MATCH 'bm25{PATH_WEIGHTS}'
               AND {filters.file_condition}
+              AND (SELECT b.size_bytes FROM blobs b WHERE b.id = f.blob_id) > 0
             ORDER BY p.rank LIMIT :limit""",  # noqa: S608 - constant fragments
         {"match": match, "limit": limit, **filters.values},
     )

@@ -68,6 +68,15 @@ def read_project(handle: Handle) -> ProjectRow | None:
     )
 
 
+def count_changes(handle: Handle) -> int | None:
+    """Give the number of transactions that have written so far; None when there is no project.
+
+    Two reads that give the same number see the same contents, in whatever process.
+    """
+    row = handle.execute("SELECT changes FROM project").fetchone()
+    return row[0] if row else None
+
+
 def update_scope(
     handle: Handle,
     *,

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from engine.store.chunks import SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 
@@ -70,6 +71,26 @@ def find_symbols(
         },
     )
     return list(_rows_of(rows))
+
+
+def find_definitions(
+    handle: Handle, folded_names: Sequence[str]
+) -> Iterator[tuple[int, SymbolFacts]]:
+    """Give the symbols that have one of these lower-case names, in the order of ``find_symbols``.
+
+    Each comes with the id of the chunk in which it starts; those of every branch are given.
+    """
+    rows = handle.execute(
+        """SELECT (SELECT c.id FROM chunks c
+                   WHERE c.blob_id = s.blob_id AND c.byte_start <= s.byte_start
+                   ORDER BY c.byte_start DESC LIMIT 1),
+                  s.id, s.name, s.qualified_name, s.kind, s.signature, s.line_start, s.line_end
+           FROM json_each(:names) wanted CROSS JOIN symbols s ON s.folded_name = wanted.value
+           ORDER BY s.is_exported DESC, length(s.qualified_name), s.id""",
+        {"names": json.dumps(folded_names)},
+    )
+    for chunk_id, *symbol in rows:
+        yield chunk_id, SymbolFacts(*symbol)
 
 
 def find_symbols_by_prefix(

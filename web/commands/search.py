@@ -44,6 +44,7 @@ class _Options:
     as_json: bool
     batch: str | None
     no_snippets: bool
+    explain: bool
 
     def request(self, query: str) -> SearchRequest:
         """Give the request for one query."""
@@ -57,6 +58,7 @@ class _Options:
             limit=self.limit,
             max_tokens=self.max_tokens,
             context=not self.no_snippets,
+            explain=self.explain,
         )
 
 
@@ -69,6 +71,7 @@ class _Options:
         "cairn search -- '-path:tests parse'           a query that begins with -",
         "cairn search parser --project ~/a --project ~/b --json",
         "cairn search retry --format markdown --max-tokens 4000",
+        "cairn search retry --explain --no-snippets    why this order",
         "cairn search --batch queries.txt --json       one query a line, - is standard input",
     )
 )
@@ -101,6 +104,7 @@ class _Options:
 @json_option
 @click.option("--batch", metavar="FILE", help="Read one query a line, print one JSON a line.")
 @click.option("--no-snippets", is_flag=True, help="Places only, without code.")
+@click.option("--explain", is_flag=True, help="Say of each hit how its score came about.")
 def command(query: str | None, **options: Any) -> int:
     """Search for QUERY: words, a name, or "an exact phrase".
 

@@ -2,12 +2,13 @@
 
 import pytest
 
+from engine.search.breakdown import NOT_SCORED
 from engine.search.lexical import Lexical, lexical_of
+from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.query import parse_query
 from engine.search.rank import (
     CROWDING,
     DEFINITION_SHARE,
-    DOCUMENT_FACTOR,
     FOLDER_SHARE,
     KEYWORD_POWER,
     MENTION_SHARE,
@@ -174,3 +175,35 @@ def test_one_file_does_not_crowd_the_answer() -> None:
 
 def test_ties_are_ordered_by_path_and_line() -> None:
     assert ranked("zeta", candidate("b.py"), candidate("a.py")) == ["a.py:1", "b.py:1"]
+
+
+def test_a_breakdown_makes_its_score() -> None:
+    found = [
+        candidate("tests/session.py", 3.0, name="SessionStore"),
+        candidate("src/session.py", 2.0, line=1),
+        candidate("src/session.py", 5.0, line=20),
+        candidate("README.md", 1.0),
+        candidate("src/none.py", 0.0),
+    ]
+    rank(found, lexical("where is SessionStore"), DOCUMENTS)
+    assert [each.breakdown.score for each in found] == pytest.approx([e.score for e in found])
+    crowded = next(each for each in found if each.chunk.line_start == 1 and "src/s" in str(each))
+    assert crowded.breakdown.why[-1] == "place 2 of its file"
+    assert {part.name for part in found[0].breakdown.shares} <= {"words", "file", "path"} | {
+        "definition"
+    }
+
+
+def test_only_what_is_shown_gets_a_breakdown() -> None:
+    found = [candidate("a.py", 2.0), candidate("b.py", 1.0)]
+    rank(found, lexical("zeta"), DOCUMENTS, shown=1)
+    assert found[0].breakdown.why == ("words 1.00",)
+    assert found[1].breakdown is NOT_SCORED
+
+
+def test_several_places_of_a_file_are_told_apart_by_their_order() -> None:
+    found = [candidate("a.py", 1.0, line=line) for line in (30, 1, 12)]
+    rank(found, lexical("zeta"), DOCUMENTS)
+    assert [each.chunk.line_start for each in found] == [1, 12, 30]
+    # Coherence goes to the first; each further one counts CROWDING of the one before.
+    assert found[2].score / found[1].score == pytest.approx(CROWDING)

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.source.git import GitHead, find_repository, read_head, tracked_paths
+from engine.source.git import (
+    GitHead,
+    find_repository,
+    read_branch,
+    read_head,
+    tracked_paths,
+)
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 
@@ -290,3 +296,12 @@ def test_git_is_not_run(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None
         subprocess.run(["git"], check=False)
     assert read_head(str(checkout)).branch == "main"
     assert tracked_paths(str(checkout)).has("a.txt")
+
+
+@pytest.mark.parametrize(
+    "head", ["ref: refs/heads/main\n", f"{COMMIT}\n", "ref: refs/../x\n", "nonsense\n", ""]
+)
+def test_the_branch_alone_is_that_of_the_head(checkout: Path, head: str) -> None:
+    (checkout / ".git/HEAD").write_text(head)
+    for folder in (checkout, checkout / "sub", checkout.parent):
+        assert read_branch(str(folder)) == read_head(str(folder)).branch

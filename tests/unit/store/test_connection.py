@@ -151,3 +151,24 @@ def test_the_wal_is_kept_small(store: Store) -> None:
     assert wal.stat().st_size < 64 << 20
     store.checkpoint()
     assert wal.stat().st_size == 0
+
+
+def test_every_write_that_is_kept_counts_as_a_change(store: Store) -> None:
+    def changes() -> int | None:
+        with store.read() as handle:
+            return project.count_changes(handle)
+
+    assert changes() is None
+    write_project(store)
+    assert changes() == 1
+    with pytest.raises(ZeroDivisionError), store.write() as handle:
+        project.finish_project(handle, now_ms=1 // 0)
+    assert changes() == 1
+    with store.read() as handle:
+        before = project.count_changes(handle)
+        other = Store(store.path, busy_timeout_ms=100)
+        with other.write() as writer:
+            project.finish_project(writer, now_ms=1)
+        other.close()
+        assert project.count_changes(handle) == before == 1  # as the rest of its snapshot
+    assert changes() == 2

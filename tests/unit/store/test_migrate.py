@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import apsw
+import pytest
 
 from engine.store.connection import Store
-from engine.store.migrate import steps
+from engine.store.migrate import APPLICATION_ID, steps
 
 
 def schema_of(handle: apsw.Connection) -> list[str]:
@@ -48,3 +49,20 @@ def test_two_processes_may_migrate_at_once(tmp_path: Path) -> None:
         assert schema_of(one) == schema_of(two)
     first.close()
     second.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(steps())))
+def test_an_older_file_becomes_as_a_new_one(tmp_path: Path, version: int) -> None:
+    old = apsw.Connection(str(tmp_path / "old.db"))
+    for step in steps()[:version]:
+        old.execute(step)
+    old.pragma("user_version", version)
+    old.pragma("application_id", APPLICATION_ID)
+    old.close()
+    shapes = []
+    for name in ("old.db", "new.db"):
+        store = Store(tmp_path / name, busy_timeout_ms=100, create=name == "new.db")
+        with store.read() as handle:
+            shapes.append(schema_of(handle))
+        store.close()
+    assert shapes[0] == shapes[1]

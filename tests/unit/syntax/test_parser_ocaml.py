@@ -184,13 +184,13 @@ def test_local_values_are_no_symbols() -> None:
 
 def test_comments_nested_without_end() -> None:
     for text in (b"(*" * 500_000, b"(*" * 250_000 + b"*)" * 250_000):
-        assert parse(text, "ocaml", deadline_ms=1000) == ([], "too_deep")
+        assert parse(text, "ocaml", deadline_ms=1000)[:2] == ([], "too_deep")
     text = b"(* a *) " * 20_000 + b"let x = 1"
     assert parse(text, "ocaml", deadline_ms=5000).result == "ok"
 
 
 def test_tuples_of_thousands() -> None:
     text = b"let x = " + b"a," * 100_000 + b"a\nlet f x = x\n"
-    assert parse(text, "ocaml", deadline_ms=5000) == ([], "too_deep")
+    assert parse(text, "ocaml", deadline_ms=5000)[:2] == ([], "too_deep")
     text = b"let x = " + b"a," * 1000 + b"a\nlet f x = x\n"
     assert [symbol.name for symbol in parse(text, "ocaml", deadline_ms=5000).symbols] == ["x", "f"]

@@ -1,0 +1,58 @@
+"""Says how the scores of hits came about, in numbers that add up."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.records import Explanation, Hit, WordMatch
+from engine.search.candidates import Found
+from engine.search.lexical import lexical_of
+from engine.search.query import Query
+from engine.search.rank import Candidate
+from engine.store import fulltext
+from engine.store.connection import Handle
+
+
+def explained(handle: Handle, query: Query, found: Found, hits: Sequence[Hit]) -> list[Hit]:
+    """Give the hits, made of what was found, each with its explanation.
+
+    Args:
+        handle: The read transaction in which all was found.
+        query: The question.
+        found: What answers it.
+        hits: Of the candidates that are shown, in their order.
+    """
+    matches = _word_matches(handle, query, found.shown)
+    return [
+        replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
+        for hit, candidate in zip(hits, found.shown, strict=True)
+    ]
+
+
+def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...]) -> Explanation:
+    bm25 = candidate.lexical
+    return Explanation(
+        score=candidate.score,
+        shares={part.name: part.value for part in candidate.breakdown.shares},
+        factors={part.name: part.value for part in candidate.breakdown.factors},
+        bm25=bm25,
+        keyword_rank=1 + sum(score > bm25 for score in found.scores) if bm25 else None,
+        words=words,
+    )
+
+
+def _word_matches(
+    handle: Handle, query: Query, shown: Sequence[Candidate]
+) -> dict[int, tuple[WordMatch, ...]]:
+    """Give, for each chunk that is shown, where it has the words that brought chunks in."""
+    ids = [candidate.chunk.id for candidate in shown]
+    matches: dict[int, list[WordMatch]] = {id_: [] for id_ in ids}
+    if not any(candidate.lexical for candidate in shown):
+        return {}
+    for word in lexical_of(query).alternatives:
+        chunks = fulltext.count_chunks_with(handle, word)
+        columns = fulltext.columns_with(handle, word, ids)
+        for id_, words in matches.items():
+            words.append(
+                WordMatch(word=word.strip('"'), columns=columns.get(id_, ()), chunks=chunks)
+            )
+    return {id_: tuple(words) for id_, words in matches.items()}

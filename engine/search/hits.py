@@ -1,0 +1,145 @@
+"""From candidates to hits: the symbol and snippet of each, and whether its file is fresh."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from engine.config import LARGEST_FILE_BYTES
+from engine.errors import InvalidPathError
+from engine.records import FileStat, Hit, SearchRequest
+from engine.search.rank import Candidate
+from engine.search.snippet import cut_to_tokens, snippet_of
+from engine.search.tree import Tree
+from engine.source.file_stat import stat_beneath
+from engine.source.reader import TreeReader
+from engine.store import blobs, chunks, files
+from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.store.connection import Handle
+from engine.store.filters import Filters
+from engine.syntax.packing import unpack_text
+
+
+class Place(NamedTuple):
+    """Where an answer comes from."""
+
+    project: str  # what hits say
+    root: str
+    is_checked_out: bool  # the branch that is searched is the one on disk
+    tree: Tree | None  # what is kept of that branch
+
+
+def hits_of(
+    handle: Handle,
+    candidates: Sequence[Candidate],
+    request: SearchRequest,
+    filters: Filters,
+    place: Place,
+) -> tuple[list[Hit], bool]:
+    """Make hits, with snippets inside the token budget; True when something was cut."""
+    owners = _owners(handle, candidates, filters)
+    snippets = _snippets(handle, candidates, place.tree) if request.context else {}
+    fresh = _freshness(handle, candidates, place) if place.is_checked_out else {}
+    budget = request.max_tokens
+    is_cut = False
+    hits = []
+    for number, candidate in enumerate(candidates):
+        chunk = candidate.chunk
+        snippet = snippets.get(number, "")
+        if budget is not None:
+            whole = snippet
+            snippet, cost = cut_to_tokens(snippet, budget)
+            budget -= cost
+            is_cut = is_cut or snippet != whole
+        owner = candidate.symbol or owners.get(chunk.id)
+        hits.append(
+            Hit(
+                project=place.project,
+                path=chunk.path,
+                line_start=chunk.line_start,
+                line_end=chunk.line_end,
+                language=chunk.language,
+                symbol=owner.qualified_name if owner else None,
+                kind=owner.kind if owner else None,
+                signature=owner.signature if owner else None,
+                score=round(candidate.score, 4),
+                why=candidate.breakdown.why,
+                fresh=fresh.get(chunk.file_id),
+                snippet=snippet,
+            )
+        )
+    return hits, is_cut
+
+
+def _snippets(handle: Handle, candidates: Sequence[Candidate], tree: Tree | None) -> dict[int, str]:
+    """Give the code of each candidate, by its number."""
+    spans = [(c.chunk.blob_id, c.chunk.byte_start, c.chunk.byte_end) for c in candidates]
+    if tree:
+        return {
+            number: snippet_of(tree.text(handle, blob_id), start, end)
+            for number, (blob_id, start, end) in enumerate(spans)
+        }
+    texts = blobs.read_texts(handle, sorted({blob_id for blob_id, _, _ in spans}))
+    return {
+        number: snippet_of(unpack_text(texts[blob_id], end), start, end)
+        for number, (blob_id, start, end) in enumerate(spans)
+    }
+
+
+def _freshness(handle: Handle, candidates: Sequence[Candidate], place: Place) -> dict[int, bool]:
+    """Say, for each file of the candidates, whether it is what was indexed."""
+    by_id = {candidate.chunk.file_id: candidate.chunk for candidate in candidates}
+    if place.tree:
+        identities = place.tree.identities(handle, by_id)
+    else:
+        identities = files.read_identities(handle, list(by_id))
+    fresh = {
+        file_id: stat_beneath(place.root, by_id[file_id].path) == stat
+        for file_id, (stat, _) in identities.items()
+    }
+    doubtful = [file_id for file_id, is_same in fresh.items() if not is_same]
+    if doubtful:
+        with ExitStack() as stack:
+            reader = _reader_of(place.root, stack)
+            for file_id in doubtful:
+                fresh[file_id] = _is_fresh(reader, by_id[file_id], identities[file_id])
+    return fresh
+
+
+def _reader_of(root: str, stack: ExitStack) -> TreeReader | None:
+    """Open the root to compare with; None when it is gone or closed, and nothing is fresh then."""
+    try:
+        return stack.enter_context(TreeReader(root))
+    except InvalidPathError:
+        return None
+
+
+def _is_fresh(
+    reader: TreeReader | None, chunk: ChunkFacts, identity: tuple[FileStat, bytes]
+) -> bool:
+    """Compare a file with what was indexed: by its stat, and by its hash when that differs."""
+    stat, content_hash = identity
+    now = reader.stat_of(chunk.path) if reader else None
+    if reader is None or now is None:
+        return False
+    return now == stat or reader.hash_of(chunk.path, LARGEST_FILE_BYTES) == content_hash
+
+
+def _owners(
+    handle: Handle, candidates: Sequence[Candidate], filters: Filters
+) -> Mapping[int, SymbolFacts]:
+    """Give the symbol that each chunk shows where the question names none in it.
+
+    It is the first that passes the filters on symbols, else the one that the chunk is a part of.
+    """
+    open_ones = [candidate.chunk for candidate in candidates if candidate.symbol is None]
+    passing: dict[int, SymbolFacts] = {}
+    if filters.symbol_condition != "TRUE":
+        passing = chunks.read_passing_symbols(handle, [c.id for c in open_ones], filters)
+    wanted = {chunk.symbol_id for chunk in open_ones if chunk.symbol_id is not None}
+    read = chunks.read_symbols(handle, wanted) if wanted else {}
+    parts = {
+        chunk.id: read[chunk.symbol_id]
+        for chunk in open_ones
+        if chunk.symbol_id is not None and chunk.symbol_id in read
+    }
+    return parts | passing

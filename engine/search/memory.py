@@ -1,0 +1,75 @@
+"""What a process remembers of a project between questions; never an answer.
+
+All of it belongs to one state of the index, told by ``project.changes`` in the very snapshot that
+the question reads. Whoever writes, in this process or another, makes a new state, and what was
+remembered of the old one is dropped.
+"""
+
+import threading
+
+from engine.search.tree import Tree, tree_of
+from engine.store import files, project
+from engine.store.connection import Handle
+from engine.store.filters import Filters, build_filters
+from engine.store.project import BranchRow
+
+#: A branch is read as a whole when so many questions have met the same state of it: the first one
+#: of a process, or between two writes of a running indexer, is answered sooner without.
+_QUESTIONS_BEFORE = 1
+_MOST_TREES = 2
+
+
+class State:
+    """A project in one state. For any number of threads."""
+
+    def __init__(self, changes: int | None, branches: list[BranchRow]) -> None:
+        self.changes = changes
+        self.branches = branches
+        self._file_counts: dict[int, int] = {}
+        self._filters: dict[int, Filters] = {}
+        self._questions: dict[int, int] = {}
+        self._trees: dict[int, Tree] = {}
+        self._lock = threading.Lock()
+
+    def file_count(self, handle: Handle, branch_id: int) -> int:
+        """Give the number of indexed files of a branch."""
+        number = self._file_counts.get(branch_id)
+        if number is None:
+            number = self._file_counts[branch_id] = files.count_files(handle, branch_id)
+        return number
+
+    def no_filters(self, branch_id: int) -> Filters:
+        """Give the conditions that only the branch sets."""
+        filters = self._filters.get(branch_id)
+        if filters is None:
+            filters = self._filters[branch_id] = build_filters(branch_id=branch_id)
+        return filters
+
+    def tree(self, handle: Handle, branch_id: int) -> Tree | None:
+        """Give the branch as a whole; None while it is not worth reading."""
+        with self._lock:
+            tree = self._trees.get(branch_id)
+            if tree is None:
+                questions = self._questions.get(branch_id, 0)
+                self._questions[branch_id] = questions + 1
+                if self.changes is None or questions < _QUESTIONS_BEFORE:
+                    return None
+                while len(self._trees) >= _MOST_TREES:
+                    del self._trees[next(iter(self._trees))]
+                tree = self._trees[branch_id] = tree_of(handle, branch_id)
+            return tree
+
+
+class Memory:
+    """Holds the latest state that a question has met. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._state: State | None = None
+
+    def state(self, handle: Handle) -> State:
+        """Give the state that a read transaction sees."""
+        changes = project.count_changes(handle)
+        state = self._state
+        if state is None or state.changes != changes or changes is None:
+            state = self._state = State(changes, project.read_branches(handle))
+        return state
