@@ -13,13 +13,14 @@ from engine.index import Index
 from engine.records import (
     Coverage,
     Hit,
+    Mode,
     ProjectError,
     ProjectSummary,
     SearchAnswer,
     SearchRequest,
     is_path,
 )
-from engine.search.query import parse_query
+from engine.search.query import Query, parse_query
 from engine.search.snippet import cut_to_tokens
 from engine.seed import seed
 from engine.source.git import sibling_folders
@@ -128,7 +129,7 @@ class Catalog:
         answers: list[SearchAnswer] = []
         failures: list[tuple[str, EngineError]] = []
         asked: set[str] = set()
-        for path in _chosen(list(dict.fromkeys(paths)), request.query):
+        for path in _chosen(list(dict.fromkeys(paths)), request):
             try:
                 index = self.open(path)
                 if index.root not in asked:
@@ -200,21 +201,25 @@ def _upwards(folder: str) -> list[str]:
     return folders
 
 
-def names_projects(query: str) -> bool:
-    """Say whether a query chooses among projects.
+def names_projects(request: SearchRequest) -> bool:
+    """Say whether a question chooses among projects.
 
     Raises:
         InvalidQueryError: The query cannot be read.
     """
-    return bool(parse_query(query).values("project"))
+    return bool(_query_of(request).values("project"))
 
 
-def _chosen(paths: list[str], query: str) -> list[str]:
+def _query_of(request: SearchRequest) -> Query:
+    return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
+
+
+def _chosen(paths: list[str], request: SearchRequest) -> list[str]:
     """Give the projects that the ``project:`` filters of a query let through.
 
     A value matches the end of a project's path, whole folders only, or the start of its id.
     """
-    filters = parse_query(query).values("project")
+    filters = _query_of(request).values("project")
     wanted = [term.value for term in filters if not term.negated]
     refused = [term.value for term in filters if term.negated]
     chosen = [

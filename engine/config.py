@@ -56,6 +56,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
     ),
+    Setting(
+        "search_timeout",
+        2000,
+        10,
+        600_000,
+        "ms",
+        "a search by pattern gives what it has found by then",
+    ),
 )
 
 
@@ -71,6 +79,7 @@ class Config:
     busy_timeout: int
     batch_bytes: int
     queue_bytes: int
+    search_timeout: int
 
     @property
     def worker_count(self) -> int:

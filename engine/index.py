@@ -36,6 +36,7 @@ from engine.records import (
 )
 from engine.scope import Scope, scope_of
 from engine.search.breakdown import NOT_SCORED
+from engine.search.places import MOST_THREADS, Effort
 from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
@@ -69,7 +70,8 @@ class Index:
         self._config = config
         self._pool = pool
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
-        self._searcher = Searcher(self._store, display_path(root), root)
+        effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
+        self._searcher = Searcher(self._store, display_path(root), root, effort)
         if create:
             with self._store.write() as handle:
                 project.insert_project(

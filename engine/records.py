@@ -221,6 +221,15 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatchSpan:
+    """A part of a line that a pattern matches; a match over several lines is one of each."""
+
+    line: int  # 1-based
+    start: int  # characters (code points) of the line before it, so 0-based
+    end: int  # exclusive; equal to start for a match without characters, such as that of ^
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One place that answers the question."""
 
@@ -236,6 +245,8 @@ class Hit:
     why: tuple[str, ...]  # what made it match and what moved it
     fresh: bool | None  # False: the file changed since; None: unknown (another branch)
     snippet: str
+    matches: tuple[MatchSpan, ...] = ()  # of patterns, in text order, at most 100; printed when any
+    snippet_line: int | None = None  # where the snippet starts when not at line_start
     explain: Explanation | None = None  # when the request asks for it
 
 

@@ -6,7 +6,16 @@ it is shown: a file must not be able to command the terminal.
 
 from collections.abc import Sequence
 
-from engine.records import Coverage, Explanation, Hit, Mode, SearchAnswer, SearchRequest, SymbolHit
+from engine.records import (
+    Coverage,
+    Explanation,
+    Hit,
+    MatchSpan,
+    Mode,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+)
 from web.terminal import Style, printable, printable_block
 from web.wording import count, duration, percent
 
@@ -42,7 +51,7 @@ def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
     if hit.signature:
         lines.append(f"  {printable(hit.signature)}")
     if hit.snippet:
-        lines.extend(_numbered(hit.snippet, hit.line_start, style))
+        lines.extend(_numbered(hit, style))
     if hit.explain:
         lines.extend(style.dim(f"  {line}") for line in explanation_lines(hit.explain))
     elif hit.why:
@@ -70,13 +79,31 @@ def explanation_lines(explanation: Explanation) -> list[str]:
     return lines
 
 
-def _numbered(snippet: str, line_start: int, style: Style) -> list[str]:
-    code = printable_block(snippet.rstrip("\r\n")).split("\n")
-    width = len(str(line_start + len(code) - 1))
-    return [
-        f"  {style.dim(f'{number:>{width}} |')} {line}".rstrip()
-        for number, line in enumerate(code, line_start)
-    ]
+def _numbered(hit: Hit, style: Style) -> list[str]:
+    """Number the lines of a snippet; those with matches get a > and the matches a colour."""
+    code = hit.snippet.rstrip("\r\n").split("\n")
+    first = hit.snippet_line or hit.line_start
+    width = len(str(first + len(code) - 1))
+    matches: dict[int, list[MatchSpan]] = {}
+    for match in hit.matches:
+        matches.setdefault(match.line, []).append(match)
+    lines = []
+    for number, line in enumerate(code, first):
+        sign = ">" if number in matches else "|"
+        text = _highlighted(line.removesuffix("\r"), matches.get(number, ()), style)
+        lines.append(f"  {style.dim(f'{number:>{width}} {sign}')} {text}".rstrip())
+    return lines
+
+
+def _highlighted(line: str, matches: Sequence[MatchSpan], style: Style) -> str:
+    pieces = []
+    at = 0
+    for match in matches:
+        if at <= match.start < match.end <= len(line):
+            pieces += [printable_block(line[at : match.start])]
+            pieces += [style.match(printable_block(line[match.start : match.end]))]
+            at = match.end
+    return "".join([*pieces, printable_block(line[at:])])
 
 
 def totals_of(answer: SearchAnswer) -> str:
@@ -123,6 +150,8 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest) -> str:
         lines.append("  try: without " + printable(" ".join(filters)))
     if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
         lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
+    elif answer.mode is Mode.REGEX:
+        lines.append("  try: case:no, and \\ before ( [ { . * + ? | $ ^ that mean themselves")
     else:
         lines.append("  try: the same without --mode")
     lines.append("  try: cairn why FILE, when you know the file that should be here")

@@ -14,6 +14,7 @@ from typing import Protocol
 from engine.records import SearchAnswer
 from web.terminal import rejoined
 
+_OPTIONAL = {"errors", "notes", "matches", "snippet_line", "explain"}
 _DIGITS = 6  # after the point; scores and milliseconds say nothing beyond
 
 # json leaves these as they are; a terminal would obey some of them.
@@ -45,18 +46,13 @@ def as_json(value: object) -> object:
 
 
 def answer_json(answer: SearchAnswer) -> dict[str, object]:
-    """Give the answer to a search.
-
-    ``errors`` and ``notes`` are there only when there are any, ``explain`` of a hit when asked for.
-    """
+    """Give the answer to a search; keys of ``_OPTIONAL`` are there only when they say something."""
     shape = as_json(answer)
     assert isinstance(shape, dict)
-    for name in ("errors", "notes"):
-        if not shape[name]:
-            del shape[name]
-    for hit in shape["hits"]:
-        if hit["explain"] is None:
-            del hit["explain"]
+    for each in (shape, *shape["hits"]):
+        for name in _OPTIONAL & each.keys():
+            if not each[name]:
+                del each[name]
     return shape
 
 

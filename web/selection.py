@@ -112,7 +112,7 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
     def search(request: SearchRequest) -> SearchAnswer:
         if roots:
             return catalog.search(roots, request)
-        if names_projects(request.query):
+        if names_projects(request):
             usable = [project for project in catalog.projects() if project.path]
             return catalog.search([root_of(project) for project in usable], request)
         return catalog.search([index_of(catalog, None).root], request)

@@ -69,6 +69,10 @@ class Style:
         """Mark a path with its lines."""
         return self._marked(text, "36")
 
+    def match(self, text: str) -> str:
+        """Mark what was searched for."""
+        return self._marked(text, "1;31")
+
     def warning(self, text: str) -> str:
         """Mark what should be noticed."""
         return self._marked(text, "33")

@@ -34,6 +34,7 @@ class Found(NamedTuple):
     shown: list[Candidate]  # the best, in order, each with its breakdown
     scores: Collection[float]  # BM25 of all that were ranked, in no order
     is_capped: bool  # more may match than were ranked
+    notes: tuple[str, ...] = ()  # what to know about it, in sentences
 
 
 def find_candidates(

@@ -8,7 +8,7 @@ from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
 from engine.records import FileStat, Hit, SearchRequest
 from engine.search.rank import Candidate
-from engine.search.snippet import cut_to_tokens, snippet_of
+from engine.search.snippet import Excerpt, cut_to_tokens, excerpt_of
 from engine.search.tree import Tree
 from engine.source.file_stat import stat_beneath
 from engine.source.reader import TreeReader
@@ -37,14 +37,15 @@ def hits_of(
 ) -> tuple[list[Hit], bool]:
     """Make hits, with snippets inside the token budget; True when something was cut."""
     owners = _owners(handle, candidates, filters)
-    snippets = _snippets(handle, candidates, place.tree) if request.context else {}
+    excerpts = _excerpts(handle, candidates, place.tree, with_snippet=request.context)
     fresh = _freshness(handle, candidates, place) if place.is_checked_out else {}
     budget = request.max_tokens
     is_cut = False
     hits = []
     for number, candidate in enumerate(candidates):
         chunk = candidate.chunk
-        snippet = snippets.get(number, "")
+        excerpt = excerpts[number]
+        snippet = excerpt.snippet
         if budget is not None:
             whole = snippet
             snippet, cost = cut_to_tokens(snippet, budget)
@@ -55,8 +56,8 @@ def hits_of(
             Hit(
                 project=place.project,
                 path=chunk.path,
-                line_start=chunk.line_start,
-                line_end=chunk.line_end,
+                line_start=excerpt.line_start,
+                line_end=excerpt.line_end,
                 language=chunk.language,
                 symbol=owner.qualified_name if owner else None,
                 kind=owner.kind if owner else None,
@@ -65,24 +66,37 @@ def hits_of(
                 why=candidate.breakdown.why,
                 fresh=fresh.get(chunk.file_id),
                 snippet=snippet,
+                matches=excerpt.matches,
+                snippet_line=excerpt.snippet_line if snippet else None,
             )
         )
     return hits, is_cut
 
 
-def _snippets(handle: Handle, candidates: Sequence[Candidate], tree: Tree | None) -> dict[int, str]:
-    """Give the code of each candidate, by its number."""
-    spans = [(c.chunk.blob_id, c.chunk.byte_start, c.chunk.byte_end) for c in candidates]
+def _excerpts(
+    handle: Handle, candidates: Sequence[Candidate], tree: Tree | None, *, with_snippet: bool
+) -> list[Excerpt]:
+    """Give the lines and the code of each candidate."""
+    read = candidates if with_snippet else [each for each in candidates if each.spans]
+    ends: dict[int, int] = {}  # how much of a text is needed; 0 is all
+    for candidate in read:
+        blob_id, end = candidate.chunk.blob_id, candidate.chunk.byte_end
+        is_whole = bool(candidate.spans) or ends.get(blob_id) == 0
+        ends[blob_id] = 0 if is_whole else max(end, ends.get(blob_id, 0))
     if tree:
-        return {
-            number: snippet_of(tree.text(handle, blob_id), start, end)
-            for number, (blob_id, start, end) in enumerate(spans)
-        }
-    texts = blobs.read_texts(handle, sorted({blob_id for blob_id, _, _ in spans}))
-    return {
-        number: snippet_of(unpack_text(texts[blob_id], end), start, end)
-        for number, (blob_id, start, end) in enumerate(spans)
-    }
+        texts = {blob_id: tree.text(handle, blob_id) for blob_id in ends}
+    else:
+        packed = blobs.read_texts(handle, sorted(ends)) if ends else {}
+        texts = {blob_id: unpack_text(packed[blob_id], end) for blob_id, end in ends.items()}
+    return [
+        excerpt_of(
+            texts.get(candidate.chunk.blob_id, b""),
+            candidate.chunk,
+            candidate.spans,
+            with_snippet=with_snippet,
+        )
+        for candidate in candidates
+    ]
 
 
 def _freshness(handle: Handle, candidates: Sequence[Candidate], place: Place) -> dict[int, bool]:

@@ -1,7 +1,12 @@
-"""The query language of people and agents, read into a ``Query``.
+r"""The query language of people and agents, read into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
     project:name tag:.md case:yes        a leading - negates any of them
+
+In mode ``regex`` the rest, blanks included, is one pattern: ``func \w+ lang:go``. Only when that
+rest is quoted terms and nothing else (``"a[0]" path:src``) is each of them a literal text; a quote
+inside a pattern is a quote, since code is full of them. There a colon makes a filter only after a
+filter's name.
 
 Raises nothing but ``InvalidQueryError``, which names the position.
 """
@@ -23,6 +28,10 @@ _NOT_NEGATED = frozenset({"branch", "case"})
 
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
+# A slash ends a pattern before white space only, so that most paths are none; \\/ never does.
+_SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
+_QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -42,6 +51,25 @@ class Term(NamedTuple):
     negated: bool
 
 
+class PatternTerm(NamedTuple):
+    """A pattern of the query, in the syntax of ``patterns``, or a text to be found as it is."""
+
+    text: str
+    position: int  # 0-based character offset of the term in the query
+    negated: bool
+    is_literal: bool = False
+    #: (offset in ``text``, position in the query) where each run of characters begins.
+    places: tuple[tuple[int, int], ...] = ()
+
+    def position_of(self, offset: int) -> int:
+        """Give the position in the query of a character of the text."""
+        found = self.position
+        for start, position in self.places:
+            if start <= offset:
+                found = position + offset - start
+        return found
+
+
 class FilterTerm(NamedTuple):
     """The value of a filter."""
 
@@ -57,7 +85,7 @@ class Query:
     text: str
     words: tuple[Term, ...] = ()
     phrases: tuple[Term, ...] = ()
-    patterns: tuple[Term, ...] = ()
+    patterns: tuple[PatternTerm, ...] = ()
     filters: tuple[tuple[str, FilterTerm], ...] = ()
     case: Case = Case.AUTO
 
@@ -66,24 +94,41 @@ class Query:
         return tuple(value for key, value in self.filters if key == name)
 
 
-def parse_query(text: str) -> Query:
+def parse_query(text: str, *, as_pattern: bool = False) -> Query:
     """Read a query.
 
     Args:
         text: What was typed, at most 4,096 characters.
+        as_pattern: Read it as mode ``regex`` does: without words, as a pattern and its filters.
 
     Raises:
-        InvalidQueryError: Unknown filter, empty value, open quote or pattern, too long, too many
-            words or filters, or nothing to search for.
+        InvalidQueryError: Unknown filter, empty value, open quote, too long, too many words or
+            filters, or a pattern with a character that no text holds.
     """
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidQueryError(
             f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read",
             position=MAX_QUERY_CHARS,
         )
-    scanner = _Scanner(storable(text))
+    readable = storable(text)
+    scanner = _PatternScanner(readable) if as_pattern else _Scanner(readable)
     scanner.run()
-    return scanner.query(text)
+    query = scanner.query(text)
+    _check_patterns(query)
+    return query
+
+
+def _check_patterns(query: Query) -> None:
+    """Refuse what was made a blank above: in a pattern it would silently match one."""
+    for pattern in query.patterns:
+        ends = [start - 1 for start, _ in pattern.places[1:]] + [len(pattern.text)]
+        for (start, position), end in zip(pattern.places, ends, strict=True):
+            bad = _SURROGATES_AND_NUL.search(query.text, position, position + end - start)
+            if bad:
+                raise InvalidQueryError(
+                    f"the pattern has the character {bad[0]!r}, which no text holds",
+                    position=bad.start(),
+                )
 
 
 def storable(text: str) -> str:
@@ -99,15 +144,16 @@ class _Scanner:
         self._at = 0
         self._words: list[Term] = []
         self._phrases: list[Term] = []
-        self._patterns: list[Term] = []
+        self._patterns: list[PatternTerm] = []
         self._filters: list[tuple[str, FilterTerm]] = []
         self._case = Case.AUTO
 
     def query(self, original: str) -> Query:
         """Give what was read."""
-        terms = self._words + self._phrases + self._patterns
+        terms = [term.position for term in self._words + self._phrases]
+        terms += [term.position for term in self._patterns]
         for what, positions in (
-            ("words", sorted(term.position for term in terms)),
+            ("words", sorted(terms)),
             ("filters", [term.position for _, term in self._filters]),
         ):
             if len(positions) > MAX_TERMS:
@@ -144,8 +190,7 @@ class _Scanner:
             if value.strip():
                 self._phrases.append(Term(_bounded(value, start), start, negated))
             return
-        if character == "/" and (pattern := self._pattern()) is not None:
-            self._patterns.append(Term(pattern, start, negated))
+        if character == "/" and self._read_pattern(start, negated):
             return
         match = _FILTER.match(text, self._at)
         if match and self._read_filter(match, start, negated):
@@ -208,28 +253,88 @@ class _Scanner:
             f"the quote before this {what} is not closed", position=start, hint='add a closing "'
         )
 
-    def _pattern(self) -> str | None:
-        """Read ``/pattern/`` up to a slash before white space; None when it is a path."""
-        at = self._at + 1
-        while True:
-            at = self._text.find("/", at)
-            if at < 0:
-                return None
-            follower = self._text[at + 1 : at + 2]
-            if self._text[at - 1] != "\\" and (not follower or follower.isspace()):
-                break
-            at += 1
-        pattern = self._text[self._at + 1 : at]
-        if not pattern:
-            return None
-        self._at = at + 1
-        return pattern
+    def _read_pattern(self, start: int, negated: bool) -> bool:
+        """Read ``/pattern/`` up to a slash before white space; False when it is a path."""
+        match = _SLASHED.match(self._text, self._at)
+        if not match:
+            return False
+        self._patterns.append(PatternTerm(match[1], start, negated, places=((0, match.start(1)),)))
+        self._at = match.end()
+        return True
 
     def _bare(self) -> str:
         start = self._at
         while self._at < len(self._text) and not self._text[self._at].isspace():
             self._at += 1
         return self._text[start : self._at]
+
+
+class _PatternScanner(_Scanner):
+    """Reads a query of mode ``regex``: filters, ``/patterns/``, and one pattern from the rest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._runs: list[tuple[int, int]] = []  # pieces of the rest, with what is between them
+        self._quoted_terms: list[PatternTerm] = []
+        self._is_all_quoted = True
+        self._is_run_open = False
+
+    def run(self) -> None:
+        """Read everything."""
+        super().run()
+        if self._is_all_quoted:
+            self._patterns.extend(self._quoted_terms)
+            return
+        pieces = [self._text[start:end] for start, end in self._runs]
+        places = []
+        offset = 0
+        for (start, _), piece in zip(self._runs, pieces, strict=True):
+            places.append((offset, start))
+            offset += len(piece) + 1
+        self._patterns.append(
+            PatternTerm(" ".join(pieces), places[0][1], False, places=tuple(places))
+        )
+
+    def _read_term(self, start: int, negated: bool) -> None:
+        text = self._text
+        match = _FILTER.match(text, self._at)
+        is_filter = (
+            match is not None
+            and _ALIASES.get(match[1], match[1]) in FILTERS
+            and not text[match.end() : match.end() + 1].isspace()
+            and match.end() < len(text)
+        )
+        if (is_filter and match and self._read_filter(match, start, negated)) or (
+            text[self._at] == "/" and self._read_pattern(start, negated)
+        ):
+            self._is_run_open = False
+        else:
+            self._read_rest(start, negated)
+
+    def _read_rest(self, start: int, negated: bool) -> None:
+        """Read a piece of the rest, up to white space that no backslash escapes."""
+        quoted = _QUOTED_TERM.match(self._text, self._at)
+        if quoted and negated:
+            self._patterns.append(_literal(quoted, start, negated=True))
+            self._at, self._is_run_open = quoted.end(), False
+            return
+        if quoted:
+            self._quoted_terms.append(_literal(quoted, start, negated=False))
+            self._at = quoted.end()
+        else:
+            self._is_all_quoted = False
+            while self._at < len(self._text) and not self._text[self._at].isspace():
+                self._at += 2 if self._text[self._at] == "\\" else 1
+            self._at = min(self._at, len(self._text))
+        if self._is_run_open:
+            start = self._runs.pop()[0]
+        self._runs.append((start, self._at))
+        self._is_run_open = True
+
+
+def _literal(quoted: re.Match[str], start: int, *, negated: bool) -> PatternTerm:
+    text = _ESCAPED_IN_QUOTES.sub(r"\1", quoted[1])
+    return PatternTerm(text, start, negated, is_literal=True, places=((0, quoted.start(1)),))
 
 
 def _bounded(value: str, position: int) -> str:

@@ -60,6 +60,8 @@ class Candidate:
     symbol: SymbolFacts | None = None  # what it defines of the names asked for
     score: float = 0.0
     breakdown: Breakdown = NOT_SCORED
+    spans: Sequence[tuple[int, int]] = ()  # bytes of the text that patterns match
+    is_defined: bool = False  # a pattern matches where ``symbol`` is defined
 
 
 class Ranked(NamedTuple):

@@ -16,7 +16,9 @@ from engine.search.explanation import explained
 from engine.search.hits import Place, hits_of
 from engine.search.lexical import lexical_of
 from engine.search.memory import Memory, State
-from engine.search.query import Query, parse_query
+from engine.search.patterns import Pattern, patterns_of
+from engine.search.places import Effort, find_places
+from engine.search.query import PatternTerm, Query, Term, parse_query
 from engine.search.selection import filters_of, is_plain
 from engine.search.tree import Tree
 from engine.store.connection import Handle, Store
@@ -43,12 +45,14 @@ class Searcher:
         store: The project's database.
         project_name: What hits say as their project.
         root: The resolved root, for freshness.
+        effort: What a search by pattern may take.
     """
 
-    def __init__(self, store: Store, project_name: str, root: str) -> None:
+    def __init__(self, store: Store, project_name: str, root: str, effort: Effort) -> None:
         self._store = store
         self._project_name = project_name
         self._root = root
+        self._effort = effort
         self._memory = Memory()
 
     def search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
@@ -65,12 +69,13 @@ class Searcher:
         """
         started = time.perf_counter()
         query = _checked(request)
+        patterns = patterns_of(query)
         asked = _branch_asked(request, query)
         with self._store.read() as handle:
             state = self._memory.state(handle)
             branch = _chosen(state.branches, asked, checked_out)
             scope = _scope_of(handle, query, request, state, branch)
-            found = _found(handle, query, request, scope)
+            found = self._found(handle, query, request, scope, patterns)
             is_here = branch.name == checked_out
             place = Place(self._project_name, self._root, is_here, scope.tree)
             hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
@@ -86,8 +91,25 @@ class Searcher:
             truncated=is_cut or found.is_capped or len(found.scores) > len(found.shown),
             coverage=_coverage(branch, indexed, is_complete=branch.complete and not is_elsewhere),
             hits=tuple(hits),
-            notes=tuple(_notes(branch, checked_out, is_elsewhere=is_elsewhere)),
+            notes=(*_notes(branch, checked_out, is_elsewhere=is_elsewhere), *found.notes),
         )
+
+    def _found(
+        self,
+        handle: Handle,
+        query: Query,
+        request: SearchRequest,
+        scope: _Scope,
+        patterns: Sequence[Pattern],
+    ) -> Found:
+        """Find candidates the shortest way: from what is kept, when there are words alone."""
+        if patterns:
+            return find_places(handle, query, request, patterns, scope.filters, self._effort)
+        if scope.tree and request.mode in _BY_WORDS:
+            lexical = lexical_of(query)
+            if lexical.chunk_match:
+                return find_in_tree(handle, lexical, scope.tree, request.limit)
+        return find_candidates(handle, query, request.mode, scope.filters, request.limit)
 
     def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
         """Give the branch to search: the one asked for, the one checked out, or the latest.
@@ -112,15 +134,6 @@ def _scope_of(
     return _Scope(filters_of(handle, query, request, branch.id), None)
 
 
-def _found(handle: Handle, query: Query, request: SearchRequest, scope: _Scope) -> Found:
-    """Find candidates the shortest way: from what is kept, when there are words alone."""
-    if scope.tree and request.mode in _BY_WORDS:
-        lexical = lexical_of(query)
-        if lexical.chunk_match:
-            return find_in_tree(handle, lexical, scope.tree, request.limit)
-    return find_candidates(handle, query, request.mode, scope.filters, request.limit)
-
-
 def _coverage(branch: BranchRow, indexed: int, *, is_complete: bool) -> Coverage:
     share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
     return Coverage(
@@ -138,14 +151,14 @@ def _checked(request: SearchRequest) -> Query:
         raise InvalidInputError(
             f"max_tokens is {request.max_tokens}, wanted 1 or more", field="max_tokens"
         )
-    query = parse_query(request.query)
-    terms = (*query.words, *query.phrases, *query.patterns)
+    query = parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
+    terms: tuple[Term | PatternTerm, ...] = (*query.words, *query.phrases, *query.patterns)
     wanted_names = [term for term in query.values("sym") if not term.negated]
     if not wanted_names and all(term.negated for term in terms):
         raise InvalidQueryError(
             "the query has nothing to search for",
             position=0,
-            hint="give a word, a phrase or sym: to find; a leading - only leaves out",
+            hint="give a word, a phrase, a /pattern/ or sym: to find; a leading - only leaves out",
         )
     for phrase in query.phrases:
         if not phrase.negated and not words_of(phrase.text):
@@ -154,10 +167,6 @@ def _checked(request: SearchRequest) -> Query:
                 position=phrase.position,
                 hint="add a neighbouring word of two letters or more",
             )
-    if request.mode is Mode.REGEX or query.patterns:
-        raise UnavailableError(
-            "searching by pattern is not built yet", hint="search for the words of the pattern"
-        )
     if request.mode is Mode.MEANING:
         raise UnavailableError(
             "this index has no vectors", hint="use --mode keyword, which needs none"

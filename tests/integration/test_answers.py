@@ -106,6 +106,12 @@ def test_a_kind_filter_shows_symbols_of_that_kind(make: Make) -> None:
         assert {hit.kind for hit in hits(index, f"limit kind:{kind}")} == {kind}
 
 
+def test_each_definition_of_a_place_is_shown_by_its_own_name(make: Make) -> None:
+    index = make({"a.py": "FIRST_LIMIT = 1\nSECOND_LIMIT = 2\n"})
+    found = {hit.symbol for hit in hits(index, "limit", mode=Mode.SYMBOL)}
+    assert found == {"FIRST_LIMIT", "SECOND_LIMIT"}
+
+
 def test_one_symbol_must_have_both_the_name_and_the_kind(make: Make) -> None:
     index = make({"a.py": "LIMIT = 3\n\n\ndef other():\n    return LIMIT\n"})
     assert hits(index, "limit kind:function sym:LIMIT") == []

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from engine.errors import InvalidQueryError
 from engine.search.lexical import lexical_of
+from engine.search.patterns import patterns_of
 from engine.search.query import Query, parse_query
 
 _PIECES = st.sampled_from(
@@ -14,15 +15,20 @@ _QUERIES = st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=4))
 
 
 @settings(max_examples=1500, deadline=None)
-@given(_QUERIES)
-def test_any_text_is_read_or_refused(text: str) -> None:
+@given(_QUERIES, st.booleans())
+def test_any_text_is_read_or_refused(text: str, as_pattern: bool) -> None:
     position = 0
     query = Query(text="")
     try:
-        query = parse_query(text)
+        query = parse_query(text, as_pattern=as_pattern)
+        patterns_of(query)
     except InvalidQueryError as error:
         position = error.position
     assert 0 <= position <= len(text)
-    for term in (*query.words, *query.phrases, *query.patterns):
-        assert 0 <= term.position < len(text)
+    positions = [term.position for term in (*query.words, *query.phrases)]
+    for term in query.patterns:
+        positions.append(term.position)
+        positions += [term.position_of(offset) for offset in range(len(term.text))]
+    assert all(0 <= each < len(text) for each in positions)
+    assert not (as_pattern and (query.words or query.phrases))
     lexical_of(query)

@@ -66,6 +66,10 @@ class _Options:
     epilog=examples(
         'cairn search "where is the session refreshed"',
         "cairn search getUserById --mode symbol",
+        "cairn search '/TODO|FIXME/ lang:go'           a pattern, matched on each line",
+        "cairn search 'retry -/test|mock/'             words rank, patterns filter",
+        "cairn search --mode regex 'func \\w+Handler'  all of it is one pattern",
+        "cairn search --mode regex '\"a[0] = {\"'       this text as it is",
         "cairn search 'lang:python path:src/ -path:tests \"exact words\"'",
         "cairn search retry --limit 50 --no-snippets   places only",
         "cairn search -- '-path:tests parse'           a query that begins with -",
@@ -106,7 +110,10 @@ class _Options:
 @click.option("--no-snippets", is_flag=True, help="Places only, without code.")
 @click.option("--explain", is_flag=True, help="Say of each hit how its score came about.")
 def command(query: str | None, **options: Any) -> int:
-    """Search for QUERY: words, a name, or "an exact phrase".
+    r"""Search for QUERY: words, a name, "an exact phrase" or a /pattern/.
+
+    A pattern is a regular expression of RE2, matched on each line; \n or (?s) lets it cross lines.
+    With --mode regex all of QUERY but its filters is one. Capital letters make it tell case.
 
     Filters in the query narrow it: lang: path: kind: sym: branch: project: case:, each negated by a
     leading minus.

@@ -3,14 +3,21 @@
 import pytest
 
 from engine.errors import InvalidQueryError
-from engine.search.query import MAX_QUERY_CHARS, MAX_TERMS, Case, Term, parse_query
+from engine.search.query import (
+    MAX_QUERY_CHARS,
+    MAX_TERMS,
+    Case,
+    PatternTerm,
+    Term,
+    parse_query,
+)
 
 
 def test_reads_every_kind_of_term() -> None:
     query = parse_query('open -close "exact phrase" /a+b/ lang:go -path:vendor/ kind:function')
     assert query.words == (Term("open", 0, False), Term("close", 5, True))
     assert query.phrases == (Term("exact phrase", 12, False),)
-    assert query.patterns == (Term("a+b", 27, False),)
+    assert query.patterns == (PatternTerm("a+b", 27, False, places=((0, 28),)),)
     assert [term.value for term in query.values("lang")] == ["go"]
     (path,) = query.values("path")
     assert (path.value, path.negated) == ("vendor/", True)
@@ -73,3 +80,71 @@ def test_errors_name_the_position(text: str, position: int, part: str) -> None:
     assert caught.value.position == position
     assert part in caught.value.message
     assert caught.value.as_json()["error"] == "validation_error"
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ("/a b/ x", ["a b"]),
+        (r"/a\/b/", [r"a\/b"]),
+        (r"/a\\/ b", [r"a\\"]),
+        ("-/x/ /y/", ["x", "y"]),
+        ("/usr/bin/env", []),
+        ("a // b /", []),
+        ("/usr/lib/", ["usr/lib"]),
+    ],
+)
+def test_slashes_make_a_pattern_before_white_space_only(text: str, patterns: list[str]) -> None:
+    assert [term.text for term in parse_query(text).patterns] == patterns
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        (r"foo\(bar, baz\) lang:go", r"foo\(bar, baz\)"),
+        ("lang:go  a  b path:src c", "a  b c"),
+        ('import "fmt"', 'import "fmt"'),
+        ('a "b', 'a "b'),
+        ("unknown:x std::y http://z", "unknown:x std::y http://z"),
+        (r"case: \d", r"case: \d"),
+        ("-x - y", "-x - y"),
+        ("a\\ ", "a\\ "),
+        ("/usr/bin/env", "/usr/bin/env"),
+    ],
+)
+def test_the_rest_of_a_query_can_be_one_pattern(text: str, pattern: str) -> None:
+    query = parse_query(text, as_pattern=True)
+    assert [(term.text, term.is_literal) for term in query.patterns] == [(pattern, False)]
+    assert query.words == query.phrases == ()
+
+
+def test_quoted_terms_alone_are_literals() -> None:
+    query = parse_query(r'"a[0]" lang:go "say \"hi\"" -"no" -/n?o/', as_pattern=True)
+    assert [(term.text, term.negated, term.is_literal) for term in query.patterns] == [
+        ("no", True, True),
+        ("n?o", True, False),
+        ("a[0]", False, True),
+        ('say "hi"', False, True),
+    ]
+
+
+def test_characters_of_a_pattern_have_their_positions() -> None:
+    (slashed,) = parse_query("word -/abc/").patterns
+    assert [slashed.position_of(offset) for offset in (0, 2)] == [7, 9]
+    (rest,) = parse_query("ab lang:go cd", as_pattern=True).patterns
+    assert [(rest.text[at], rest.position_of(at)) for at in (0, 1, 3, 4)] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 11),
+        ("d", 12),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("/a\0/", 2), ("x /a\ud800/", 4), ('/a/ -"b" "\0"', 10), ("a lang:go b\0c", 11)],
+)
+def test_a_pattern_with_a_character_that_no_text_holds_is_refused(text: str, position: int) -> None:
+    with pytest.raises(InvalidQueryError, match="no text holds") as caught:
+        parse_query(text, as_pattern=True)
+    assert caught.value.position == position

@@ -1,8 +1,10 @@
 """Answers as text for people."""
 
+from dataclasses import replace
+
 import pytest
 
-from engine.records import Coverage, Hit, Mode, SearchAnswer, SearchRequest, SymbolHit
+from engine.records import Coverage, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
 from web.render import coverage_text, hit_text, outline_text, search_text, symbols_text
 from web.terminal import Style
 
@@ -66,6 +68,20 @@ def test_a_hit_shows_place_symbol_score_signature_code_and_why() -> None:
         "1 hit of 34 or more, 3.2 ms, coverage 100 % (1,200 files), "
         "truncated: there is more (--limit, --max-tokens)\n"
     )
+
+
+def test_lines_with_matches_have_a_sign_and_a_terminal_sees_the_matches() -> None:
+    matches = (MatchSpan(line=9, start=4, end=7), MatchSpan(line=9, start=8, end=12))
+    hit = replace(_hit(snippet="class\x1b\n\tdef run(self)\r\n"), matches=matches, snippet_line=8)
+    assert "  8 | class\\x1b\n  9 > \tdef run(self)\n" in hit_text(hit, _PLAIN, with_project=False)
+    coloured = hit_text(hit, Style(color=True), with_project=False)
+    assert "\tdef\x1b[1;31m ru\x1b[0mn\x1b[1;31m(sel\x1b[0mf)" in coloured
+
+
+def test_matches_that_are_not_in_the_snippet_are_not_coloured() -> None:
+    matches = (MatchSpan(line=9, start=90, end=99), MatchSpan(line=70, start=0, end=1))
+    hit = replace(_hit(snippet="cut line"), matches=matches)
+    assert "\x1b[1;31m" not in hit_text(hit, Style(color=True), with_project=False)
 
 
 def test_the_total_is_exact_when_nothing_is_left_out() -> None:
@@ -143,7 +159,8 @@ def test_coverage(coverage: Coverage, said: str) -> None:
     ("mode", "request_", "tries"),
     [
         (Mode.HYBRID, SearchRequest(query="q"), ["other or fewer words"]),
-        (Mode.REGEX, SearchRequest(query="q"), ["the same without --mode"]),
+        (Mode.SYMBOL, SearchRequest(query="q"), ["the same without --mode"]),
+        (Mode.REGEX, SearchRequest(query="q"), ["case:no, and \\ before"]),
         (
             Mode.KEYWORD,
             SearchRequest(query="q", kind="class", path="src/\x1b"),

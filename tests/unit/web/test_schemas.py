@@ -2,8 +2,10 @@
 
 import io
 import json
+from dataclasses import replace
+from typing import Any
 
-from engine.records import Coverage, Hit, Mode, ProjectError, SearchAnswer
+from engine.records import Coverage, Hit, MatchSpan, Mode, ProjectError, SearchAnswer
 from web.schemas import answer_json, as_json, json_line
 
 _COVERAGE = Coverage(files=3, indexed=1.0, embedded=0.0, complete=True)
@@ -80,6 +82,14 @@ def test_errors_are_there_only_when_a_project_failed() -> None:
 def test_notes_are_there_only_when_there_are_any() -> None:
     assert answer_json(_answer(notes=("feat is new",)))["notes"] == ["feat is new"]
     assert "notes" not in answer_json(_answer())
+
+
+def test_a_hit_has_matches_only_when_there_are_any() -> None:
+    found = replace(_hit(), matches=(MatchSpan(line=3, start=0, end=2),), snippet_line=2)
+    shape: dict[str, Any] = answer_json(_answer(found, _hit()))
+    assert shape["hits"][0]["matches"] == [{"line": 3, "start": 0, "end": 2}]
+    assert shape["hits"][0]["snippet_line"] == 2
+    assert not {"matches", "snippet_line"} & shape["hits"][1].keys()
 
 
 def test_a_line_is_one_line_of_valid_json() -> None:

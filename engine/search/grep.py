@@ -1,0 +1,327 @@
+"""Texts → which of them match, and where in them.
+
+Nothing is looked up beforehand: a trigram index would slow indexing down to 15 MB/s and make the
+index larger by a fifth of the source, while all of 100 MB is unpacked and searched in 0.2 s. The
+caller's thread reads and unpacks, another searches a megabyte at a time. Not more often than that
+do they meet: two threads that both unpack and search text by text take twice as long as one,
+because each has to wait for Python's lock 30,000 times.
+"""
+
+import time
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.search.patterns import Pattern
+from engine.syntax.packing import unpack_text
+
+#: Half-open bytes of a text.
+Span = tuple[int, int]
+
+#: Matches of a place that are told; more are there when it has so many.
+MOST_MATCHES = 100
+_BUFFER_BYTES = 1 << 20
+# Texts of a buffer that the other thread may find: with each it waits for Python's lock. A pattern
+# that matches more texts is found soon in each, so that the caller's thread loses little.
+_MOST_FOUND = 64
+
+
+class OutOfTime(Exception):  # noqa: N818 - a signal
+    """The time is up, or nobody waits any more."""
+
+
+class Deadline:
+    """A point in time after which searching stops.
+
+    Args:
+        seconds: From now on.
+        clock: What tells the time, in seconds.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End it now, for all threads."""
+        self._is_stopped = True
+
+    def is_over(self) -> bool:
+        """Say whether the time is up."""
+        return self._is_stopped or self._clock() > self._end
+
+    def check(self) -> None:
+        """Go on, or not.
+
+        Raises:
+            OutOfTime: The time is up.
+        """
+        if self.is_over():
+            raise OutOfTime
+
+
+class Inside(NamedTuple):
+    """The pieces of a text that match."""
+
+    #: Index of a piece, in order: its matches, in order, of all patterns together, at most
+    #: ``MOST_MATCHES`` of each.
+    spans: dict[int, list[Span]]
+    is_whole: bool  # whether all of the text was looked at
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a search over texts came to."""
+
+    blob_ids: list[int] = field(default_factory=list)  # texts that match, by id
+    bytes_searched: int = 0
+    is_complete: bool = True
+    is_common: bool = False  # the last texts looked at match so often that threads do not pay
+
+    def add(self, blob_ids: list[int], size: int) -> None:
+        """Add what a part of the texts came to."""
+        self.blob_ids += blob_ids
+        self.bytes_searched += size
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """Some texts in one, each with a line break at its end."""
+
+    ids: list[int]
+    starts: list[int]  # one more than texts: where the next one would start
+    sizes: list[int]  # of the texts as they are
+    data: bytes
+
+    def text(self, index: int) -> bytes:
+        """Give one text as it is."""
+        start = self.starts[index]
+        return self.data[start : start + self.sizes[index]]
+
+
+def matching_texts(
+    rows: Iterable[tuple[int, bytes]],
+    patterns: Sequence[Pattern],
+    deadline: Deadline,
+    threads: int,
+) -> Scan:
+    """Find the texts in which each pattern matches; none of the patterns is a negated one.
+
+    Args:
+        rows: Blob ids with their packed texts, read as they are needed.
+        patterns: What has to match.
+        deadline: When to stop; what was found until then is given.
+        threads: How many work on it, the caller's thread among them.
+    """
+    scan = Scan()
+    if threads == 1:
+        for buffer in _buffers(rows, scan, deadline):
+            _search_here(scan, buffer, patterns, deadline)
+        return scan
+    pending: deque[tuple[_Buffer, Future[list[int] | None]]] = deque()
+    with ThreadPoolExecutor(max_workers=threads - 1, thread_name_prefix="grep") as pool:
+        try:
+            for buffer in _buffers(rows, scan, deadline):
+                if len(pending) < 2 * threads and not scan.is_common:
+                    job = pool.submit(_search, buffer, patterns, deadline, _MOST_FOUND)
+                    pending.append((buffer, job))
+                else:
+                    _search_here(scan, buffer, patterns, deadline)
+                while pending and pending[0][1].done():
+                    _take(scan, *pending.popleft(), patterns, deadline)
+            while pending:
+                _take(scan, *pending.popleft(), patterns, deadline)
+        except BaseException:  # Ctrl-C too: leaving the pool waits for its threads
+            deadline.stop()
+            raise
+    scan.blob_ids.sort()
+    return scan
+
+
+def _buffers(
+    rows: Iterable[tuple[int, bytes]], scan: Scan, deadline: Deadline
+) -> Iterator[_Buffer]:
+    """Unpack texts into buffers, until the time is up."""
+    ids: list[int] = []
+    texts: list[bytes] = []
+    starts = [0]
+    sizes: list[int] = []
+    for blob_id, packed in rows:
+        if deadline.is_over() or not scan.is_complete:
+            scan.is_complete = False
+            break
+        text = unpack_text(packed)
+        if not text:
+            continue
+        sizes.append(len(text))
+        if text[-1:] != b"\n":
+            text += b"\n"
+        ids.append(blob_id)
+        texts.append(text)
+        starts.append(starts[-1] + len(text))
+        if starts[-1] >= _BUFFER_BYTES:
+            yield _Buffer(ids, starts, sizes, b"".join(texts))
+            ids, texts, starts, sizes = [], [], [0], []
+    if texts:
+        yield _Buffer(ids, starts, sizes, b"".join(texts))
+
+
+def _take(
+    scan: Scan,
+    buffer: _Buffer,
+    job: "Future[list[int] | None]",
+    patterns: Sequence[Pattern],
+    deadline: Deadline,
+) -> None:
+    """Add what another thread has found, or find it here when that is too much."""
+    try:
+        found = job.result()
+    except OutOfTime:
+        scan.is_complete = False
+        return
+    if found is None:
+        scan.is_common = True
+        _search_here(scan, buffer, patterns, deadline)
+    else:
+        scan.add(found, sum(buffer.sizes))
+
+
+def _search_here(
+    scan: Scan, buffer: _Buffer, patterns: Sequence[Pattern], deadline: Deadline
+) -> None:
+    try:
+        found = _search(buffer, patterns, deadline, len(buffer.ids)) or []
+    except OutOfTime:
+        scan.is_complete = False
+    else:
+        scan.is_common = scan.is_common and len(found) > _MOST_FOUND
+        scan.add(found, sum(buffer.sizes))
+
+
+def _search(
+    buffer: _Buffer, patterns: Sequence[Pattern], deadline: Deadline, most: int
+) -> list[int] | None:
+    """Give the ids of the texts in which each pattern matches; None when there are too many.
+
+    Raises:
+        OutOfTime: The time is up.
+    """
+    candidates = list(range(len(buffer.ids)))
+    few = len(candidates) // 4
+    for pattern in patterns:
+        if pattern.literals:
+            holding: set[int] = set()
+            for literal in pattern.literals:
+                holding.update(_walk(literal, buffer, candidates, deadline, few + 1))
+            if len(holding) <= few:  # else the pattern itself has as much to look at
+                candidates = sorted(holding)
+        candidates = _walk(pattern, buffer, candidates, deadline, most + 1)
+        if len(candidates) > most:
+            return None
+    return [buffer.ids[index] for index in candidates]
+
+
+def _walk(
+    pattern: Pattern, buffer: _Buffer, candidates: list[int], deadline: Deadline, most: int
+) -> list[int]:
+    """Give those of some texts, by index and at most so many, in which a pattern matches."""
+    check = deadline.check
+    if pattern.is_bound_to_text:
+        return [index for index in candidates if pattern.search(buffer.text(index), 0, check)]
+    found: list[int] = []
+    starts, data = buffer.starts, buffer.data
+    are_few = 4 * len(candidates) < len(buffer.ids)
+    at = 0
+    while at < len(candidates) and len(found) < most:
+        index = candidates[at]
+        end = starts[index + 1] if are_few else len(data)
+        span = pattern.search(data, starts[index], check, end)
+        if span is None:
+            if not are_few:
+                break
+            at += 1
+            continue
+        at = bisect_left(candidates, bisect_right(starts, span[0]) - 1, at)
+        if at < len(candidates) and starts[candidates[at]] <= span[0]:
+            index = candidates[at]
+            # Over lines a match can end in the next text, where there is none.
+            if not pattern.crosses_lines or pattern.search(buffer.text(index), 0, check):
+                found.append(index)
+            at += 1
+    return found
+
+
+def places_in(
+    text: bytes,
+    pieces: Sequence[Span],
+    patterns: Sequence[Pattern],
+    deadline: Deadline,
+    *,
+    most: int | None = None,
+) -> Inside:
+    """Find the pieces of a text in which each pattern matches and no negated one does.
+
+    A match belongs to the piece in which it starts.
+
+    Args:
+        text: The whole text; patterns see what is around a piece.
+        pieces: In text order, without overlaps.
+        patterns: What has to match, and what must not.
+        deadline: When to stop.
+        most: Matches of a pattern after which the rest of the text is left out.
+
+    Raises:
+        OutOfTime: The time is up.
+    """
+    found: dict[int, list[Span]] = {index: [] for index in range(len(pieces))}
+    is_whole = True
+    for pattern in patterns:
+        matches: dict[int, list[Span]] = {}
+        in_piece = 1 if pattern.negated else MOST_MATCHES
+        walk = _matches(text, pieces, pattern, deadline, in_piece)
+        for number, (index, span) in enumerate(walk, 1):
+            matches.setdefault(index, []).append(span)
+            if number == most and not pattern.negated:
+                is_whole = False
+                break
+        if pattern.negated:
+            found = {index: spans for index, spans in found.items() if index not in matches}
+        else:
+            found = {
+                index: sorted({*spans, *matches[index]})
+                for index, spans in found.items()
+                if index in matches
+            }
+    return Inside(found, is_whole)
+
+
+def _matches(
+    text: bytes, pieces: Sequence[Span], pattern: Pattern, deadline: Deadline, most: int
+) -> Iterator[tuple[int, Span]]:
+    """Walk through the matches that start in pieces, at most so many a piece."""
+    starts = [start for start, _ in pieces]
+    at, last, count, previous_end = 0, -1, 0, -1
+    while span := pattern.search(text, at, deadline.check):
+        start, end = span
+        index = bisect_right(starts, start) - 1
+        # Behind the last character a line can still end.
+        is_inside = index >= 0 and (start < pieces[index][1] or start == end == len(text))
+        if not is_inside:
+            if index + 1 == len(starts):
+                return
+            at = starts[index + 1]
+            continue
+        if start < end or start > previous_end:
+            yield index, span
+            count = count + 1 if index == last else 1
+            last, previous_end = index, end
+        if count == most:
+            at = max(pieces[index][1], start + 1)
+        elif end > start:
+            at = end
+        else:  # an empty match says that the line matches; one is enough
+            at = text.find(b"\n", start) + 1 or len(text) + 1

@@ -1,0 +1,180 @@
+r"""Patterns of a question, compiled: what they mean, how letters compare, why one is refused.
+
+The engine is RE2: time linear in the text, whatever the pattern, and neither look-around nor
+back-references. A pattern is matched on the bytes of a valid UTF-8 text and never splits a
+character. ``^`` and ``$`` are the ends of a line (``$`` also before ``\r\n``), and a match stays on
+one line unless the pattern asks for line breaks itself: by ``\n``, ``(?s)``, or a class like
+``[\s\S]``. ``\w``, ``\d``, ``\s`` and ``\b`` are about ASCII; ``\pL`` is any letter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import re2  # type: ignore[import-untyped]
+
+from engine.search.pattern_errors import refusal, refuse_half_characters, too_large
+from engine.search.pattern_syntax import Kind, Token, required_literals, tokens_of
+from engine.search.query import Case, PatternTerm, Query
+
+# Where RE2 refuses a pattern as too large, after 40 ms at most.
+_COMPILE_BYTES = 8 << 20
+# What the states of its automaton may take, so that hard patterns rarely leave the automaton.
+_RUN_BYTES = 64 << 20
+#: Instructions of a compiled pattern at most; across lines, where a text cannot be cut, fewer.
+MOST_INSTRUCTIONS = 20_000
+MOST_INSTRUCTIONS_ACROSS_LINES = 2_000
+# Bytes × instructions of one call: 80 ms at worst, when RE2 leaves its automaton.
+_CALL_WORK = 64 << 20
+_SMALLEST_WINDOW = 4096
+_SHORTEST_LITERAL = 3  # bytes; shorter ones are everywhere
+
+
+class _Found(Protocol):
+    def span(self) -> tuple[int, int]: ...
+
+
+class _Compiled(Protocol):
+    @property
+    def programsize(self) -> int: ...
+
+    def search(
+        self, text: bytes, pos: int | None = None, endpos: int | None = None
+    ) -> _Found | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A pattern, ready to search. Safe for several threads."""
+
+    compiled: _Compiled
+    negated: bool = False
+    crosses_lines: bool = False  # a match can hold line breaks
+    is_bound_to_text: bool = False  # can tell the ends of a text from those of its lines
+    window_bytes: int | None = None  # searched in one call; None: a text is never cut
+    #: Of these, one matches in every text in which the pattern does; empty when none is known.
+    literals: tuple["Pattern", ...] = ()
+
+    def search(
+        self, text: bytes, at: int, check: Callable[[], None], end: int | None = None
+    ) -> tuple[int, int] | None:
+        """Give the first match that starts at or after a byte, as a half-open span.
+
+        Args:
+            text: Valid UTF-8.
+            at: A character's first byte.
+            check: Called between steps of some 100 ms at most; what it raises ends the search.
+            end: Where a line ends that is the last to be searched; default: the end of the text.
+        """
+        size = len(text)
+        stop = size if end is None else end
+        while at <= stop:
+            check()
+            cut = self._cut(text, at, stop)
+            found = self.compiled.search(text, at, cut)
+            if found:
+                span = found.span()
+                # An empty match at a cut is found again behind it; past the last line break is no
+                # line.
+                if span[0] < cut or (cut == size and text[-1:] not in (b"", b"\n")):
+                    return span
+            if cut == stop:
+                break
+            at = cut
+        return None
+
+    def _cut(self, text: bytes, at: int, stop: int) -> int:
+        """Give the end of a line at which the next call may stop; such a cut loses no match."""
+        if self.window_bytes is None or stop - at <= self.window_bytes:
+            return stop
+        return min(text.find(b"\n", at + self.window_bytes) + 1 or stop, stop)
+
+
+def patterns_of(query: Query) -> tuple[Pattern, ...]:
+    """Compile the patterns of a query.
+
+    Raises:
+        InvalidQueryError: One cannot be read or is too large, with its position.
+    """
+    return tuple(compile_pattern(term, query.case) for term in query.patterns)
+
+
+def compile_pattern(term: PatternTerm, case: Case = Case.AUTO) -> Pattern:
+    r"""Compile one pattern.
+
+    Args:
+        term: The pattern, or the literal text.
+        case: How letters compare; ``auto``: exactly when it has an upper-case letter, be it in a
+            class, but not in an escape such as ``\W``.
+
+    Raises:
+        InvalidQueryError: It cannot be read or is too large, with its position.
+    """
+    source = re2.escape(term.text) if term.is_literal else term.text
+    tokens = tokens_of(source)
+    letters = "".join(token.letters for token in tokens)
+    is_exact = case is Case.YES or (case is Case.AUTO and letters != letters.lower())
+    crosses_lines = any(token.crosses_lines for token in tokens)
+    options = _options(_COMPILE_BYTES, is_exact=is_exact, crosses_lines=crosses_lines)
+    try:
+        probe = _compile(source, options)
+    except re2.error as error:
+        said = error.args[0].decode("utf-8", "replace")
+        raise refusal(said, source, tokens, term) from None
+    refuse_half_characters(source, tokens, term)
+    most = MOST_INSTRUCTIONS_ACROSS_LINES if crosses_lines else MOST_INSTRUCTIONS
+    if probe.programsize > most:
+        raise too_large(term, across_lines=crosses_lines)
+    options.max_mem = _RUN_BYTES
+    compiled = _compile("(?m)" + _with_line_ends(source, tokens), options)
+    is_exact = is_exact and not any(token.folds for token in tokens)
+    return Pattern(
+        compiled=compiled,
+        negated=term.negated,
+        crosses_lines=crosses_lines,
+        is_bound_to_text=any(token.is_text_end for token in tokens),
+        window_bytes=None if crosses_lines else _window_of(compiled),
+        literals=_literals(tokens, is_exact=is_exact),
+    )
+
+
+def _window_of(compiled: _Compiled) -> int:
+    return max(_SMALLEST_WINDOW, _CALL_WORK // max(1, compiled.programsize))
+
+
+def _options(max_mem: int, *, is_exact: bool, crosses_lines: bool) -> re2.Options:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = max_mem
+    options.never_capture = True  # groups cost a slower engine
+    options.never_nl = not crosses_lines
+    options.case_sensitive = is_exact
+    return options
+
+
+def _compile(source: str, options: re2.Options) -> _Compiled:
+    compiled: _Compiled = re2.compile(source, options)
+    re2.purge()  # its cache would keep 128 patterns with their automata
+    return compiled
+
+
+def _with_line_ends(source: str, tokens: list[Token]) -> str:
+    r"""Let ``$`` stand before ``\r\n`` too."""
+    pieces = []
+    at = 0
+    for token in tokens:
+        if token.kind is Kind.LINE_END:
+            pieces += [source[at : token.start], r"(?:\r?$)"]
+            at = token.end
+    return "".join([*pieces, source[at:]])
+
+
+def _literals(tokens: list[Token], *, is_exact: bool) -> tuple[Pattern, ...]:
+    """Compile the required literals, unless they are all that the pattern is."""
+    if all(token.kind is Kind.TEXT and len(token.choices) == 1 for token in tokens):
+        return ()
+    texts = required_literals(tokens)
+    if not texts or min(len(text.encode()) for text in texts) < _SHORTEST_LITERAL:
+        return ()
+    options = _options(_COMPILE_BYTES, is_exact=is_exact, crosses_lines=True)
+    return tuple(Pattern(compiled=_compile(re2.escape(text), options)) for text in texts)

@@ -1,0 +1,364 @@
+"""From patterns to ranked places: which texts match, where, what is defined there, what counts.
+
+Patterns alone: a place is a chunk in which each pattern matches; definitions come first, then the
+rules of ``pathrules``, then path and line. With words beside them, patterns filter and the words
+rank, as without patterns.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from engine.records import Mode, SearchRequest
+from engine.search.breakdown import Breakdown, Part, lowered
+from engine.search.candidates import Found, find_candidates
+from engine.search.grep import (
+    MOST_MATCHES,
+    Deadline,
+    OutOfTime,
+    Scan,
+    Span,
+    matching_texts,
+    places_in,
+)
+from engine.search.lexical import Lexical, lexical_of, refused_match
+from engine.search.pathrules import path_factors
+from engine.search.pathwords import DOCUMENT_FACTOR
+from engine.search.patterns import Pattern
+from engine.search.phrases import holds_phrases
+from engine.search.query import Query
+from engine.search.rank import Candidate, rank
+from engine.store import blobs, chunks, scanning
+from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.store.connection import Handle
+from engine.store.filters import Filters
+from engine.store.scanning import ChunkSpanRow, ShownFile, SymbolSpan
+from engine.syntax.languages import DOCUMENT_LANGUAGES
+from engine.syntax.packing import unpack_text
+
+#: More threads than this wait for each other, Python running one at a time.
+MOST_THREADS = 4
+#: Files whose matches are ranked; of more, those with the best paths are.
+MOST_FILES = 300
+#: Matches that are looked at, shared out over the files, each of which gets so many at least.
+_MOST_MATCHES = 10_000
+_LEAST_MATCHES = 20
+#: Chunks with words of the question that patterns are tried on, best first, when there are more.
+MOST_WORD_CHUNKS = 4000
+#: The share that stands for the match, and leads the list.
+PATTERN = "pattern"
+#: Matching where something is defined counts 1, elsewhere less.
+USE_SHARE = 0.5
+#: Of each file, so many places count in full; so many after them by this factor, and so on.
+PLACES_A_FILE = 3
+CROWDING = 0.5
+_DECORATORS = (b"@", b"#", b"[")
+# The rest is for looking into the texts that match.
+_SCAN_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much a search by pattern may take."""
+
+    seconds: float
+    threads: int
+
+
+def find_places(
+    handle: Handle,
+    query: Query,
+    request: SearchRequest,
+    patterns: Sequence[Pattern],
+    filters: Filters,
+    effort: Effort,
+) -> Found:
+    """Find and rank the places that match each pattern of a query and no negated one."""
+    mode = request.mode
+    search = _Search(handle, query, patterns, filters, effort)
+    lexical = lexical_of(query)
+    has_words = any(not term.negated for term in (*query.words, *query.phrases))
+    if has_words and mode is not Mode.SYMBOL and lexical.chunk_match:
+        places = search.by_words(lexical)
+    elif has_words or all(pattern.negated for pattern in patterns):
+        places = search.among(find_candidates(handle, query, mode, filters, MOST_WORD_CHUNKS))
+    else:
+        places = search.by_patterns()
+    return search.found(places, request.limit)
+
+
+class _Search:
+    """One search: the handle, what is asked, and the time it may take."""
+
+    def __init__(
+        self,
+        handle: Handle,
+        query: Query,
+        patterns: Sequence[Pattern],
+        filters: Filters,
+        effort: Effort,
+    ) -> None:
+        self._handle = handle
+        self._query = query
+        self._patterns = patterns
+        self._wanted = [pattern for pattern in patterns if not pattern.negated]
+        self._filters = filters
+        self._effort = effort
+        self._deadline = Deadline(effort.seconds)
+        self._notes: list[str] = []
+        self._is_capped = False
+
+    def by_patterns(self) -> list[Candidate]:
+        """Find by patterns alone."""
+        candidates = self._look_into(self._best_files(self._scan(None)))
+        refused = refused_match(self._query)
+        if refused:
+            ids = [candidate.chunk.id for candidate in candidates]
+            without = chunks.matching(self._handle, refused, ids)
+            candidates = [each for each in candidates if each.chunk.id not in without]
+        _rank(candidates)
+        return candidates
+
+    def by_words(self, lexical: Lexical) -> list[Candidate]:
+        """Find by patterns and words; the words rank."""
+        matched = chunks.match_chunks(
+            self._handle, lexical.chunk_match, self._filters, MOST_WORD_CHUNKS
+        )
+        scores = {chunk.id: score for chunk, score in matched}
+        best = list(dict.fromkeys(chunk.blob_id for chunk, _ in matched))
+        is_all = len(matched) < MOST_WORD_CHUNKS
+        if self._wanted:
+            found = set(self._scan(sorted(best) if is_all else None))
+            if not is_all and len(found) <= MOST_FILES:
+                best, scores = sorted(found), {}
+                is_all = True
+            best = [blob_id for blob_id in best if blob_id in found]
+        self._is_capped = self._is_capped or not is_all or len(best) > MOST_FILES
+        files = scanning.shown_files(self._handle, best[:MOST_FILES], self._filters)
+        candidates = self._look_into(files)
+        if not scores:
+            ids = [candidate.chunk.id for candidate in candidates]
+            scores = scanning.scores_among(self._handle, lexical.chunk_match, ids)
+        candidates = [each for each in candidates if each.chunk.id in scores]
+        names = {name.lower() for name in lexical.names}
+        shown = {}
+        for candidate in candidates:
+            candidate.lexical = scores[candidate.chunk.id]
+            if candidate.symbol and candidate.symbol.name.lower() not in names:
+                shown[candidate.chunk.id] = candidate.symbol
+                candidate.symbol = None
+        rank(candidates, lexical, DOCUMENT_LANGUAGES)
+        for candidate in candidates:
+            candidate.symbol = candidate.symbol or shown.get(candidate.chunk.id)
+        return candidates
+
+    def among(self, known: Found) -> list[Candidate]:
+        """Keep the candidates that match, in their order."""
+        self._is_capped = known.is_capped
+        found = known.shown
+        by_blob: dict[int, dict[int, ChunkFacts]] = defaultdict(dict)
+        for candidate in found:
+            by_blob[candidate.chunk.blob_id][candidate.chunk.id] = candidate.chunk
+        spans: dict[int, list[Span]] = {}
+        for blob_id, of_blob in by_blob.items():
+            pieces = sorted(of_blob.values(), key=lambda chunk: chunk.byte_start)
+            try:
+                text = self._text(blob_id)
+                inside, _ = places_in(text, _spans_of(pieces), self._patterns, self._deadline)
+            except OutOfTime:
+                self._stop_looking(len(spans), len(found))
+                break
+            spans.update((pieces[index].id, matches) for index, matches in inside.items())
+        kept = [candidate for candidate in found if candidate.chunk.id in spans]
+        for candidate in kept:
+            candidate.spans = spans[candidate.chunk.id]
+        return kept
+
+    def found(self, candidates: list[Candidate], limit: int) -> Found:
+        """Give the best of the places, and what is to be known of the search."""
+        shown = candidates[:limit]
+        for candidate in shown:
+            shares = candidate.breakdown.shares
+            if candidate.spans and (not shares or shares[0].name != PATTERN):
+                # Beside words a pattern lets a place pass, and adds nothing.
+                passed = Part(PATTERN, 0.0, _counted(candidate.spans))
+                candidate.breakdown = candidate.breakdown._replace(shares=(passed, *shares))
+        scores = [candidate.lexical for candidate in candidates]
+        return Found(shown, scores, self._is_capped, tuple(self._notes))
+
+    def _scan(self, among: Sequence[int] | None) -> list[int]:
+        """Give the texts in which each wanted pattern matches."""
+        deadline = Deadline(_SCAN_SHARE * self._effort.seconds)
+        rows = scanning.read_packed(self._handle, self._filters, among)
+        with closing(rows):
+            scan = matching_texts(rows, self._wanted, deadline, self._effort.threads)
+        if not scan.is_complete:
+            self._is_capped = True
+            size = scanning.count_bytes(self._handle, self._filters, among)
+            self._notes.append(_stopped_note(self._effort.seconds, scan, size))
+        return scan.blob_ids
+
+    def _best_files(self, blob_ids: Sequence[int]) -> Mapping[int, ShownFile]:
+        """Give the files that show the texts, best path first, at most ``MOST_FILES`` of them."""
+        files = scanning.shown_files(self._handle, blob_ids, self._filters)
+        ordered = sorted(files.items(), key=lambda item: item[1].path)
+        by_factor: dict[float, list[tuple[int, ShownFile]]] = defaultdict(list)
+        for blob_id, file in ordered:
+            parts = path_factors(file.path, is_generated=file.is_generated)
+            factor = math.prod(part.value for part in parts)
+            by_factor[factor].append((blob_id, file))
+            if len(by_factor[1.0]) == MOST_FILES:  # no factor is larger
+                break
+        best = [item for factor in sorted(by_factor, reverse=True) for item in by_factor[factor]]
+        self._is_capped = self._is_capped or len(files) > MOST_FILES
+        return dict(best[:MOST_FILES])
+
+    def _look_into(self, files: Mapping[int, ShownFile]) -> list[Candidate]:
+        """Find the places in the texts that these files show."""
+        candidates: list[Candidate] = []
+        most = max(_LEAST_MATCHES, _MOST_MATCHES // max(1, len(files)))
+        for number, (blob_id, file) in enumerate(files.items()):
+            try:
+                candidates += self._look_into_text(blob_id, file, most)
+            except OutOfTime:
+                self._stop_looking(number, len(files))
+                break
+        return candidates
+
+    def _look_into_text(self, blob_id: int, file: ShownFile, most: int) -> list[Candidate]:
+        rows = scanning.chunks_of_blob(self._handle, blob_id, self._filters)
+        text = self._text(blob_id)
+        places, is_whole = places_in(
+            text, _spans_of(rows), self._patterns, self._deadline, most=most
+        )
+        self._is_capped = self._is_capped or not is_whole
+        if self._query.phrases:
+            places = {
+                index: spans
+                for index, spans in places.items()
+                if holds_phrases(_piece_of(text, rows[index]), self._query)
+            }
+        ids = [rows[index].id for index in places]
+        symbols = scanning.symbols_of_chunks(self._handle, ids, self._filters) if ids else {}
+        candidates = []
+        for index, spans in places.items():
+            row = rows[index]
+            symbol, is_defined = _symbol_at(text, spans, row, symbols.get(row.id, ()))
+            candidates.append(
+                Candidate(
+                    chunk=ChunkFacts(
+                        row.id,
+                        blob_id,
+                        file.file_id,
+                        file.path,
+                        file.language,
+                        file.is_generated,
+                        row.byte_start,
+                        row.byte_end,
+                        row.line_start,
+                        row.line_end,
+                        row.symbol_id,
+                    ),
+                    symbol=symbol,
+                    spans=spans,
+                    is_defined=is_defined,
+                )
+            )
+        return candidates
+
+    def _text(self, blob_id: int) -> bytes:
+        packed = blobs.read_text(self._handle, blob_id)
+        return unpack_text(packed) if packed else b""
+
+    def _stop_looking(self, done: int, total: int) -> None:
+        self._is_capped = True
+        self._notes.append(
+            f"stopped after {self._effort.seconds:g} s: of {total:,} files that match, {done:,}"
+            " were ranked"
+        )
+
+
+def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
+    searched = scan.bytes_searched / 1e6
+    return (
+        f"stopped after {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were searched;"
+        " narrow it by path: or lang:, or raise search_timeout"
+    )
+
+
+def _spans_of(pieces: Iterable[ChunkFacts | ChunkSpanRow]) -> list[Span]:
+    return [(piece.byte_start, piece.byte_end) for piece in pieces]
+
+
+def _piece_of(text: bytes, row: ChunkSpanRow) -> str:
+    return text[row.byte_start : row.byte_end].decode("utf-8", "replace")
+
+
+def _symbol_at(
+    text: bytes, spans: Sequence[Span], chunk: ChunkSpanRow, symbols: Sequence[SymbolSpan]
+) -> tuple[SymbolFacts | None, bool]:
+    """Give the symbol that matches define, else the innermost around the first match.
+
+    Returns:
+        The symbol, and whether a match stands on the line that defines it.
+    """
+    if not spans:
+        return None, False
+    around = None
+    for symbol in symbols:
+        line = _defining_line(text, symbol) if symbol.byte_start >= chunk.byte_start else None
+        if line and any(start < line[1] and end > line[0] for start, end in spans):
+            return symbol.facts, True
+        if symbol.byte_start <= spans[0][0] < symbol.byte_end:
+            around = symbol.facts
+    return around, False
+
+
+def _defining_line(text: bytes, symbol: SymbolSpan) -> Span | None:
+    """Give the first line of a definition that has its name and is no decorator."""
+    name = symbol.facts.name.encode()
+    at = symbol.byte_start
+    while (at := text.find(name, at, symbol.byte_end)) >= 0:
+        start = text.rfind(b"\n", 0, at) + 1
+        end = text.find(b"\n", at) + 1 or len(text)
+        if not text[start:end].lstrip().startswith(_DECORATORS):
+            return start, end
+        at = end
+    return None
+
+
+def _counted(spans: Sequence[Span]) -> str:
+    return f"pattern ×{len(spans)}" + (" or more" if len(spans) >= MOST_MATCHES else "")
+
+
+def _rank(candidates: list[Candidate]) -> None:
+    """Score places of patterns alone, and sort them: best first, then by path and line."""
+    for candidate in candidates:
+        chunk = candidate.chunk
+        shares = [Part(PATTERN, USE_SHARE, _counted(candidate.spans))]
+        if candidate.is_defined and candidate.symbol:
+            why = f"defines {candidate.symbol.name}"
+            shares.append(Part("definition", 1 - USE_SHARE, why))
+        factors = path_factors(chunk.path, is_generated=bool(chunk.is_generated))
+        if chunk.language in DOCUMENT_LANGUAGES:
+            factors = (*factors, lowered("document", DOCUMENT_FACTOR))
+        candidate.breakdown = Breakdown(tuple(shares), factors)
+        candidate.score = candidate.breakdown.score
+    candidates.sort(key=_order)
+    taken: dict[str, int] = defaultdict(int)
+    for candidate in candidates:
+        path = candidate.chunk.path
+        crowd = taken[path] // PLACES_A_FILE
+        if crowd:
+            crowding = Part("crowding", CROWDING**crowd, f"place {taken[path] + 1} of its file")
+            breakdown = candidate.breakdown
+            candidate.breakdown = breakdown._replace(factors=(*breakdown.factors, crowding))
+            candidate.score = candidate.breakdown.score
+        taken[path] += 1
+    candidates.sort(key=_order)
+
+
+def _order(candidate: Candidate) -> tuple[float, str, int]:
+    return (-candidate.score, candidate.chunk.path, candidate.chunk.line_start)
