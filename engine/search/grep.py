@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from engine.search.patterns import Pattern
@@ -24,6 +25,9 @@ Span = tuple[int, int]
 #: Matches of a place that are told; more are there when it has so many.
 MOST_MATCHES = 100
 _BUFFER_BYTES = 1 << 20
+_PACKED_SHARE = 4  # texts are packed to a quarter
+# Packed texts from here on take so long to unpack that waiting for Python's lock does not count.
+_LARGE_BYTES = 8 << 10
 # Texts of a buffer that the other thread may find: with each it waits for Python's lock. A pattern
 # that matches more texts is found soon in each, so that the caller's thread loses little.
 _MOST_FOUND = 64
@@ -103,6 +107,13 @@ class _Buffer:
         return self.data[start : start + self.sizes[index]]
 
 
+class _Searched(NamedTuple):
+    """A buffer with the ids of its texts that match; None when they are too many."""
+
+    buffer: _Buffer
+    blob_ids: list[int] | None
+
+
 def matching_texts(
     rows: Iterable[tuple[int, bytes]],
     patterns: Sequence[Pattern],
@@ -118,23 +129,19 @@ def matching_texts(
         threads: How many work on it, the caller's thread among them.
     """
     scan = Scan()
-    if threads == 1:
-        for buffer in _buffers(rows, scan, deadline):
-            _search_here(scan, buffer, patterns, deadline)
-        return scan
-    pending: deque[tuple[_Buffer, Future[list[int] | None]]] = deque()
-    with ThreadPoolExecutor(max_workers=threads - 1, thread_name_prefix="grep") as pool:
+    pending: deque[Future[_Searched]] = deque()
+    # A thread of the pool starts with its first job.
+    with ThreadPoolExecutor(max_workers=max(1, threads - 1), thread_name_prefix="grep") as pool:
         try:
-            for buffer in _buffers(rows, scan, deadline):
-                if len(pending) < 2 * threads and not scan.is_common:
-                    job = pool.submit(_search, buffer, patterns, deadline, _MOST_FOUND)
-                    pending.append((buffer, job))
+            for make in _batches(rows, scan, deadline):
+                if threads > 1 and len(pending) < 2 * threads and not scan.is_common:
+                    pending.append(pool.submit(_search, make, patterns, deadline, _MOST_FOUND))
                 else:
-                    _search_here(scan, buffer, patterns, deadline)
-                while pending and pending[0][1].done():
-                    _take(scan, *pending.popleft(), patterns, deadline)
+                    _search_here(scan, make, patterns, deadline)
+                while pending and pending[0].done():
+                    _take(scan, pending.popleft(), patterns, deadline)
             while pending:
-                _take(scan, *pending.popleft(), patterns, deadline)
+                _take(scan, pending.popleft(), patterns, deadline)
         except BaseException:  # Ctrl-C too: leaving the pool waits for its threads
             deadline.stop()
             raise
@@ -142,76 +149,99 @@ def matching_texts(
     return scan
 
 
-def _buffers(
+def _batches(
     rows: Iterable[tuple[int, bytes]], scan: Scan, deadline: Deadline
-) -> Iterator[_Buffer]:
-    """Unpack texts into buffers, until the time is up."""
-    ids: list[int] = []
-    texts: list[bytes] = []
-    starts = [0]
-    sizes: list[int] = []
+) -> Iterator[Callable[[], _Buffer]]:
+    """Give what makes buffers, until the time is up.
+
+    Small texts are unpacked here, since threads would wait for each other at each of them; large
+    ones by whoever searches them.
+    """
+    small: list[tuple[int, bytes]] = []
+    large: list[tuple[int, bytes]] = []
+    small_bytes = large_bytes = 0
     for blob_id, packed in rows:
         if deadline.is_over() or not scan.is_complete:
             scan.is_complete = False
-            break
-        text = unpack_text(packed)
+            return
+        if len(packed) < _LARGE_BYTES:
+            text = unpack_text(packed)
+            small.append((blob_id, text))
+            small_bytes += len(text)
+            if small_bytes >= _BUFFER_BYTES:
+                yield partial(_joined, small)
+                small, small_bytes = [], 0
+        else:
+            large.append((blob_id, packed))
+            large_bytes += len(packed)
+            if large_bytes >= _BUFFER_BYTES // _PACKED_SHARE:
+                yield partial(_unpacked, large)
+                large, large_bytes = [], 0
+    yield partial(_joined, small)
+    yield partial(_unpacked, large)
+
+
+def _joined(texts: Iterable[tuple[int, bytes]]) -> _Buffer:
+    ids: list[int] = []
+    pieces: list[bytes] = []
+    starts = [0]
+    sizes: list[int] = []
+    for blob_id, text in texts:
         if not text:
             continue
-        sizes.append(len(text))
-        if text[-1:] != b"\n":
-            text += b"\n"
         ids.append(blob_id)
-        texts.append(text)
-        starts.append(starts[-1] + len(text))
-        if starts[-1] >= _BUFFER_BYTES:
-            yield _Buffer(ids, starts, sizes, b"".join(texts))
-            ids, texts, starts, sizes = [], [], [0], []
-    if texts:
-        yield _Buffer(ids, starts, sizes, b"".join(texts))
+        pieces.append(text if text.endswith(b"\n") else text + b"\n")
+        starts.append(starts[-1] + len(pieces[-1]))
+        sizes.append(len(text))
+    return _Buffer(ids, starts, sizes, b"".join(pieces))
+
+
+def _unpacked(rows: Iterable[tuple[int, bytes]]) -> _Buffer:
+    return _joined((blob_id, unpack_text(packed)) for blob_id, packed in rows)
 
 
 def _take(
-    scan: Scan,
-    buffer: _Buffer,
-    job: "Future[list[int] | None]",
-    patterns: Sequence[Pattern],
-    deadline: Deadline,
+    scan: Scan, job: "Future[_Searched]", patterns: Sequence[Pattern], deadline: Deadline
 ) -> None:
-    """Add what another thread has found, or find it here when that is too much."""
+    """Add what another thread has found; when that is too much, find it here."""
     try:
-        found = job.result()
+        buffer, found = job.result()
     except OutOfTime:
         scan.is_complete = False
         return
     if found is None:
         scan.is_common = True
-        _search_here(scan, buffer, patterns, deadline)
+        _search_here(scan, lambda: buffer, patterns, deadline)
     else:
         scan.add(found, sum(buffer.sizes))
 
 
 def _search_here(
-    scan: Scan, buffer: _Buffer, patterns: Sequence[Pattern], deadline: Deadline
+    scan: Scan, make: Callable[[], _Buffer], patterns: Sequence[Pattern], deadline: Deadline
 ) -> None:
     try:
-        found = _search(buffer, patterns, deadline, len(buffer.ids)) or []
+        buffer, found = _search(make, patterns, deadline, None)
     except OutOfTime:
         scan.is_complete = False
     else:
+        assert found is not None
         scan.is_common = scan.is_common and len(found) > _MOST_FOUND
         scan.add(found, sum(buffer.sizes))
 
 
 def _search(
-    buffer: _Buffer, patterns: Sequence[Pattern], deadline: Deadline, most: int
-) -> list[int] | None:
-    """Give the ids of the texts in which each pattern matches; None when there are too many.
+    make: Callable[[], _Buffer], patterns: Sequence[Pattern], deadline: Deadline, most: int | None
+) -> _Searched:
+    """Give the ids of the texts in which each pattern matches; None when they are too many.
 
     Raises:
         OutOfTime: The time is up.
     """
+    deadline.check()
+    buffer = make()
     candidates = list(range(len(buffer.ids)))
     few = len(candidates) // 4
+    most = len(candidates) if most is None else most
     for pattern in patterns:
         if pattern.literals:
             holding: set[int] = set()
@@ -221,8 +251,8 @@ def _search(
                 candidates = sorted(holding)
         candidates = _walk(pattern, buffer, candidates, deadline, most + 1)
         if len(candidates) > most:
-            return None
-    return [buffer.ids[index] for index in candidates]
+            return _Searched(buffer, None)
+    return _Searched(buffer, [buffer.ids[index] for index in candidates])
 
 
 def _walk(

@@ -41,7 +41,7 @@ from engine.syntax.packing import unpack_text
 #: More threads than this wait for each other, Python running one at a time.
 MOST_THREADS = 4
 #: Files whose matches are ranked; of more, those with the best paths are.
-MOST_FILES = 300
+MOST_FILES = 200
 #: Matches that are looked at, shared out over the files, each of which gets so many at least.
 _MOST_MATCHES = 10_000
 _LEAST_MATCHES = 20
