@@ -19,7 +19,10 @@ from engine.store.files import SeenFile
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 from engine.syntax.packing import unpack_text
 
-_WORD_BYTES = 48 << 20
+# Of memory for what words are worth: some 400 common words of a tree of 10,000 or 60,000 places.
+_LEAST_WORD_BYTES = 32 << 20
+_WORD_BYTES_A_PLACE = 2048
+_MOST_WORD_BYTES = 160 << 20
 _PATH_BYTES = 4 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
@@ -86,7 +89,9 @@ class Tree:
         self._by_path = [by_blob[file.blob_id] for file in all_files]
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
         self.vocabulary = PathVocabulary(self.files)
-        self._words: Recent[str, Impact] = Recent(_WORD_BYTES)
+        self._words: Recent[str, Impact] = Recent(
+            min(max(_LEAST_WORD_BYTES, _WORD_BYTES_A_PLACE * self.count), _MOST_WORD_BYTES)
+        )
         self._paths: Recent[str, Impact] = Recent(_PATH_BYTES)
         self._spans: Recent[int, Span] = Recent(_SPANS_BYTES)
         self._texts: Recent[int, bytes] = Recent(_TEXT_BYTES)

@@ -1,10 +1,12 @@
 """Measure the engine: indexing, incremental indexing, queries, start-up and answer quality.
 
-    python tests/benchmark/run.py --trees TREES --bench BENCH [--out FILE] [--modes keyword,hybrid]
+    python tests/benchmark/run.py --trees TREES --bench BENCH [--large ROOT]… [--out FILE]
+        [--modes keyword,hybrid]
 
 TREES holds one folder a repository, BENCH the benchmark's ``repos.json``, ``annotations/`` and
-``bench.py`` (its scorer is used as it is). Prints a table; ``--out`` writes everything as JSON,
-with the machine and the versions. Run it on an idle machine.
+``bench.py`` (its scorer is used as it is), ROOT a project of about 10,000 chunks or more, whose
+query latency ``large.py`` measures with questions of its own. Prints a table; ``--out`` writes
+everything as JSON, with the machine and the versions. Run it on an idle machine.
 """
 
 import argparse
@@ -28,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import Mode, SearchRequest
+from tests.benchmark.large import latency_text, measure_large
 
 HERE = Path(__file__).resolve().parent
 ONE_SHOT_RUNS = 15
@@ -42,6 +45,7 @@ def main() -> None:
     parser.add_argument("--modes", default="keyword")
     parser.add_argument("--rounds", type=int, default=3, help="cold index runs; the median counts")
     parser.add_argument("--worst", type=int, default=0, help="print the worst queries")
+    parser.add_argument("--large", type=Path, action="append", default=[], metavar="ROOT")
     parser.add_argument("--home", type=Path, help="keep the indexes in this folder")
     arguments = parser.parse_args()
 
@@ -55,6 +59,7 @@ def main() -> None:
         results["start-up"] = measure_start_up(home, next(iter(roots.values())))
         for mode in arguments.modes.split(","):
             results[mode] = measure_answers(bench, repositories, roots, home, Mode(mode))
+        results["large"] = {str(root): measure_large(root, home) for root in arguments.large}
     finally:
         if not arguments.home:
             shutil.rmtree(home)
@@ -193,6 +198,9 @@ def report(results: dict[str, Any], worst: int) -> None:
             lines.append(("", f"p50 {figures['p50_ms']:.2f} ms, p99 {figures['p99_ms']:.2f} ms"))
             lowest = sorted(figures["rows"], key=lambda row: row["ndcg"])[:worst]
             lines += [("", f"{r['ndcg']:.2f} {r['repo']}: {r['query']}") for r in lowest]
+    for root, figures in results["large"].items():
+        lines.append((Path(root).name, f"{figures['chunks']:,} chunks, keyword queries"))
+        lines += [("", f"{name}: {latency_text(figures[name])}") for name in ("first", "again")]
     for label, text in lines:
         print(f"{label:<18} {text}")
 
