@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.records import Mode
 from engine.search.lexical import Lexical, lexical_of, refused_match
@@ -11,7 +11,6 @@ from engine.search.phrases import holds_phrases
 from engine.search.query import Query
 from engine.search.rank import Candidate, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
-from engine.search.tree import Tree, TreeFile
 from engine.store import blobs, chunks, fulltext, symbols
 from engine.store.chunks import ChunkFacts, Span, SymbolFacts
 from engine.store.connection import Handle
@@ -19,6 +18,9 @@ from engine.store.filters import Filters
 from engine.store.fulltext import Scored
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 from engine.syntax.packing import unpack_text
+
+if TYPE_CHECKING:
+    from engine.search.tree import Tree, TreeFile
 
 #: Chunks that are ranked at most; more may match.
 MOST_CANDIDATES = 200
@@ -77,7 +79,7 @@ def find_candidates(
     )
 
 
-def find_in_tree(handle: Handle, lexical: Lexical, tree: Tree, limit: int) -> Found:
+def find_in_tree(handle: Handle, lexical: Lexical, tree: "Tree", limit: int) -> Found:
     """Find and rank as ``find_candidates`` does for words alone, from what is kept of a branch.
 
     Args:
@@ -119,7 +121,7 @@ def find_in_tree(handle: Handle, lexical: Lexical, tree: Tree, limit: int) -> Fo
     return Found(shown, scores, is_capped)
 
 
-def _facts(file: TreeFile, chunk_id: int, span: Span) -> ChunkFacts:
+def _facts(file: "TreeFile", chunk_id: int, span: Span) -> ChunkFacts:
     return ChunkFacts(
         chunk_id,
         file.blob_id,
@@ -175,7 +177,7 @@ def _defined(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, Sy
     )
 
 
-def _defined_in(handle: Handle, lexical: Lexical, tree: Tree) -> dict[int, SymbolFacts]:
+def _defined_in(handle: Handle, lexical: Lexical, tree: "Tree") -> dict[int, SymbolFacts]:
     """Give the places of a branch that define a name of the question, each with that symbol."""
     names = [name.lower() for name in lexical.names]
     if not names:

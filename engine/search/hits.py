@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
 from engine.records import FileStat, Hit, SearchRequest
 from engine.search.rank import Candidate
 from engine.search.snippet import Excerpt, cut_to_tokens, excerpt_of
-from engine.search.tree import Tree
 from engine.source.file_stat import stat_beneath
 from engine.source.reader import TreeReader
 from engine.store import blobs, chunks, files
@@ -18,6 +17,9 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.syntax.packing import unpack_text
 
+if TYPE_CHECKING:
+    from engine.search.tree import Tree
+
 
 class Place(NamedTuple):
     """Where an answer comes from."""
@@ -25,7 +27,7 @@ class Place(NamedTuple):
     project: str  # what hits say
     root: str
     is_checked_out: bool  # the branch that is searched is the one on disk
-    tree: Tree | None  # what is kept of that branch
+    tree: "Tree | None"  # what is kept of that branch
 
 
 def hits_of(
@@ -74,7 +76,7 @@ def hits_of(
 
 
 def _excerpts(
-    handle: Handle, candidates: Sequence[Candidate], tree: Tree | None, *, with_snippet: bool
+    handle: Handle, candidates: Sequence[Candidate], tree: "Tree | None", *, with_snippet: bool
 ) -> list[Excerpt]:
     """Give the lines and the code of each candidate."""
     read = candidates if with_snippet else [each for each in candidates if each.spans]

@@ -6,12 +6,15 @@ remembered of the old one is dropped.
 """
 
 import threading
+from typing import TYPE_CHECKING
 
-from engine.search.tree import Tree, tree_of
 from engine.store import files, project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
 from engine.store.project import BranchRow
+
+if TYPE_CHECKING:
+    from engine.search.tree import Tree
 
 #: A branch is read as a whole when so many questions have met the same state of it: the first one
 #: of a process, or between two writes of a running indexer, is answered sooner without.
@@ -45,7 +48,7 @@ class State:
             filters = self._filters[branch_id] = build_filters(branch_id=branch_id)
         return filters
 
-    def tree(self, handle: Handle, branch_id: int) -> Tree | None:
+    def tree(self, handle: Handle, branch_id: int) -> "Tree | None":
         """Give the branch as a whole; None while it is not worth reading."""
         with self._lock:
             tree = self._trees.get(branch_id)
@@ -56,6 +59,8 @@ class State:
                     return None
                 while len(self._trees) >= _MOST_TREES:
                     del self._trees[next(iter(self._trees))]
+                from engine.search.tree import tree_of  # not for the one question of a command
+
                 tree = self._trees[branch_id] = tree_of(handle, branch_id)
             return tree
 

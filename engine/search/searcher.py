@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import (
     InvalidInputError,
@@ -12,7 +12,6 @@ from engine.errors import (
 )
 from engine.records import Coverage, Mode, SearchAnswer, SearchRequest
 from engine.search.candidates import Found, find_candidates, find_in_tree
-from engine.search.explanation import explained
 from engine.search.hits import Place, hits_of
 from engine.search.lexical import lexical_of
 from engine.search.memory import Memory, State
@@ -20,11 +19,13 @@ from engine.search.patterns import Pattern, patterns_of
 from engine.search.places import Effort, find_places
 from engine.search.query import PatternTerm, Query, Term, parse_query
 from engine.search.selection import filters_of, is_plain
-from engine.search.tree import Tree
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
 from engine.syntax.terms import words_of
+
+if TYPE_CHECKING:
+    from engine.search.tree import Tree
 
 MAX_LIMIT = 100
 NO_BRANCH = -1  # the id of a branch that has no row
@@ -35,7 +36,7 @@ class _Scope(NamedTuple):
     """What may answer a question."""
 
     filters: Filters
-    tree: Tree | None  # the branch, when the filters let all of it pass and it is kept
+    tree: "Tree | None"  # the branch, when the filters let all of it pass and it is kept
 
 
 class Searcher:
@@ -80,6 +81,8 @@ class Searcher:
             place = Place(self._project_name, self._root, is_here, scope.tree)
             hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
             if request.explain:
+                from engine.search.explanation import explained
+
                 hits = explained(handle, query, found, hits)
             indexed = state.file_count(handle, branch.id)
         is_elsewhere = asked is None and not is_here

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from rapidfuzz import fuzz, process
-
 from engine.errors import InvalidInputError
 from engine.records import SymbolHit
 from engine.search.breakdown import Breakdown, Part
@@ -137,6 +135,8 @@ def check_match(name: str, match: str, limit: int) -> None:
 
 def _near_names(handle: Handle, folded: str) -> dict[str, float]:
     """Give names that hold the text or differ by typing errors, with a likeness below 0.7."""
+    from rapidfuzz import fuzz, process  # costs more than any other way to find a symbol
+
     names = symbols.read_names(handle)
     near = process.extract(
         folded, names, scorer=fuzz.WRatio, limit=_NAMES, score_cutoff=_LEAST_LIKENESS
