@@ -21,13 +21,14 @@ from engine.search.query import Case, PatternTerm, Query
 _COMPILE_BYTES = 8 << 20
 # What the states of its automaton may take, so that hard patterns rarely leave the automaton.
 _RUN_BYTES = 64 << 20
-#: Instructions of a compiled pattern at most; across lines, where a text cannot be cut, fewer.
-MOST_INSTRUCTIONS = 20_000
-MOST_INSTRUCTIONS_ACROSS_LINES = 2_000
+#: Instructions of a compiled pattern at most; .{500} has 4,000. The worst below take half a second
+#: for a megabyte. Across lines, where a text cannot be cut, fewer.
+MOST_INSTRUCTIONS = 5_000
+MOST_INSTRUCTIONS_ACROSS_LINES = 3_000
 # Bytes × instructions of one call: 80 ms at worst, when RE2 leaves its automaton.
 _CALL_WORK = 64 << 20
 _SMALLEST_WINDOW = 4096
-_SHORTEST_LITERAL = 3  # bytes; shorter ones are everywhere
+_SHORTEST_LITERAL = 2  # bytes; shorter ones are everywhere
 
 
 class _Found(Protocol):
