@@ -141,8 +141,7 @@ class Tree:
     def place_of(self, chunk_id: int) -> int | None:
         """Give the place of a chunk; None when no file of the branch shows it."""
         file = self._file_with(chunk_id)
-        offset = chunk_id - file.first_chunk
-        return file.first_place + offset if 0 <= offset < file.place_count else None
+        return file.first_place + chunk_id - file.first_chunk if file else None
 
     def spans(self, handle: Handle, chunk_ids: Sequence[int]) -> dict[int, Span]:
         """Give where chunks are in their text, each with the symbol that it belongs to."""
@@ -183,21 +182,25 @@ class Tree:
     def _placed(self, found: Iterable[tuple[int, float]]) -> tuple[list[int], list[float]]:
         """Turn chunk ids, in order, into places; chunks that are not shown are left out."""
         places, scores = [], []
-        begin = end = 0
-        shift = 0
+        end = shift = 0
         for chunk_id, score in found:
             if chunk_id >= end:
                 file = self._file_with(chunk_id)
-                begin, end = file.first_chunk, file.first_chunk + file.place_count
-                shift = file.first_place - begin
-            if begin <= chunk_id < end:
-                places.append(chunk_id + shift)
-                scores.append(score)
+                if file is None:
+                    continue
+                end = file.first_chunk + file.place_count
+                shift = file.first_place - file.first_chunk
+            places.append(chunk_id + shift)
+            scores.append(score)
         return places, scores
 
-    def _file_with(self, chunk_id: int) -> TreeFile:
-        """Give the only file that can have a chunk."""
-        return self.files[max(0, bisect_right(self._first_chunks, chunk_id) - 1)]
+    def _file_with(self, chunk_id: int) -> TreeFile | None:
+        """Give the file that shows a chunk."""
+        number = bisect_right(self._first_chunks, chunk_id) - 1
+        if number < 0:
+            return None
+        file = self.files[number]
+        return file if chunk_id < file.first_chunk + file.place_count else None
 
     def _path_impact(self, handle: Handle, word: str) -> Impact:
         impact = self._paths.get(word)

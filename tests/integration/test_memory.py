@@ -149,3 +149,22 @@ def test_threads_share_what_is_kept_while_another_process_writes(
         thread.join()
     assert strange == []
     assert len(paths(index, "quasar")) == 3
+
+
+def test_a_branch_without_text_answers_nothing(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "git-home"
+    home.mkdir()
+    write_tree(tree, {"app.py": "def quasar():\n    return 1\n", "empty.py": ""})
+    run_git(tree, home, "init", "-q", "-b", "main")
+    run_git(tree, home, "add", ".")
+    run_git(tree, home, "commit", "-qm", "first")
+    index = catalog.create(str(tree))
+    index.index()
+    run_git(tree, home, "checkout", "-qb", "bare")
+    run_git(tree, home, "rm", "-q", "app.py")
+    run_git(tree, home, "commit", "-qm", "second")
+    index.index()
+    assert paths(index, "quasar app Quasar") == []
+    assert paths(index, "quasar branch:main") == ["app.py"]
