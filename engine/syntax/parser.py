@@ -44,7 +44,7 @@ from engine.syntax.language_table import Grammar, Language
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.macros import without_macros, without_specifiers
 from engine.syntax.outline import symbols_of_entries
-from engine.syntax.outlines import SCANNERS
+from engine.syntax.outlines import SCANNED_LANGUAGES, scanner_of
 from engine.syntax.snags import without_snags
 from engine.syntax.symbols import symbols_of
 
@@ -141,9 +141,9 @@ def _read_by_lines(text: bytes, entry: Language) -> Parsed:
         return Parsed(headings_of(text, language), "ok")
     if language in KEY_LANGUAGES and len(text) <= MAX_KEY_FILE_BYTES:
         return Parsed(keys_of(text, language, entry.comments), "ok")
-    scan = SCANNERS.get(language)
-    if scan is not None:
-        symbols, lost_some = symbols_of_entries(text, scan(text), entry.comments)
+    if language in SCANNED_LANGUAGES:
+        entries = scanner_of(language)(text)
+        symbols, lost_some = symbols_of_entries(text, entries, entry.comments)
         return Parsed(symbols, "too_deep" if lost_some else "ok")
     return Parsed([], "no_grammar")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from engine.syntax.languages import (
+    DIALECTS,
     DOCUMENT_LANGUAGES,
     KIND_ALIASES,
     KINDS,
@@ -116,6 +117,8 @@ def test_names_of_languages(name: str, language: str | None) -> None:
         ("const", "constant"),
         ("func", "function"),
         ("method", "constructor method"),
+        ("stage", "target"),
+        ("table", "struct"),
     ],
 )
 def test_names_of_kinds(name: str, kinds: str) -> None:
@@ -126,6 +129,11 @@ def test_kinds() -> None:
     assert kinds_of("gadget") is None
     for members in KIND_ALIASES.values():
         assert members <= KINDS
+
+
+def test_dialects() -> None:
+    for name, members in DIALECTS.items():
+        assert name in members <= set(LANGUAGES)
 
 
 def test_no_file_or_name_belongs_to_two_languages() -> None:

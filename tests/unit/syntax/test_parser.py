@@ -8,12 +8,14 @@ import tracemalloc
 import pytest
 
 from engine.syntax.languages import KINDS, LANGUAGES
-from engine.syntax.outlines import SCANNERS
+from engine.syntax.outlines import SCANNED_LANGUAGES
 from engine.syntax.parser import parse
 from engine.syntax.symbols import MAX_DEPTH
 
 PARSED = sorted(
-    name for name, language in LANGUAGES.items() if language.grammar is not None or name in SCANNERS
+    name
+    for name, language in LANGUAGES.items()
+    if language.grammar is not None or name in SCANNED_LANGUAGES
 )
 
 
@@ -93,7 +95,10 @@ HOSTILE = {
         ("dockerfile", "here-documents"),
         ("makefile", "conditions"),
         ("css", "selectors"),
-        *((language, "one token") for language in ("hcl", "julia", "ocaml", *sorted(SCANNERS))),
+        *(
+            (language, "one token")
+            for language in ("hcl", "julia", "ocaml", *sorted(SCANNED_LANGUAGES))
+        ),
         ("ruby", "blocks"),
         ("swift", "number signs"),
         ("typescript", "type arguments"),
