@@ -267,7 +267,7 @@ class _Builder:
             self._symbols[last] = earlier._replace(kind=kind)
             return True
         if kind in ONE_LINE_KINDS:
-            return earlier.kind == kind
+            return earlier.kind == kind and self._language != "ocaml"  # declared, then defined
         if not self._merges or earlier.kind != kind:
             return False
         if last != len(self._symbols) - 1:

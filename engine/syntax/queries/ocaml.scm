@@ -79,14 +79,14 @@
   .
   (module_binding
     (module_name) @name
-    body: (structure) @body) @definition.module)
+    module_type: (signature) @body) @definition.module)
 
 (module_definition
   ["module" "and"] @from
   .
   (module_binding
     (module_name) @name
-    module_type: (signature)? @body) @definition.module)
+    body: (structure)? @body) @definition.module)
 
 (module_type_definition
   (module_type_name) @name

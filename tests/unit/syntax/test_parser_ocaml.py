@@ -43,6 +43,12 @@ module Make (X : S) : T = struct
   let made = X.value
 end
 
+module Sealed : sig
+  val sealed : int
+end = struct
+  let sealed = 1
+end
+
 module type S = sig
   type t
 
@@ -95,13 +101,16 @@ def test_ocaml() -> None:
         ("constant", "Inner.size", 33, 33, True, 22, "let size = 1", ""),
         ("module", "Make", 36, 38, True, -1, "module Make (X : S) : T", ""),
         ("constant", "Make.made", 37, 37, True, 25, "let made = X.value", ""),
-        ("interface", "S", 40, 44, True, -1, "module type S", ""),
-        ("type", "S.t", 41, 41, True, 27, "type t", ""),
-        ("method", "S.value", 43, 43, True, 27, "val value : t -> int", ""),
-        ("class", "point", 46, 50, True, -1, "class point x_init", ""),
-        ("field", "point.x", 47, 47, True, 30, "val mutable x = x_init", ""),
-        ("method", "point.get", 48, 48, True, 30, "method get", ""),
-        ("method", "point.move", 49, 49, False, 30, "method private move d", ""),
+        ("module", "Sealed", 40, 44, True, -1, "module Sealed", ""),
+        ("constant", "Sealed.sealed", 41, 41, True, 27, "val sealed : int", ""),
+        ("constant", "Sealed.sealed", 43, 43, True, 27, "let sealed = 1", ""),
+        ("interface", "S", 46, 50, True, -1, "module type S", ""),
+        ("type", "S.t", 47, 47, True, 30, "type t", ""),
+        ("method", "S.value", 49, 49, True, 30, "val value : t -> int", ""),
+        ("class", "point", 52, 56, True, -1, "class point x_init", ""),
+        ("field", "point.x", 53, 53, True, 33, "val mutable x = x_init", ""),
+        ("method", "point.get", 54, 54, True, 33, "method get", ""),
+        ("method", "point.move", 55, 55, False, 33, "method private move d", ""),
     ]
 
 
