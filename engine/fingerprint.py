@@ -13,7 +13,7 @@ from engine.syntax.languages import grammar_packages
 #: The rooms through which a file's bytes pass on their way into rows. Their source is hashed, so
 #: that nobody has to remember to raise a version: a needless reindex is cheaper than a stale one.
 _ROOMS = ("engine.source", "engine.syntax", "engine.syntax.queries")
-#: Modules of those rooms that only decide which files are read, or read them.
+#: Modules of ``engine.source`` that only decide which files are read, or read them.
 _OUTSIDE = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py git.py git_config.py git_files.py "
@@ -23,13 +23,19 @@ _OUTSIDE = frozenset(
 )
 
 
+def _shapes_contents(room: str, name: str) -> bool:
+    if room == "engine.source" and name in _OUTSIDE:
+        return False
+    return name.endswith((".py", ".scm"))
+
+
 @functools.cache
 def fingerprint() -> str:
     """Give the fingerprint of this program, 16 hexadecimal digits."""
     digest = sha256()
     for room in _ROOMS:
         for item in sorted(resources.files(room).iterdir(), key=lambda item: item.name):
-            if item.name.endswith((".py", ".scm")) and item.name not in _OUTSIDE:
+            if _shapes_contents(room, item.name):
                 digest.update(f"\0{item.name}\0".encode())
                 digest.update(item.read_bytes())
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):
