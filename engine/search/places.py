@@ -43,7 +43,7 @@ MOST_THREADS = 4
 #: Files whose matches are ranked; of more, those with the best paths are.
 MOST_FILES = 200
 #: Matches that are looked at, shared out over the files, each of which gets so many at least.
-_MOST_MATCHES = 10_000
+_MOST_MATCHES = 4_000
 _LEAST_MATCHES = 20
 #: Chunks with words of the question that patterns are tried on, best first, when there are more.
 MOST_WORD_CHUNKS = 4000
@@ -136,8 +136,9 @@ class _Search:
                 is_all = True
             best = [blob_id for blob_id in best if blob_id in found]
         self._is_capped = self._is_capped or not is_all or len(best) > MOST_FILES
-        files = scanning.shown_files(self._handle, best[:MOST_FILES], self._filters)
-        candidates = self._look_into(files)
+        best = best[:MOST_FILES]
+        files = dict(scanning.shown_files(self._handle, best, self._filters))
+        candidates = self._look_into({blob_id: files[blob_id] for blob_id in best})
         if not scores:
             ids = [candidate.chunk.id for candidate in candidates]
             scores = scanning.scores_among(self._handle, lexical.chunk_match, ids)
@@ -202,17 +203,15 @@ class _Search:
 
     def _best_files(self, blob_ids: Sequence[int]) -> Mapping[int, ShownFile]:
         """Give the files that show the texts, best path first, at most ``MOST_FILES`` of them."""
-        files = scanning.shown_files(self._handle, blob_ids, self._filters)
-        ordered = sorted(files.items(), key=lambda item: item[1].path)
         by_factor: dict[float, list[tuple[int, ShownFile]]] = defaultdict(list)
-        for blob_id, file in ordered:
+        for blob_id, file in scanning.shown_files(self._handle, blob_ids, self._filters):
             parts = path_factors(file.path, is_generated=file.is_generated)
             factor = math.prod(part.value for part in parts)
             by_factor[factor].append((blob_id, file))
             if len(by_factor[1.0]) == MOST_FILES:  # no factor is larger
                 break
         best = [item for factor in sorted(by_factor, reverse=True) for item in by_factor[factor]]
-        self._is_capped = self._is_capped or len(files) > MOST_FILES
+        self._is_capped = self._is_capped or len(blob_ids) > MOST_FILES
         return dict(best[:MOST_FILES])
 
     def _look_into(self, files: Mapping[int, ShownFile]) -> list[Candidate]:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from engine.store.chunks import SymbolFacts
@@ -86,8 +86,13 @@ def _conditions(
     return " AND ".join(parts), values
 
 
-def shown_files(handle: Handle, blob_ids: Sequence[int], filters: Filters) -> dict[int, ShownFile]:
-    """Give, for each blob, the file with the shortest path of those that pass."""
+def shown_files(
+    handle: Handle, blob_ids: Sequence[int], filters: Filters
+) -> Iterator[tuple[int, ShownFile]]:
+    """Give the blobs in the order of their paths, each with its shortest path of those that pass.
+
+    Made as they are taken, for most callers take the first few of thousands.
+    """
     rows = handle.execute(
         f"""SELECT b.id, f.id, f.path, b.language, b.is_generated FROM json_each(:ids) wanted
             CROSS JOIN blobs b ON b.id = wanted.value
@@ -95,15 +100,14 @@ def shown_files(handle: Handle, blob_ids: Sequence[int], filters: Filters) -> di
             WHERE {filters.file_condition}""",  # noqa: S608 - constant fragments
         {"ids": json.dumps(blob_ids), **filters.values},
     )
-    best: dict[int, tuple[Any, ...]] = {}
-    for blob_id, *row in rows:
-        known = best.get(blob_id)
-        if known is None or (len(row[1]), row[1]) < (len(known[1]), known[1]):
-            best[blob_id] = tuple(row)
-    return {
-        blob_id: ShownFile(file_id, os.fsdecode(path), language, bool(is_generated))
-        for blob_id, (file_id, path, language, is_generated) in best.items()
-    }
+    best: dict[int, tuple[bytes, tuple[Any, ...]]] = {}
+    for row in rows:
+        path = row[2]
+        known = best.get(row[0])
+        if known is None or (len(path), path) < (len(known[0]), known[0]):
+            best[row[0]] = path, row
+    for path, (blob_id, file_id, _, language, is_generated) in sorted(best.values()):
+        yield blob_id, ShownFile(file_id, os.fsdecode(path), language, bool(is_generated))
 
 
 def chunks_of_blob(handle: Handle, blob_id: int, filters: Filters) -> list[ChunkSpanRow]:
