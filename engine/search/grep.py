@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from engine.search.patterns import Pattern
@@ -177,8 +178,10 @@ def _batches(
             if large_bytes >= _BUFFER_BYTES // _PACKED_SHARE:
                 yield partial(_unpacked, large)
                 large, large_bytes = [], 0
-    yield partial(_joined, small)
-    yield partial(_unpacked, large)
+    if small:
+        yield partial(_joined, small)
+    if large:
+        yield partial(_unpacked, large)
 
 
 def _joined(texts: Iterable[tuple[int, bytes]]) -> _Buffer:
@@ -260,10 +263,15 @@ def _walk(
 ) -> list[int]:
     """Give those of some texts, by index and at most so many, in which a pattern matches."""
     check = deadline.check
-    if pattern.is_bound_to_text:
-        return [index for index in candidates if pattern.search(buffer.text(index), 0, check)]
-    found: list[int] = []
     starts, data = buffer.starts, buffer.data
+    if pattern.is_bound_to_text or pattern.crosses_lines:
+        # One text at a time: from others, .* would run on to the end of them all. But what is
+        # nowhere in all of them is in none.
+        if not pattern.is_bound_to_text and pattern.search(data, 0, check) is None:
+            return []
+        matching = (i for i in candidates if pattern.search(buffer.text(i), 0, check))
+        return list(islice(matching, most))
+    found: list[int] = []
     are_few = 4 * len(candidates) < len(buffer.ids)
     at = 0
     while at < len(candidates) and len(found) < most:
@@ -277,10 +285,7 @@ def _walk(
             continue
         at = bisect_left(candidates, bisect_right(starts, span[0]) - 1, at)
         if at < len(candidates) and starts[candidates[at]] <= span[0]:
-            index = candidates[at]
-            # Over lines a match can end in the next text, where there is none.
-            if not pattern.crosses_lines or pattern.search(buffer.text(index), 0, check):
-                found.append(index)
+            found.append(candidates[at])
             at += 1
     return found
 

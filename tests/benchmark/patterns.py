@@ -44,6 +44,7 @@ TYPICAL = {
     "nowhere": "zzqqyy",
     "nowhere, no literal": r"[xyz]\d[xyz]\d[xyz]\d{9}",
     "over lines": r"try \{\n\s*\w+\.close",
+    "over many lines": r"(?s)import .*throws .*Exception",
     "filtered": "session lang:ruby -path:test",
     "words and pattern": "/retry|backoff/ connection",
 }
