@@ -56,7 +56,7 @@ PLACES_A_FILE = 3
 CROWDING = 0.5
 _DECORATORS = (b"@", b"#", b"[")
 # The rest is for looking into the texts that match.
-_SCAN_SHARE = 0.8
+_SCAN_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,15 +274,15 @@ class _Search:
     def _stop_looking(self, done: int, total: int) -> None:
         self._is_capped = True
         self._notes.append(
-            f"stopped after {self._effort.seconds:g} s: of {total:,} files that match, {done:,}"
-            " were ranked"
+            f"stopped to answer within {self._effort.seconds:g} s: of {total:,} files that match,"
+            f" {done:,} were ranked"
         )
 
 
 def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
     searched = scan.bytes_searched / 1e6
     return (
-        f"stopped after {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were searched;"
+        f"stopped to answer within {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were searched;"
         " narrow it by path: or lang:, or raise search_timeout"
     )
 
