@@ -282,8 +282,8 @@ class _Search:
 def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
     searched = scan.bytes_searched / 1e6
     return (
-        f"stopped to answer within {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were searched;"
-        " narrow it by path: or lang:, or raise search_timeout"
+        f"stopped to answer within {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were"
+        " searched; narrow it by path: or lang:, or raise search_timeout"
     )
 
 

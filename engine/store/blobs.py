@@ -127,6 +127,15 @@ def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
              (SELECT id FROM chunks WHERE blob_id IN (SELECT value FROM json_each(:ids)))""",
         ids,
     )
+    # The symbols of a blob are those that start in its chunks; their ids are in a row.
+    handle.execute(
+        """DELETE FROM symbols WHERE id IN
+             (SELECT s.id FROM json_each(:ids) wanted
+              CROSS JOIN chunks c ON c.blob_id = wanted.value
+              CROSS JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                                           AND c.first_symbol_id + c.symbol_count - 1)""",
+        ids,
+    )
     handle.execute("DELETE FROM blobs WHERE id IN (SELECT value FROM json_each(:ids))", ids)
 
 
@@ -134,8 +143,8 @@ def count_contents(handle: Handle, branch_id: int) -> tuple[int, int]:
     """Give the numbers of symbols and chunks that files of a branch hold, each blob once."""
     row: tuple[Any, ...] = handle.execute(
         """WITH live AS (SELECT DISTINCT blob_id AS id FROM files WHERE branch_id = :branch_id)
-           SELECT (SELECT count(*) FROM symbols WHERE blob_id IN (SELECT id FROM live)),
-                  (SELECT count(*) FROM chunks WHERE blob_id IN (SELECT id FROM live))""",
+           SELECT coalesce(sum(symbol_count), 0), count(*) FROM chunks
+           WHERE blob_id IN (SELECT id FROM live)""",
         {"branch_id": branch_id},
     ).fetchall()[0]
     return row[0], row[1]

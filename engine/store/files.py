@@ -236,7 +236,7 @@ def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
                   b.content_hash, b.language, b.size_bytes, b.line_count, b.token_count,
                   b.encoding, b.parse_result, b.is_generated, b.redactions,
                   b.licence, b.generator,
-                  (SELECT count(*) FROM symbols WHERE blob_id = b.id),
+                  (SELECT coalesce(sum(symbol_count), 0) FROM chunks WHERE blob_id = b.id),
                   (SELECT count(*) FROM chunks WHERE blob_id = b.id),
                   f.created_at_ms, f.updated_at_ms
            FROM files f JOIN blobs b ON b.id = f.blob_id

@@ -122,7 +122,9 @@ def outline(handle: Handle, branch_id: int, path: str) -> list[SymbolRow]:
     """Give the symbols of a file in text order."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM files f JOIN blobs b ON b.id = f.blob_id
-            JOIN symbols s ON s.blob_id = b.id
+            JOIN chunks c ON c.blob_id = b.id
+            JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                                   AND c.first_symbol_id + c.symbol_count - 1
             WHERE f.branch_id = :branch_id AND f.path = :path ORDER BY s.id""",  # noqa: S608
         {"branch_id": branch_id, "path": os.fsencode(path)},
     )

@@ -27,6 +27,7 @@ def check_sound(file: Path) -> None:
             == handle.execute(ids.format("file_paths_docsize")).fetchall()
         )
         _check_blobs(handle)
+        _check_symbols(handle)
     finally:
         handle.close()
 
@@ -66,6 +67,19 @@ def paths_on_disk(root: Path) -> list[str]:
         for folder, _, names in os.walk(root)
         for name in names
     )
+
+
+def _check_symbols(handle: apsw.Connection) -> None:
+    """Each symbol starts in one chunk of its blob, which counts it."""
+    counts = handle.execute(
+        """SELECT (SELECT count(*) FROM symbols),
+                  (SELECT coalesce(sum(symbol_count), 0) FROM chunks),
+                  (SELECT count(*) FROM chunks c JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                     AND c.first_symbol_id + c.symbol_count - 1
+                   WHERE s.blob_id = c.blob_id AND s.byte_start >= c.byte_start
+                     AND s.byte_start < c.byte_end)"""
+    ).fetchall()[0]
+    assert len(set(counts)) == 1, counts
 
 
 def _check_blobs(handle: apsw.Connection) -> None:

@@ -12,11 +12,11 @@ ALTER TABLE blobs ADD COLUMN licence TEXT;    -- SPDX identifier or expression, 
 ALTER TABLE blobs ADD COLUMN generator TEXT;  -- what wrote a generated file, when the text says
 
 -- A header of register numbers has 18,000 symbols in 1 MB: what can be told from another column is
--- not stored.
+-- not stored, and the chunks of a blob say which symbols are its own.
 DROP TABLE symbols;
 CREATE TABLE symbols (
   id INTEGER PRIMARY KEY,
-  blob_id INTEGER NOT NULL REFERENCES blobs (id) ON DELETE CASCADE,
+  blob_id INTEGER NOT NULL,        -- no foreign key: it would need an index of its own
   name TEXT NOT NULL,
   lower_name TEXT,                 -- lower case, where SQLite's own lower() does not give it
   scope TEXT,                      -- qualified name of what is around it; NULL at top level
@@ -33,5 +33,4 @@ CREATE TABLE symbols (
   qualified_name TEXT NOT NULL AS (CASE WHEN scope IS NULL THEN name ELSE scope || '.' || name END)
     VIRTUAL
 ) STRICT;
-CREATE INDEX symbols_by_blob ON symbols (blob_id);
 CREATE INDEX symbols_by_name ON symbols (folded_name);
