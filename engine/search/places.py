@@ -274,13 +274,13 @@ class _Search:
     def _stop_looking(self, done: int, total: int) -> None:
         self._is_capped = True
         self._notes.append(
-            f"stopped to answer within {self._effort.seconds:g} s: of {total:,} files that match,"
-            f" {done:,} were ranked"
+            f"stopped to answer within {self._effort.seconds:g} s: {done:,} of {total:,} files that"
+            " match were ranked"
         )
 
 
 def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
-    searched = scan.bytes_searched / 1e6
+    done, total = f"{scan.bytes_searched / 1e6:,.0f}", f"{size / 1e6:,.0f}"
     return (
         f"stopped to answer within {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were"
         " searched; narrow it by path: or lang:, or raise search_timeout"

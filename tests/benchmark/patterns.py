@@ -40,13 +40,17 @@ TYPICAL = {
     "string": '"[^"]*timeout[^"]*"',
     "rare": r"exponential\w*Backoff",
     "common": "return",
-    "everywhere": "e",
     "nowhere": "zzqqyy",
     "nowhere, no literal": r"[xyz]\d[xyz]\d[xyz]\d{9}",
     "over lines": r"try \{\n\s*\w+\.close",
-    "over many lines": r"(?s)import .*throws .*Exception",
     "filtered": "session lang:ruby -path:test",
     "words and pattern": "/retry|backoff/ connection",
+}
+
+#: Told apart: nobody asks for the first, and the second has to look at text after text.
+DEMANDING = {
+    "everywhere": "e",
+    "over many lines": r"(?s)import .*throws .*Exception",
 }
 
 
@@ -82,22 +86,23 @@ def indexed(catalog: Catalog, root: Path) -> Index:
 
 
 def measure_typical(index: Index, rounds: int) -> None:
-    """Print the times of each pattern, and p50 and p95 over all of them."""
+    """Print the times of each pattern, and p50 and p95 over all typical ones."""
     walls: list[float] = []
-    best: list[float] = []
-    for name, query in TYPICAL.items():
+    medians: list[float] = []
+    for name, query in (TYPICAL | DEMANDING).items():
         mode = Mode.KEYWORD if query.startswith("/") else Mode.REGEX
         times = [timed(index, query, mode) for _ in range(rounds + 1)][1:]
         answer = index.search(SearchRequest(query=query, mode=mode))
         wall, processor = (sorted(each) for each in zip(*times, strict=True))
-        walls += wall
-        best.append(wall[0])
+        if name in TYPICAL:
+            walls += wall
+            medians.append(statistics.median(wall))
         total = f"{answer.total:,}{'+' if answer.truncated else ''} places"
         print(
             f"{name:<20} {query:<38} {wall[0]:5.0f} ms, median {statistics.median(wall):5.0f},"
             f" processor {processor[0]:5.0f}  {total} {' '.join(answer.notes)}"
         )
-    for label, figures in (("all rounds", walls), ("best of each", best)):
+    for label, figures in (("all rounds", walls), ("medians", medians)):
         ordered = sorted(figures)
         p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
         print(f"{label}: p50 {statistics.median(ordered):.0f} ms, p95 {p95:.0f} ms")
