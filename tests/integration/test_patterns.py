@@ -219,12 +219,13 @@ def test_a_search_gives_what_it_found_when_its_time_is_up(catalog: Catalog, tree
     letters = random.Random(7)
     words = ["".join(letters.choices("abcdef ", k=60)) + "\n" for _ in range(9000)]
     files = {f"a{n}.txt": f"{n}\n" + "".join(words) for n in range(6)}
-    index = index_of(catalog, tree, {"0.txt": "zq\n", **files})
+    index = index_of(catalog, tree, files)
     with Catalog(load_config(catalog._config.data_dir, search_timeout=10)) as hurried:
-        answer = regex(hurried.open(index.root), "^zq|(?:.{1,20}a){5}zq")
+        answer = regex(hurried.open(index.root), "(?:.{1,20}a){5}[x-z]")
     assert answer.truncated
-    assert answer.notes[0].startswith("stopped to answer within 0.01 s: ")
-    assert "MB were searched" in answer.notes[0]
+    (note,) = answer.notes
+    assert note.startswith("stopped to answer within 0.01 s: ")
+    assert "MB were searched" in note
 
 
 def test_other_branches_are_searched_as_last_seen(catalog: Catalog, tree: Path) -> None:
