@@ -282,8 +282,8 @@ class _Search:
 def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
     done, total = f"{scan.bytes_searched / 1e6:,.0f}", f"{size / 1e6:,.0f}"
     return (
-        f"stopped to answer within {seconds:g} s: {searched:,.0f} of {size / 1e6:,.0f} MB were"
-        " searched; narrow it by path: or lang:, or raise search_timeout"
+        f"stopped to answer within {seconds:g} s: {done} of {total} MB were searched; narrow it by"
+        " path: or lang:, or raise search_timeout"
     )
 
 
