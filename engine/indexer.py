@@ -303,8 +303,7 @@ class Indexer:
                     blobs.delete_blobs(handle, ids)
                 more = len(ids) == _ORPHANS_AT_ONCE
         if self._purges:
-            with self._store.write() as handle:
-                fulltext.purge_words(handle)
+            self._purge_words()
         now_ms = time.time_ns() // 1_000_000
         with self._store.write(durable=True) as handle:
             # What reading refused was no candidate after all; what failed still is one.
@@ -318,6 +317,13 @@ class Indexer:
             )
             project.finish_project(handle, now_ms=now_ms)
             project.delete_stale_fingerprints(handle)
+
+    def _purge_words(self) -> None:
+        is_first = more = True
+        while more:
+            with self._store.write() as handle:
+                more = fulltext.merge_words(handle, is_first=is_first)
+            is_first = False
 
     def _stop_if_cancelled(self) -> None:
         if self._run.cancelled():

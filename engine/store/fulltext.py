@@ -15,6 +15,12 @@ CHUNK_WEIGHTS = (3.0, 2.0, 1.0)
 PATH_WEIGHTS = (1.0, 3.0)
 
 
+#: Of 4 kB each, rewritten in one transaction: others wait some 30 ms.
+_MERGED_PAGES = 500
+#: A merge that finds nothing to do changes one row (FTS5's documentation of ``merge``).
+_LEAST_CHANGES = 2
+
+
 class Scored(NamedTuple):
     """A row of a keyword index with its BM25 score; higher is better."""
 
@@ -39,12 +45,26 @@ def delete_path_terms(handle: Handle, file_ids: Iterable[int]) -> None:
     handle.executemany("DELETE FROM file_paths WHERE rowid = ?", ((id_,) for id_ in file_ids))
 
 
-def purge_words(handle: Handle) -> None:
-    """Rewrite the words of chunks without those of deleted ones, which else wait for a merge.
+def merge_words(handle: Handle, *, is_first: bool) -> bool:
+    """Rewrite a piece of the words of chunks without those of deleted ones.
 
-    One merge of the whole index: 0.25 s for 60,000 chunks.
+    Deleted words else stay until a merge happens to reach them. Called until there is nothing left
+    to do, each time in a transaction of its own, it has rewritten the whole index (0.2 s for
+    60,000 chunks), as ``optimize`` does in one.
+
+    Args:
+        handle: A write transaction.
+        is_first: Begin with the whole index; else go on.
+
+    Returns:
+        Whether there is more to do.
     """
-    handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('optimize')")
+    before = handle.total_changes()
+    pages = -_MERGED_PAGES if is_first else _MERGED_PAGES
+    handle.execute(
+        "INSERT INTO chunk_terms (chunk_terms, rank) VALUES ('merge', :pages)", {"pages": pages}
+    )
+    return handle.total_changes() - before >= _LEAST_CHANGES
 
 
 def match_chunks_of_blob(

@@ -101,6 +101,7 @@ def test_parsed_text(source: str, language: str) -> None:
     assert starts == sorted(starts)
     for symbol in parsed.symbols:
         assert symbol.name
+        assert f".{symbol.qualified_name}".endswith(f".{symbol.name}")  # the store keeps the rest
         assert symbol.kind in KINDS
         assert len(symbol.signature) <= 300
         assert "\n" not in symbol.signature
