@@ -8,6 +8,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -23,14 +24,22 @@ class Setting:
     """One setting."""
 
     name: str
-    default: int
-    minimum: int
+    default: int | str
+    minimum: int  # of a number, or of the characters of a text
     maximum: int
     unit: str
     help: str
 
 
 SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "model",
+        "static",
+        1,
+        1000,
+        "text",
+        "what finds by meaning: static (built in), none, onnx:NAME, or a server",
+    ),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
         "worker_memory",
@@ -72,6 +81,7 @@ class Config:
     """The settings in force. Field names and meanings are those of ``SETTINGS``."""
 
     data_dir: Path  # holds one <project id>.db a project
+    model: str
     workers: int
     worker_memory: int
     max_file_size: int
@@ -91,7 +101,7 @@ class Config:
 _HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 
 
-def load_config(data_dir: Path | None = None, **arguments: int) -> Config:
+def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
     """Read the settings.
 
     Args:
@@ -99,14 +109,14 @@ def load_config(data_dir: Path | None = None, **arguments: int) -> Config:
         arguments: Settings that win over environment and file.
 
     Raises:
-        InvalidConfigError: A setting is unknown, not a number, or out of its range.
+        InvalidConfigError: A setting is unknown, of the wrong kind, or out of its range.
     """
     home = data_dir or os.environ.get("CAIRN_HOME") or platformdirs.user_data_dir("codecairn")
     folder = Path(home).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
         raise InvalidConfigError(f"the data directory {folder} is not a folder", field="data_dir")
     stored = _read_file(folder / "config.toml")
-    values: dict[str, int] = {}
+    values: dict[str, Any] = {}
     for setting in SETTINGS:
         key = f"CAIRN_{setting.name.upper()}"
         given: object = arguments.get(
@@ -132,7 +142,9 @@ def _read_file(path: Path) -> dict[str, object]:
         raise InvalidConfigError(f"cannot read {path}: {error}", field="config.toml") from error
 
 
-def _checked(setting: Setting, given: object) -> int:
+def _checked(setting: Setting, given: object) -> int | str:
+    if isinstance(setting.default, str):
+        return _checked_text(setting, given)
     wanted = f"a whole number of {setting.unit} from {setting.minimum} to {setting.maximum}"
     try:
         value = int(str(given))
@@ -143,6 +155,16 @@ def _checked(setting: Setting, given: object) -> int:
     if not setting.minimum <= value <= setting.maximum:
         raise InvalidConfigError(f"{setting.name} is {value}, wanted {wanted}", field=setting.name)
     return value
+
+
+def _checked_text(setting: Setting, given: object) -> str:
+    if not isinstance(given, str) or not setting.minimum <= len(given) <= setting.maximum:
+        raise InvalidConfigError(
+            f"{setting.name} is {given!r}, wanted a text of {setting.minimum} to"
+            f" {setting.maximum} characters",
+            field=setting.name,
+        )
+    return given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

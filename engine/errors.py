@@ -15,6 +15,7 @@ The branch says what the caller should do; the code is stable and goes out with 
     │   └── ProjectBusyError       another process is indexing this project
     ├── UnavailableError        try again later                        unavailable
     │   ├── IndexBusyError         the database stayed locked
+    │   ├── EmbedderUnavailableError  the embedding model or server is away
     │   └── DiskFullError
     └── DamagedIndexError       repair or rebuild                      damaged_index
         ├── IndexCorruptError
@@ -112,6 +113,10 @@ class UnavailableError(EngineError):
 
 class IndexBusyError(UnavailableError):
     """The database stayed locked for longer than the busy timeout."""
+
+
+class EmbedderUnavailableError(UnavailableError):
+    """The embedding model is not there, or its server is away or answers nonsense."""
 
 
 class DiskFullError(UnavailableError):

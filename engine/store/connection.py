@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
+import sqlite_vec
 
 from engine.errors import (
     DiskFullError,
@@ -221,6 +222,9 @@ class Store:
         vfs = self._vfs or None
         handle = apsw.Connection(str(self.path), flags=flags, vfs=vfs)
         handle.set_busy_timeout(self._busy_timeout_ms)
+        handle.enable_load_extension(True)
+        handle.load_extension(sqlite_vec.loadable_path())
+        handle.enable_load_extension(False)
         handle.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         handle.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         handle.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)

@@ -25,7 +25,16 @@ def test_the_data_folder_comes_from_the_environment(
 
 
 @pytest.mark.parametrize(
-    "text", ["workers = -1", "workers = 'many'", "speed = 1", "workers =", "workers = 1000"]
+    "text",
+    [
+        "workers = -1",
+        "workers = 'many'",
+        "speed = 1",
+        "workers =",
+        "workers = 1000",
+        "model = 3",
+        "model = ''",
+    ],
 )
 def test_bad_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text)
@@ -35,4 +44,6 @@ def test_bad_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
 
 def test_defaults_are_inside_their_ranges() -> None:
     for setting in SETTINGS:
-        assert setting.minimum <= setting.default <= setting.maximum, setting.name
+        default = setting.default
+        size = len(default) if isinstance(default, str) else default
+        assert setting.minimum <= size <= setting.maximum, setting.name

@@ -1,0 +1,67 @@
+"""What every embedding backend offers: passages in, unit vectors out."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: One row a passage, each of length 1 (or 0 for a passage without meaning).
+Vectors = NDArray[np.float32]
+
+
+class Passage(NamedTuple):
+    """A chunk as backends see it: the built-in model reads its words, the others its text."""
+
+    text: str
+    name_terms: str  # words of the names defined in it, as the keyword index stores them
+    signature_terms: str
+    body_terms: str
+
+
+class Embedder(Protocol):
+    """A model that is ready. For one thread at a time."""
+
+    @property
+    def name(self) -> str:
+        """What people call it, as the setting ``model`` does."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def identity(self) -> str:
+        """Name, dimension and what else makes vectors comparable, such as the weights' hash.
+
+        Vectors of different identities are never compared.
+        """
+
+    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+        """Embed chunks, in order, as (passages × dimension).
+
+        Args:
+            passages: Any number of any length; the backend batches and cuts.
+            stop: Asked between requests; when true, ``Cancelled`` is raised.
+
+        Raises:
+            EmbedderUnavailableError: The backend is away or answers nonsense.
+            Cancelled: ``stop`` said so.
+        """
+
+    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+        """Embed the words of paths, in order, as (paths × dimension).
+
+        Raises:
+            EmbedderUnavailableError: The backend is away or answers nonsense.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed a question, as (dimension,).
+
+        Raises:
+            EmbedderUnavailableError: The backend is away or answers nonsense.
+        """
+
+    def close(self) -> None:
+        """Free what it holds."""

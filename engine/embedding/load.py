@@ -1,0 +1,24 @@
+"""The setting ``model`` → an embedder that is ready, made on first use."""
+
+from engine.embedding.choice import Backend, choice_of
+from engine.embedding.embedder import Embedder
+from engine.errors import EmbedderUnavailableError
+
+
+def open_embedder(setting: str) -> Embedder | None:
+    """Open the backend that a setting names; None for ``none``.
+
+    Raises:
+        InvalidConfigError: The setting cannot be read.
+        EmbedderUnavailableError: The model is not on this machine.
+    """
+    choice = choice_of(setting)
+    if choice.backend is Backend.NONE:
+        return None
+    if choice.backend is Backend.STATIC:
+        from engine.embedding.builtin import BuiltIn  # numpy and 10 MB of weights
+
+        return BuiltIn()
+    raise EmbedderUnavailableError(
+        f"the model {choice.name} cannot be used yet", hint="use the built-in one: static"
+    )
