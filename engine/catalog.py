@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from engine.config import Config
+from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, NotFoundError, ProjectNotFoundError
 from engine.index import Index
 from engine.records import (
@@ -35,10 +36,12 @@ class Catalog:
 
     Args:
         config: The settings in force.
+        open_embedder: Opens the model that the settings name.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, open_embedder: OpenEmbedder = open_embedder) -> None:
         self._config = config
+        self._open_embedder = open_embedder
         limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
         self._pool = WorkerPool(config.worker_count, limits)
         self._open: dict[str, Index] = {}
@@ -156,7 +159,14 @@ class Catalog:
             file = self._database(root)
             if create and not file.exists():
                 seed(file, root, map(self._database, sibling_folders(root)), self._config)
-            self._open[root] = Index(file, root, self._config, self._pool, create=create)
+            self._open[root] = Index(
+                file,
+                root,
+                self._config,
+                self._pool,
+                create=create,
+                open_embedder=self._open_embedder,
+            )
         return self._open[root]
 
     def _database(self, root: str) -> Path:

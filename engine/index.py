@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.clock import iso_time, now_ms
 from engine.config import Config
+from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import (
     FileNotIndexedError,
     InvalidInputError,
@@ -60,15 +61,24 @@ class Index:
         config: The settings in force.
         pool: Workers to parse with, shared by all projects.
         create: Make the project when the file is not there.
+        open_embedder: Opens the model that the settings name.
     """
 
     def __init__(
-        self, file: Path, root: str, config: Config, pool: WorkerPool, *, create: bool
+        self,
+        file: Path,
+        root: str,
+        config: Config,
+        pool: WorkerPool,
+        *,
+        create: bool,
+        open_embedder: OpenEmbedder = open_embedder,
     ) -> None:
         self.root = root
         self.project_id = file.stem
         self._config = config
         self._pool = pool
+        self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
         effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
         self._searcher = Searcher(self._store, display_path(root), root, effort)

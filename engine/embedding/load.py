@@ -1,8 +1,13 @@
 """The setting ``model`` → an embedder that is ready, made on first use."""
 
+from collections.abc import Callable
+
 from engine.embedding.choice import Backend, choice_of
 from engine.embedding.embedder import Embedder
 from engine.errors import EmbedderUnavailableError
+
+#: How an embedder is opened by a setting; tests have one of their own.
+OpenEmbedder = Callable[[str], Embedder | None]
 
 
 def open_embedder(setting: str) -> Embedder | None:

@@ -1,0 +1,129 @@
+"""Embedders for tests: deterministic, fast, and able to fail or to take their time.
+
+``Fakes()`` opens those that a setting names, as ``embedding.load.open_embedder`` does; ``Index``
+and ``Catalog`` take it as ``open_embedder``. The setting ``fake:NAME/DIMENSION`` gives a model of
+its own for each name: the vectors of two names have nothing to do with each other.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from engine.embedding.embedder import Embedder, Passage, Vectors
+from engine.embedding.load import open_embedder
+from engine.errors import Cancelled, EmbedderUnavailableError
+from engine.syntax.terms import words_of
+
+_DIMENSION = 16
+_AT_ONCE = 16  # passages in what stands for a request
+
+
+class FakeEmbedder:
+    """Sums of a vector a word; reads the text of passages, as models behind a server do.
+
+    Args:
+        name: Seeds the vectors; a part of the identity.
+        dimension: Numbers in a vector.
+        delay_s: How long each request takes.
+        fail_after: Requests that are answered before the backend is away; None: it stays.
+    """
+
+    def __init__(
+        self,
+        name: str = "a",
+        dimension: int = _DIMENSION,
+        *,
+        delay_s: float = 0.0,
+        fail_after: int | None = None,
+    ) -> None:
+        self.name = f"fake:{name}"
+        self.dimension = dimension
+        self.identity = f"{self.name}/{dimension}"
+        self.delay_s = delay_s
+        self.fail_after = fail_after
+        self.passages: list[str] = []  # the texts that were embedded, in order
+        self.paths: list[str] = []
+        self.requests = 0
+        self.is_closed = False
+        self._lock = threading.Lock()
+        self._known: dict[str, Vectors] = {}
+
+    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+        """Embed the words of texts."""
+        vectors: list[Vectors] = []
+        for start in range(0, len(passages), _AT_ONCE):
+            if stop():
+                raise Cancelled("embedding was stopped")
+            self._ask()
+            texts = [passage.text for passage in passages[start : start + _AT_ONCE]]
+            self.passages.extend(texts)
+            vectors.extend(self.vector_of(text) for text in texts)
+        return np.array(vectors, np.float32).reshape(-1, self.dimension)
+
+    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+        """Embed the words of paths."""
+        self._ask()
+        self.paths.extend(paths)
+        return np.array([self.vector_of(path) for path in paths], np.float32).reshape(
+            -1, self.dimension
+        )
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed the words of a question."""
+        self._ask()
+        return self.vector_of(text)
+
+    def vector_of(self, text: str) -> Vectors:
+        """Give the vector of a text without asking anybody."""
+        total = np.zeros(self.dimension, np.float32)
+        for word in words_of(text):
+            total += self._vector_of_word(word)
+        length = np.float32(np.sqrt((total * total).sum()))
+        return total / length if length else total
+
+    def close(self) -> None:
+        """Take note of it."""
+        self.is_closed = True
+
+    def _ask(self) -> None:
+        with self._lock:
+            self.requests += 1
+            requests = self.requests
+        if self.fail_after is not None and requests > self.fail_after:
+            raise EmbedderUnavailableError(f"{self.name} is away", hint="start it again")
+        if self.delay_s:
+            time.sleep(self.delay_s)
+
+    def _vector_of_word(self, word: str) -> Vectors:
+        vector = self._known.get(word)
+        if vector is None:
+            # Whole numbers: their sums do not depend on the machine.
+            digest = blake2b(f"{self.name} {word}".encode(), digest_size=self.dimension).digest()
+            vector = np.frombuffer(digest, np.int8).astype(np.float32)
+            self._known[word] = vector
+        return vector
+
+
+class Fakes:
+    """Opens embedders by their setting and keeps them, so that a test can look at them.
+
+    Args:
+        embedders: Those that are ready; other names are made when they are asked for.
+    """
+
+    def __init__(self, *embedders: FakeEmbedder) -> None:
+        self._made = {embedder.name: embedder for embedder in embedders}
+
+    def __call__(self, setting: str) -> Embedder | None:
+        """Open what a setting names; what is no ``fake:…`` is opened as outside of tests."""
+        if not setting.startswith("fake:"):
+            return open_embedder(setting)
+        name, _, dimension = setting.partition("/")
+        if name not in self._made:
+            self._made[name] = FakeEmbedder(
+                name.removeprefix("fake:"), int(dimension or _DIMENSION)
+            )
+        return self._made[name]
