@@ -3,9 +3,14 @@
 import os
 from typing import NamedTuple
 
+import numpy as np
+
+from engine.embedding.embedder import Embedder, Vectors
+from engine.embedding.file_vectors import file_vectors
 from engine.records import FileStat, Skip
-from engine.store import blobs, files, fulltext
+from engine.store import blobs, files, fulltext, vectors
 from engine.store.connection import Handle
+from engine.store.models import ModelRow
 from engine.syntax.terms import terms_of
 from engine.workers import Parsed
 
@@ -18,14 +23,24 @@ class NewBlob(NamedTuple):
     parsed: Parsed
 
 
+class Meaning(NamedTuple):
+    """The model whose vectors are written with their chunks and files."""
+
+    model: ModelRow
+    embedder: Embedder  # for paths; workers embed chunks
+
+
 class Batch:
     """Collects whole files with all that belongs to them; ``write`` puts them in and empties it.
 
     Ids are given out here, counted on from the largest in use: there is one writer at a time.
     """
 
-    def __init__(self, handle: Handle, *, branch_id: int, fingerprint_id: int) -> None:
+    def __init__(
+        self, handle: Handle, *, branch_id: int, fingerprint_id: int, meaning: Meaning | None
+    ) -> None:
         self._branch_id = branch_id
+        self._meaning = meaning
         self._fingerprint_id = fingerprint_id
         ids = blobs.next_ids(handle)
         self._next_blob, self._next_symbol, self._next_chunk = ids
@@ -39,7 +54,10 @@ class Batch:
         self._symbols: list[tuple[object, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
         self._chunk_terms: list[tuple[int, str, str, str]] = []
+        self._vectors: list[vectors.Stored] = []
+        self._vector_ids: list[int] = []
         self._files: list[files.FileRow] = []
+        self._file_vectors: list[tuple[int, Vectors]] = []
         self._path_terms: list[tuple[int, str, str]] = []
         self._gone_files: list[int] = []
         self._skips: list[Skip] = []
@@ -105,6 +123,9 @@ class Batch:
                 )
             )
             self._chunk_terms.append((number, row.name_terms, row.signature_terms, row.body_terms))
+        if parsed.vectors is not None:
+            self._vectors.append(parsed.vectors)
+            self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
         self._next_chunk += len(analysis.chunks)
         self.size_bytes += analysis.size_bytes
         return blob_id
@@ -119,6 +140,9 @@ class Batch:
             file_id, self._next_file = self._next_file, self._next_file + 1
             uuid = new_uuid()
             self._path_terms.append((file_id, *path_terms_of(path)))
+            if self._meaning:
+                [vector] = file_vectors(self._meaning.embedder, [path])
+                self._file_vectors.append((file_id, vector))
         self._files.append(
             files.FileRow(file_id, uuid, self._branch_id, path, blob_id, stat, now_ms)
         )
@@ -150,7 +174,18 @@ class Batch:
         files.write_files(handle, self._files)
         fulltext.insert_path_terms(handle, self._path_terms)
         files.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
+        if self._meaning:
+            self._write_vectors(handle, self._meaning.model)
         self._clear()
+
+    def _write_vectors(self, handle: Handle, model: ModelRow) -> None:
+        if self._vectors:
+            vectors.insert_chunk_vectors(
+                handle, model, self._vector_ids, np.concatenate(self._vectors)
+            )
+        if self._file_vectors:
+            ids, found = zip(*self._file_vectors, strict=True)
+            vectors.insert_file_vectors(handle, model, ids, vectors.quantized(np.stack(found)))
 
 
 def new_uuid() -> bytes:

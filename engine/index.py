@@ -19,9 +19,9 @@ from engine.explain import explain_path
 from engine.fingerprint import fingerprint
 from engine.indexer import Indexer, Run
 from engine.lock import indexing_lock
+from engine.model_switch import ModelSwitch
 from engine.pauses import without_full_collections
 from engine.records import (
-    FileError,
     IndexOptions,
     IndexReport,
     PathExplanation,
@@ -35,6 +35,7 @@ from engine.records import (
     display_path,
     is_path,
 )
+from engine.report import report_of
 from engine.scope import Scope, scope_of
 from engine.search.breakdown import NOT_SCORED
 from engine.search.places import MOST_THREADS, Effort
@@ -45,6 +46,7 @@ from engine.search.symbols import ScoredSymbol, check_match, find_scored, symbol
 from engine.source.git import branch_exists, read_branch, read_head
 from engine.store import blobs, files, project, symbols
 from engine.store.connection import Handle, Store, delete_database
+from engine.store.models import count_vectors, read_current_model
 from engine.store.project import ProjectRow
 from engine.workers import WorkerLimits, WorkerPool
 
@@ -161,33 +163,17 @@ class Index:
                 raise ProjectNotFoundError(
                     f"{display_path(self.root)} was forgotten meanwhile", hint="index it again"
                 )
-            run = self._start(scope, options, on_progress, cancelled)
-            tally = Indexer(self._store, self._pool, run).index()
-            for _ in range(_MOST_SWITCHES):
-                if run.is_checked_out():
-                    break
-                run = self._start(scope, options, on_progress, cancelled)
+            with ModelSwitch(self._store, self._config.model, self._open_embedder) as switch:
+                run = self._start(scope, options, switch, on_progress, cancelled)
                 tally = Indexer(self._store, self._pool, run).index()
+                for _ in range(_MOST_SWITCHES):
+                    if run.is_checked_out():
+                        break
+                    run = self._start(scope, options, switch, on_progress, cancelled)
+                    tally = Indexer(self._store, self._pool, run).index()
+                switch.complete(run.on_progress, run.cancelled)
             self._store.checkpoint()
-        failed = len(tally.errors)
-        return IndexReport(
-            project_id=self.project_id,
-            path=display_path(self.root),
-            include_patterns=scope.include_patterns,
-            exclude_patterns=scope.exclude_patterns,
-            max_file_size=scope.max_file_size,
-            files_indexed=tally.files_indexed,
-            files_unchanged=tally.files_unchanged,
-            files_skipped=tally.files_skipped,
-            files_failed=failed,
-            symbols_extracted=tally.symbols,
-            chunks=tally.chunks,
-            embeddings_generated=0,
-            cache_hit_rate=tally.reused / tally.files_indexed if tally.files_indexed else 0.0,
-            duration_ms=int((time.monotonic() - started) * 1000),
-            indexed_at=iso_time(now_ms()),
-            errors=tuple(sorted(tally.errors, key=_file_of)),
-        )
+        return report_of(self.project_id, self.root, scope, tally, switch, started)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a question.
@@ -247,6 +233,7 @@ class Index:
             row = self._project(handle)
             branch = self._searcher.branch(handle, None, self._checked_out())
             symbols, chunks = blobs.count_contents(handle, branch.id)
+            model = read_current_model(handle)
             return ProjectStatus(
                 project_id=self.project_id,
                 path=display_path(self.root),
@@ -254,10 +241,10 @@ class Index:
                 files=files.count_files(handle, branch.id),
                 symbols=symbols,
                 chunks=chunks,
-                embeddings=0,
+                embeddings=count_vectors(handle, model, branch.id) if model else 0,
                 skips=files.count_skips(handle, branch.id),
                 coverage=self._searcher.coverage(handle, branch),
-                model=None,
+                model=model.name if model else None,
                 fingerprint=row.fingerprint or "",
                 size_bytes=self._store.size_bytes(),
                 last_indexed_at=_iso_or_none(branch.indexed_at_ms),
@@ -318,10 +305,11 @@ class Index:
         self,
         scope: Scope,
         options: IndexOptions,
+        switch: ModelSwitch,
         on_progress: ProgressCallback | None,
         cancelled: Callable[[], bool] | None,
     ) -> Run:
-        """Store the scope, the branch and, when contents are stale, a new fingerprint."""
+        """Store scope, branch and model, and a new fingerprint when contents are stale."""
         head = read_head(self.root)
         value = fingerprint()
         now = now_ms()
@@ -338,6 +326,7 @@ class Index:
                 fingerprint_id = project.start_fingerprint(handle, value, now_ms=now)
             branch_id = project.upsert_branch(handle, head.branch, head.commit)
             branches = project.read_branches(handle)
+            switch.begin(handle, now_ms=now)
         return Run(
             root=self.root,
             branch_id=branch_id,
@@ -347,6 +336,8 @@ class Index:
             ),
             fingerprint_id=fingerprint_id,
             rules=scope.rules,
+            meaning=switch.meaning,
+            keep_vectors=switch.keep_vectors,
             batch_bytes=self._config.batch_bytes,
             queue_bytes=self._config.queue_bytes,
             on_progress=on_progress or _ignore,
@@ -385,10 +376,6 @@ def _never() -> bool:
 
 def _ignore(_progress: Progress) -> None:
     pass
-
-
-def _file_of(error: FileError) -> str:
-    return error.file
 
 
 def _iso_or_none(at_ms: int | None) -> str | None:

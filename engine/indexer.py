@@ -1,4 +1,4 @@
-"""The pipeline: walk → read → parse → store, incremental, stopping only between files.
+"""The pipeline: walk → read → parse, embed → store, incremental, stopping only between files.
 
 The main thread walks, reads, hashes and writes; worker processes parse. A blob that is stored
 already is never parsed again. The file rows are the checkpoint: whatever was committed when a run
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
-from engine.batch import Batch, NewBlob
+from engine.batch import Batch, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled
 from engine.records import (
@@ -54,6 +54,8 @@ class Run:
     gone_branch_ids: tuple[int, ...]
     fingerprint_id: int
     rules: WalkRules
+    meaning: Meaning | None  # None: vectors are made later, or not at all
+    keep_vectors: Callable[[], None]  # called before blobs go whose vectors others can use
     batch_bytes: int
     queue_bytes: int
     on_progress: ProgressCallback
@@ -69,6 +71,7 @@ class Tally:
     files_skipped: int = 0
     symbols: int = 0
     chunks: int = 0
+    embeddings: int = 0
     reused: int = 0  # of files_indexed: blobs that were stored already
     errors: list[FileError] = field(default_factory=list)
 
@@ -106,7 +109,12 @@ class Indexer:
                 skips=files.read_known_skips(handle, run.branch_id),
                 fingerprint_id=run.fingerprint_id,
             )
-            self._batch = Batch(handle, branch_id=run.branch_id, fingerprint_id=run.fingerprint_id)
+            self._batch = Batch(
+                handle,
+                branch_id=run.branch_id,
+                fingerprint_id=run.fingerprint_id,
+                meaning=run.meaning,
+            )
             # Whether the words of deleted texts must go at once: they may be secrets that an older
             # program, or the run that was cut off, took for something else.
             self._purges = project.was_cut_off(handle, run.branch_id) or any(
@@ -203,7 +211,8 @@ class Indexer:
         ticket = self._last_ticket
         self._tickets[ticket] = key
         self._waiting[key] = [reading]
-        self._tasks.append(Task(ticket, path, language, data))
+        is_embedded = self._run.meaning is not None
+        self._tasks.append(Task(ticket, path, language, data, is_embedded=is_embedded))
         self._task_bytes += len(data)
         if self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
             self._submit()
@@ -237,6 +246,7 @@ class Indexer:
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
         self._bytes_done += result.analysis.size_bytes
+        self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
         for number, reading in enumerate(readings):
             self._put_file(reading, blob_id, parsed=result if number == 0 else None)
 
@@ -295,6 +305,7 @@ class Indexer:
         for branch_id in self._run.gone_branch_ids:
             with self._store.write() as handle:
                 project.delete_branch(handle, branch_id)
+        self._run.keep_vectors()
         more = True
         while more:
             with self._store.write() as handle:

@@ -116,6 +116,7 @@ class Phase(StrEnum):
     SCANNING = "scanning"
     PARSING = "parsing"
     FINISHING = "finishing"
+    EMBEDDING = "embedding"  # of chunks that were stored without vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,8 @@ class Progress:
     """How far an indexing run is; handed to the caller's callback."""
 
     phase: Phase
-    done: int  # files with an outcome
-    total: int | None  # files to look at; None while scanning
+    done: int  # files with an outcome; while embedding, chunks
+    total: int | None  # files to look at, chunks to embed; None while scanning
     current_path: str
     bytes_done: int
     elapsed_ms: int
@@ -153,7 +154,7 @@ class FileError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
-    """What an indexing run did; ``cairn index --json`` prints exactly these keys."""
+    """What an indexing run did; ``cairn index --json`` prints these keys, notes when any."""
 
     project_id: str  # SHA-256 of the resolved root, hexadecimal
     path: str
@@ -166,11 +167,12 @@ class IndexReport:
     files_failed: int
     symbols_extracted: int  # in files_indexed
     chunks: int  # in files_indexed
-    embeddings_generated: int
+    embeddings_generated: int  # vectors of chunks that a model made; taken over ones do not count
     cache_hit_rate: float  # share of files_indexed whose blob was known already, 0 to 1
     duration_ms: int
     indexed_at: str  # ISO 8601, UTC
     errors: tuple[FileError, ...]
+    notes: tuple[str, ...] = ()  # what else to know about the run, in sentences; printed when any
 
 
 class Mode(StrEnum):

@@ -1,4 +1,4 @@
-"""The process pool that parses: bytes of files in, rows of the index out.
+"""The process pool that parses and embeds: bytes of files in, rows of the index out.
 
 Parsing holds the interpreter's lock and reads hostile input, so it happens in processes of its own:
 two cores are used, and a file that crashes or outlasts its worker costs that worker only. The
@@ -22,7 +22,7 @@ import threading
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import UnavailableError
 from engine.faults import fault_point
@@ -31,6 +31,10 @@ from engine.source.content import inspect
 from engine.source.provenance import generator_of, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import Analysis, analyse
+
+if TYPE_CHECKING:
+    from engine.embedding.builtin import BuiltIn
+    from engine.store.quantize import Stored
 
 _GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines
 _TRIES = 2
@@ -47,6 +51,7 @@ class Task(NamedTuple):
     language: str
     data: bytes
     is_parsed: bool = True  # False after parsing cost its workers: lines and words alone
+    is_embedded: bool = False  # whether its chunks get vectors of the built-in model
 
 
 class Parsed(NamedTuple):
@@ -58,6 +63,7 @@ class Parsed(NamedTuple):
     redactions: int
     licence: str | None  # an SPDX expression
     generator: str | None  # the program that wrote it
+    vectors: "Stored | None" = None  # of its chunks, when the task asks for them
 
 
 class Outcome(NamedTuple):
@@ -85,6 +91,53 @@ def process(task: Task, deadline_ms: int) -> Outcome:
     )
 
 
+class _Meaning:
+    """The built-in model in a worker, loaded for the first batch that asks for it.
+
+    Where it does not fit into the worker's memory, chunks go without vectors, and the owner makes
+    those that are missing.
+    """
+
+    def __init__(self) -> None:
+        self._embedder: BuiltIn | None = None
+        self._fits = True
+
+    def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
+        """Give the outcomes of a batch with the vectors that its tasks ask for."""
+        parsed = [
+            outcome.result
+            for task, outcome in zip(tasks, outcomes, strict=True)
+            if task.is_embedded and isinstance(outcome.result, Parsed)
+        ]
+        if not parsed or not self._fits:
+            return outcomes
+        try:
+            vectors = iter(self._vectors_of(parsed))
+        except (ImportError, MemoryError):
+            self._fits = False
+            return outcomes
+        return [
+            Outcome(ticket, result._replace(vectors=next(vectors)))
+            if task.is_embedded and isinstance(result, Parsed)
+            else Outcome(ticket, result)
+            for task, (ticket, result) in zip(tasks, outcomes, strict=True)
+        ]
+
+    def _vectors_of(self, parsed: list[Parsed]) -> "list[Stored]":
+        # numpy and the weights: not for those who only parse.
+        import numpy as np
+
+        from engine.embedding.builtin import BuiltIn
+        from engine.store.quantize import quantized
+
+        if self._embedder is None:
+            self._embedder = BuiltIn()
+        rows = [row[-3:] for each in parsed for row in each.analysis.chunks]
+        vectors = quantized(self._embedder.embed_words(rows))
+        ends = np.cumsum([len(each.analysis.chunks) for each in parsed])
+        return np.split(vectors, ends[:-1])
+
+
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     """Be a worker: answer batches until the other end closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides when to stop
@@ -92,6 +145,9 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
+    for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
+        os.putenv(f"{library}_NUM_THREADS", "1")
+    meaning = _Meaning()
     connection = Connection(descriptor)
     connection.send(None)  # ready
     # Parsing makes many objects and no cycles: looking for some took 3 % of the time.
@@ -103,7 +159,8 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
             tasks: list[Task] = connection.recv()
         except EOFError:
             return
-        connection.send([process(task, deadline_ms) for task in tasks])
+        outcomes = [process(task, deadline_ms) for task in tasks]
+        connection.send(meaning.add_vectors(tasks, outcomes))
 
 
 class WorkerLimits(NamedTuple):

@@ -9,7 +9,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from engine.records import Phase, Progress
-from web.progress_lines import phase_name, rate_of, remaining_ms_of
+from web.progress_lines import phase_name, rate_of, remaining_ms_of, unit_of
 from web.terminal import printable
 from web.wording import duration
 
@@ -89,7 +89,7 @@ def _files_of(progress: Progress) -> str:
 
 def _rate_of(progress: Progress) -> str:
     rate = rate_of(progress)
-    return f"{rate:,.0f} files/s" if rate else ""
+    return f"{rate:,.0f} {unit_of(progress)}s/s" if rate else ""
 
 
 def _times_of(progress: Progress) -> str:

@@ -17,6 +17,7 @@ _PHASES = {
     Phase.SCANNING: "looking for files",
     Phase.PARSING: "indexing",
     Phase.FINISHING: "finishing",
+    Phase.EMBEDDING: "embedding",
 }
 
 
@@ -61,14 +62,15 @@ class ProgressLines:
 def line_of(progress: Progress) -> str:
     """Say how far a run is in one line: phase, files, share, rate, time left, current file."""
     parts = [phase_name(progress.phase)]
+    unit = unit_of(progress)
     if progress.total is None:
-        parts.append(count(progress.done, "file"))
+        parts.append(count(progress.done, unit))
     else:
         share = progress.done / progress.total if progress.total else 1.0
-        parts.append(f"{progress.done:,}/{count(progress.total, 'file')} ({percent(share)})")
+        parts.append(f"{progress.done:,}/{count(progress.total, unit)} ({percent(share)})")
     rate = rate_of(progress)
     if rate:
-        parts.append(f"{rate:,.0f} files/s")
+        parts.append(f"{rate:,.0f} {unit}s/s")
     remaining_ms = remaining_ms_of(progress)
     if remaining_ms is not None:
         parts.append(f"{duration(remaining_ms)} left")
@@ -81,8 +83,13 @@ def phase_name(phase: Phase) -> str:
     return _PHASES[phase]
 
 
+def unit_of(progress: Progress) -> str:
+    """Say what is counted."""
+    return "chunk" if progress.phase is Phase.EMBEDDING else "file"
+
+
 def rate_of(progress: Progress) -> float:
-    """Give the mean files per second so far; 0 when nothing can be said yet."""
+    """Give the mean files, or chunks, per second so far; 0 when nothing can be said yet."""
     if progress.elapsed_ms < _EARLIEST_MS:
         return 0.0
     return progress.done * 1000 / progress.elapsed_ms

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
-from engine.records import SearchAnswer
+from engine.records import IndexReport, SearchAnswer
 from web.terminal import rejoined
 
 _OPTIONAL = {"errors", "notes", "matches", "snippet_line", "explain"}
@@ -53,6 +53,15 @@ def answer_json(answer: SearchAnswer) -> dict[str, object]:
         for name in _OPTIONAL & each.keys():
             if not each[name]:
                 del each[name]
+    return shape
+
+
+def report_json(report: IndexReport) -> dict[str, object]:
+    """Give what an indexing run did; notes are there only when there are any."""
+    shape = as_json(report)
+    assert isinstance(shape, dict)
+    if not report.notes:
+        del shape["notes"]
     return shape
 
 

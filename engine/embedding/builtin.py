@@ -33,6 +33,12 @@ class BuiltIn:
         """Name, dimension and the weights' hash."""
         return self._model.identity
 
+    def embed_words(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
+        """Embed chunks by their words: of names, of signatures, of the text."""
+        if not rows:
+            return np.zeros((0, self.dimension), np.float32)
+        return self._model.embed_chunks(rows)
+
     def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
         """Embed chunks by their words."""
         parts = []
@@ -40,7 +46,7 @@ class BuiltIn:
             if stop():
                 raise Cancelled("embedding was stopped")
             rows = [passage[1:] for passage in passages[start : start + _AT_ONCE]]
-            parts.append(self._model.embed_chunks(rows))
+            parts.append(self.embed_words(rows))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
     def embed_paths(self, paths: Sequence[str]) -> Vectors:

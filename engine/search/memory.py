@@ -8,7 +8,7 @@ remembered of the old one is dropped.
 import threading
 from typing import TYPE_CHECKING
 
-from engine.store import files, project
+from engine.store import files, models, project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
 from engine.store.project import BranchRow
@@ -29,6 +29,7 @@ class State:
         self.changes = changes
         self.branches = branches
         self._file_counts: dict[int, int] = {}
+        self._embedded: dict[int, float] = {}
         self._filters: dict[int, Filters] = {}
         self._questions: dict[int, int] = {}
         self._trees: dict[int, Tree] = {}
@@ -40,6 +41,15 @@ class State:
         if number is None:
             number = self._file_counts[branch_id] = files.count_files(handle, branch_id)
         return number
+
+    def embedded_share(self, handle: Handle, branch_id: int) -> float:
+        """Give the share of the chunks of a branch that have a vector of the current model."""
+        share = self._embedded.get(branch_id)
+        if share is None:
+            model = models.read_current_model(handle)
+            share = models.embedded_share(handle, model, branch_id) if model else 0.0
+            self._embedded[branch_id] = share
+        return share
 
     def no_filters(self, branch_id: int) -> Filters:
         """Give the conditions that only the branch sets."""

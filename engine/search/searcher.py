@@ -85,6 +85,7 @@ class Searcher:
 
                 hits = explained(handle, query, found, hits)
             indexed = state.file_count(handle, branch.id)
+            embedded = state.embedded_share(handle, branch.id)
         is_elsewhere = asked is None and not is_here
         return SearchAnswer(
             query=request.query,
@@ -92,7 +93,9 @@ class Searcher:
             took_ms=(time.perf_counter() - started) * 1000,
             total=len(found.scores),
             truncated=is_cut or found.is_capped or len(found.scores) > len(found.shown),
-            coverage=_coverage(branch, indexed, is_complete=branch.complete and not is_elsewhere),
+            coverage=_coverage(
+                branch, indexed, embedded, is_complete=branch.complete and not is_elsewhere
+            ),
             hits=tuple(hits),
             notes=(*_notes(branch, checked_out, is_elsewhere=is_elsewhere), *found.notes),
         )
@@ -124,8 +127,10 @@ class Searcher:
 
     def coverage(self, handle: Handle, branch: BranchRow) -> Coverage:
         """Say how much of the branch the index holds."""
-        indexed = self._memory.state(handle).file_count(handle, branch.id)
-        return _coverage(branch, indexed, is_complete=branch.complete)
+        state = self._memory.state(handle)
+        indexed = state.file_count(handle, branch.id)
+        embedded = state.embedded_share(handle, branch.id)
+        return _coverage(branch, indexed, embedded, is_complete=branch.complete)
 
 
 def _scope_of(
@@ -137,12 +142,12 @@ def _scope_of(
     return _Scope(filters_of(handle, query, request, branch.id), None)
 
 
-def _coverage(branch: BranchRow, indexed: int, *, is_complete: bool) -> Coverage:
+def _coverage(branch: BranchRow, indexed: int, embedded: float, *, is_complete: bool) -> Coverage:
     share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
     return Coverage(
         files=indexed,
         indexed=share if branch.found_files or branch.complete else 0.0,
-        embedded=0.0,
+        embedded=embedded,
         complete=is_complete,
     )
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from engine.store import models
 from engine.store.connection import Handle
 
 
@@ -120,7 +121,8 @@ def orphans(handle: Handle, limit: int) -> list[int]:
 
 
 def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
-    """Delete blobs with their texts, symbols, chunks and words."""
+    """Delete blobs with their texts, symbols, chunks, words and vectors."""
+    models.delete_chunk_vectors(handle, blob_ids)
     ids = {"ids": json.dumps(blob_ids)}
     handle.execute(
         """DELETE FROM chunk_terms WHERE rowid IN

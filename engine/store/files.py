@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from engine.records import FileStat, Skip, SkipReason
+from engine.store import models
 from engine.store.connection import Handle
 
 
@@ -137,8 +138,9 @@ def write_files(handle: Handle, rows: Iterable[FileRow]) -> None:
     )
 
 
-def delete_files(handle: Handle, file_ids: Iterable[int]) -> None:
-    """Delete files; their blobs stay until ``blobs.delete_orphans``."""
+def delete_files(handle: Handle, file_ids: Sequence[int]) -> None:
+    """Delete files with their vectors; their blobs stay until ``blobs.delete_blobs``."""
+    models.delete_file_vectors(handle, file_ids)
     handle.executemany("DELETE FROM files WHERE id = ?", ((file_id,) for file_id in file_ids))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from engine.store.connection import Handle
 
+_ON_BRANCH = "f.branch_id = :branch_id"
 # The symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
@@ -24,6 +25,11 @@ class Filters:
     chunk_condition: str
     symbol_condition: str
     values: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_branch_only(self) -> bool:
+        """Whether all that is on the branch passes."""
+        return self.file_condition == _ON_BRANCH and self.chunk_condition == "TRUE"
 
 
 def build_filters(
@@ -44,7 +50,7 @@ def build_filters(
             and the one that it is a part of.
         symbol_names: Lower-case symbol names wanted and refused, likewise.
     """
-    file_parts = ["f.branch_id = :branch_id"]
+    file_parts = [_ON_BRANCH]
     values: dict[str, object] = {"branch_id": branch_id}
     if path_function:
         language = "(SELECT language FROM blobs WHERE id = f.blob_id)"

@@ -3,6 +3,7 @@
 import json
 from typing import NamedTuple
 
+from engine.store import models
 from engine.store.connection import Handle
 
 
@@ -174,12 +175,17 @@ def delete_branch(handle: Handle, branch_id: int) -> None:
              (SELECT id FROM files WHERE branch_id = :branch_id)""",
         {"branch_id": branch_id},
     )
+    rows = handle.execute(
+        "SELECT id FROM files WHERE branch_id = :branch_id", {"branch_id": branch_id}
+    )
+    models.delete_file_vectors(handle, [file_id for (file_id,) in rows])
     handle.execute("DELETE FROM branches WHERE id = :branch_id", {"branch_id": branch_id})
 
 
 def delete_contents(handle: Handle) -> None:
     """Empty the index; the project's row and scope stay."""
     handle.execute("UPDATE project SET indexed_at_ms = NULL")
+    models.drop_models(handle)
     handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
     for table in ("files", "skips", "symbols", "chunks", "blob_texts", "blobs", "branches"):
@@ -188,6 +194,7 @@ def delete_contents(handle: Handle) -> None:
 
 def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int) -> None:
     """Make a copied index that of another project: blobs and what they say stay, nothing else."""
+    models.empty_file_vectors(handle)
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
     for table in ("files", "skips", "branches"):
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above

@@ -4,6 +4,7 @@ A pure function of bytes, run in worker processes; what it returns goes to the w
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
@@ -84,28 +85,37 @@ def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list
     for span in spans:
         piece = text[span.byte_start : span.byte_end]
         first, last = last, bisect_left(starts, span.byte_end, last)
-        names = ""
-        signatures = ""
-        if last > first:
-            own = symbols[first:last]
-            names = " ".join([name_terms_of(symbol.name) for symbol in own])
-            signatures = " ".join(map(_described, own))
-        if span.symbol >= 0:
-            # The containers' names: a method is found by its class, the rest of a long
-            # function by its name.
-            signatures += " " + symbols[span.symbol].qualified_name
+        owner = symbols[span.symbol].qualified_name if span.symbol >= 0 else ""
         rows.append(
             ChunkRow(
                 span,
                 first,
                 last - first,
                 blake2b(piece, digest_size=16).digest(),
-                names,
-                terms_of(signatures) if signatures else "",
-                terms_of(piece.decode()),
+                *words_of_chunk(piece, symbols[first:last], owner),
             )
         )
     return rows
+
+
+def words_of_chunk(piece: bytes, own: Sequence[Symbol], owner: str) -> tuple[str, str, str]:
+    """Give the words of a chunk as they are stored: of names, of signatures, of the text.
+
+    Args:
+        piece: Its text.
+        own: The symbols that start in it, in text order.
+        owner: Qualified name of the symbol that it belongs to; empty for none.
+    """
+    names = ""
+    signatures = ""
+    if own:
+        names = " ".join([name_terms_of(symbol.name) for symbol in own])
+        signatures = " ".join(map(_described, own))
+    if owner:
+        # The containers' names: a method is found by its class, the rest of a long
+        # function by its name.
+        signatures += " " + owner
+    return names, terms_of(signatures) if signatures else "", terms_of(piece.decode())
 
 
 def _described(symbol: Symbol) -> str:

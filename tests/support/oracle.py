@@ -5,6 +5,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 import apsw
+import sqlite_vec
 
 from engine.syntax.packing import unpack_text
 
@@ -28,6 +29,7 @@ def check_sound(file: Path) -> None:
         )
         _check_blobs(handle)
         _check_symbols(handle)
+        _check_vectors(handle)
     finally:
         handle.close()
 
@@ -55,7 +57,28 @@ def contents(file: Path) -> dict[str, object]:
                LEFT JOIN symbols p ON p.id = s.parent_id ORDER BY 1, 2, 3, 4, 5, 6"""
         ).fetchall()
         skips = handle.execute("SELECT path, reason, is_folder FROM skips ORDER BY path").fetchall()
-        return {"files": files, "chunks": chunks, "symbols": symbols, "skips": skips}
+        return {
+            "files": files,
+            "chunks": chunks,
+            "symbols": symbols,
+            "skips": skips,
+            **_vectors(handle),
+        }
+    finally:
+        handle.close()
+
+
+def check_embedded(file: Path, identity: str) -> None:
+    """Fail unless there is one model, this one, and each chunk and each file has its vector."""
+    handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        rows = handle.execute(
+            "SELECT m.id, m.identity, p.model_id FROM models m CROSS JOIN project p"
+        ).fetchall()
+        assert [(row[1], row[2]) for row in rows] == [(identity, rows[0][0])]
+        for owner, kind in (("chunks", "chunk"), ("files", "file")):
+            wanted = handle.execute(f"SELECT id FROM {owner} ORDER BY id").fetchall()
+            assert wanted == _vector_ids(handle, f"{kind}_vectors_{rows[0][0]}")
     finally:
         handle.close()
 
@@ -67,6 +90,59 @@ def paths_on_disk(root: Path) -> list[str]:
         for folder, _, names in os.walk(root)
         for name in names
     )
+
+
+def _check_vectors(handle: apsw.Connection) -> None:
+    """No vector outlives its chunk or file, and the blocks of each table say which are there."""
+    tables = []
+    for (model_id,) in handle.execute("SELECT id FROM models").fetchall():
+        for owner, kind in (("chunks", "chunk"), ("files", "file")):
+            table = f"{kind}_vectors_{model_id}"
+            tables.append(table)
+            ids = _vector_ids(handle, table)
+            known = handle.execute(f"SELECT id FROM {owner}").fetchall()
+            assert set(ids) <= set(known), f"{table} has vectors of what is gone"
+            places = set()
+            blocks = handle.execute(f"SELECT chunk_id, validity, rowids FROM {table}_chunks")
+            for block, validity, rowids in blocks:
+                valid = int.from_bytes(validity, "little")
+                for at in range(len(rowids) // 8):
+                    if valid >> at & 1:
+                        rowid = int.from_bytes(rowids[8 * at : 8 * at + 8], "little", signed=True)
+                        places.add((rowid, block, at))
+            assert places == set(
+                handle.execute(f"SELECT rowid, chunk_id, chunk_offset FROM {table}_rowids")
+            )
+    found = handle.execute(
+        "SELECT name FROM sqlite_master WHERE name GLOB '*_vectors_[0-9]*_rowids'"
+    )
+    assert sorted(name for (name,) in found) == sorted(f"{table}_rowids" for table in tables)
+
+
+def _vector_ids(handle: apsw.Connection, table: str) -> list[tuple[object, ...]]:
+    return handle.execute(f"SELECT rowid FROM {table}_rowids ORDER BY rowid").fetchall()
+
+
+def _vectors(handle: apsw.Connection) -> dict[str, object]:
+    """Give the vectors that answer, byte by byte, with what they belong to."""
+    row = handle.execute(
+        "SELECT m.id, m.identity FROM project p JOIN models m ON m.id = p.model_id"
+    )
+    model = row.fetchone()
+    if model is None:
+        return {"model": None}
+    handle.enable_load_extension(True)
+    handle.load_extension(sqlite_vec.loadable_path())
+    chunks = handle.execute(
+        f"""SELECT b.content_hash, b.language, c.byte_start, v.signs, v.exact
+            FROM chunk_vectors_{model[0]} v JOIN chunks c ON c.id = v.rowid
+            JOIN blobs b ON b.id = c.blob_id ORDER BY 1, 2, 3"""
+    ).fetchall()
+    files = handle.execute(
+        f"""SELECT r.name, f.path, v.exact FROM file_vectors_{model[0]} v
+            JOIN files f ON f.id = v.rowid JOIN branches r ON r.id = f.branch_id ORDER BY 1, 2"""
+    ).fetchall()
+    return {"model": model[1], "chunk_vectors": chunks, "file_vectors": files}
 
 
 def _check_symbols(handle: apsw.Connection) -> None:

@@ -12,6 +12,7 @@ from engine.records import IndexOptions, IndexReport
 from web.commands.options import examples, json_option, print_json, print_text
 from web.interrupt import Interrupt
 from web.progress import progress_on
+from web.schemas import report_json
 from web.selection import current_folder
 from web.terminal import printable
 from web.wording import count, duration
@@ -48,7 +49,7 @@ def command(*, path: str | None, as_json: bool, quiet: bool, **scope: object) ->
         index = catalog.create(path) if path is not None else _here(catalog)
         report = _run(index, options, quiet=quiet or as_json)
     if as_json:
-        print_json(report)
+        print_json(report_json(report))
     elif not quiet:
         print_text(report_text(report))
 
@@ -99,7 +100,8 @@ def report_text(report: IndexReport) -> str:
         f"  files    {report.files_indexed:,} new or changed, "
         f"{report.files_unchanged:,} unchanged, "
         f"{report.files_skipped:,} skipped, {report.files_failed:,} failed",
-        f"  content  {count(report.symbols_extracted, 'symbol')}, {count(report.chunks, 'chunk')}",
+        f"  content  {count(report.symbols_extracted, 'symbol')}, {count(report.chunks, 'chunk')}, "
+        f"{count(report.embeddings_generated, 'vector')}",
     ]
     lines += [
         f"  failed   {printable(each.file)}: {printable(each.error)}"
@@ -107,6 +109,7 @@ def report_text(report: IndexReport) -> str:
     ]
     if len(report.errors) > _ERRORS_SHOWN:
         lines.append(f"  failed   and {len(report.errors) - _ERRORS_SHOWN:,} more: cairn status")
+    lines += [f"  note     {printable(note)}" for note in report.notes]
     if not seen:
         lines.append("  nothing here can be searched; cairn status counts the reasons")
     return "\n".join(lines) + "\n"

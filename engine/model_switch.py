@@ -1,0 +1,214 @@
+"""Which models a run makes vectors of, and the change from one to the next.
+
+The settings name the wanted model; ``project.model_id`` the current one, whose vectors answer. When
+they differ the wanted one gets tables of its own beside the others, and becomes the current one in
+one transaction, when no chunk and no file lacks its vector any more. Until then searches go on with
+the old vectors; what changes meanwhile gets old ones too where the old model is the built-in one,
+which costs nothing to speak of, and else none, so that words alone find it. A project without any
+vectors has nothing to mix: its first model is the current one from the start.
+
+Without a wanted model (the setting ``none``, or a backend that is away) what is stored stays and
+goes with its chunks; nothing is made.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.backfill import Backfill, copy_equal
+from engine.batch import Meaning
+from engine.embedding.choice import Backend
+from engine.embedding.embedder import Embedder
+from engine.embedding.load import OpenEmbedder
+from engine.errors import Cancelled, EmbedderUnavailableError
+from engine.records import Phase, Progress, ProgressCallback
+from engine.store import models
+from engine.store.connection import Handle, Store
+from engine.store.models import ModelRow
+
+_BITS = 8  # a dimension that is no multiple has signs that fill no bytes
+_TELL_EVERY_S = 0.1
+
+
+class _Opened(NamedTuple):
+    embedder: Embedder
+    name: str
+    identity: str
+    dimension: int
+
+
+class ModelSwitch:
+    """The models of one run. Use it as a context manager, which frees them.
+
+    Args:
+        store: The project's database; this process must be its only indexer.
+        setting: The wanted model, as the settings name it.
+        open_embedder: Opens it.
+
+    Raises:
+        InvalidConfigError: The setting cannot be read.
+    """
+
+    def __init__(self, store: Store, setting: str, open_embedder: OpenEmbedder) -> None:
+        self._store = store
+        self._opened: list[Embedder] = []
+        with store.read() as handle:
+            self._current = models.read_current_model(handle)
+        self._wanted: ModelRow | None = None
+        self._builtin: Embedder | None = None
+        #: What to know about the run, in sentences.
+        self.notes: list[str] = []
+        #: The model whose vectors are written with their chunks, set by ``begin``.
+        self.meaning: Meaning | None = None
+        #: Vectors of chunks that were made by ``complete``.
+        self.made = 0
+        self._asked: _Opened | None = None
+        try:
+            self._asked = self._ready(open_embedder(setting))
+        except EmbedderUnavailableError as error:
+            self._note(error)
+        if self._asked and self._asked.name == Backend.STATIC:
+            self._builtin = self._asked.embedder
+        elif self._current and not _reads_text(self._current) and setting != Backend.NONE:
+            self._builtin = open_embedder(Backend.STATIC.value)
+
+    def __enter__(self) -> "ModelSwitch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for embedder in self._opened:
+            embedder.close()
+
+    def begin(self, handle: Handle, *, now_ms: int) -> None:
+        """Make the tables of the wanted model, in the transaction that starts a run."""
+        if self._asked:
+            self._wanted = models.add_model(
+                handle,
+                identity=self._asked.identity,
+                name=self._asked.name,
+                dimension=self._asked.dimension,
+                now_ms=now_ms,
+            )
+            if self._current is None:
+                models.switch_model(handle, self._wanted)
+                self._current = self._wanted
+        for model in (self._wanted, self._current):
+            if model and self._builtin and model.identity == self._builtin.identity:
+                self.meaning = Meaning(model, self._builtin)
+
+    def keep_vectors(self) -> None:
+        """Take over vectors of equal texts from chunks that are about to go."""
+        for model in {self._wanted, self._current}:
+            if model and _reads_text(model):
+                copy_equal(self._store, model)
+
+    def complete(self, on_progress: ProgressCallback, cancelled: Callable[[], bool]) -> None:
+        """Make the vectors that are missing, switch when none is, and clean up.
+
+        Raises:
+            Cancelled: ``cancelled`` said so; what is written stays.
+        """
+        if self._asked and self._wanted:
+            backfill = Backfill(
+                self._store,
+                self._wanted,
+                self._asked.embedder,
+                reads_text=_reads_text(self._wanted),
+            )
+            try:
+                backfill.fill(tell=_Teller(on_progress).update, stop=cancelled)
+            except EmbedderUnavailableError as error:
+                self._note(error)
+            self.made = backfill.made
+            self._switch(self._wanted)
+            self._drop_others(cancelled)
+        self._fill_holes(cancelled)
+
+    def _switch(self, wanted: ModelRow) -> None:
+        if wanted == self._current:
+            return
+        with self._store.read() as handle:
+            if models.lacks_vectors(handle, wanted):
+                return
+        with self._store.write(durable=True) as handle:
+            models.switch_model(handle, wanted)
+        self._current = wanted
+
+    def _drop_others(self, cancelled: Callable[[], bool]) -> None:
+        """Delete models that neither answer nor are wanted, a piece at a time."""
+        with self._store.read() as handle:
+            found = models.read_models(handle)
+        for model in found:
+            more = model not in (self._wanted, self._current)
+            while more:
+                _stop_if(cancelled)
+                with self._store.write() as handle:
+                    more = models.shrink_model(handle, model)
+
+    def _fill_holes(self, cancelled: Callable[[], bool]) -> None:
+        """Close the gaps that deleted vectors leave, when they are many."""
+        with self._store.read() as handle:
+            found = [
+                (table, block)
+                for model in models.read_models(handle)
+                for table in (model.chunk_table, model.file_table)
+                for block in models.sparse_blocks(handle, table)
+            ]
+        for table, block in found:
+            _stop_if(cancelled)
+            with self._store.write() as handle:
+                models.empty_block(handle, table, block)
+
+    def _ready(self, embedder: Embedder | None) -> _Opened | None:
+        """Ask a model what it is, which can mean asking a server."""
+        if embedder is None:
+            return None
+        self._opened.append(embedder)
+        ready = _Opened(embedder, embedder.name, embedder.identity, embedder.dimension)
+        if ready.dimension % _BITS:
+            raise EmbedderUnavailableError(
+                f"the model {ready.name} has vectors of {ready.dimension} numbers,"
+                f" wanted a multiple of {_BITS}"
+            )
+        return ready
+
+    def _note(self, error: EmbedderUnavailableError) -> None:
+        hint = f": {error.hint}" if error.hint else ""
+        self.notes.append(
+            f"{error.message}{hint}; all words are searched, and the next run makes the vectors"
+            " that are missing"
+        )
+
+
+def _stop_if(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise Cancelled("all files are indexed; old vectors are still to be deleted")
+
+
+def _reads_text(model: ModelRow) -> bool:
+    return model.name != Backend.STATIC
+
+
+class _Teller:
+    """Reports how many chunks are embedded, at most ten times a second."""
+
+    def __init__(self, on_progress: ProgressCallback) -> None:
+        self._on_progress = on_progress
+        self._started = time.monotonic()
+        self._told = 0.0
+
+    def update(self, done: int, total: int, path: str) -> None:
+        now = time.monotonic()
+        if done and now - self._told < _TELL_EVERY_S:
+            return
+        self._told = now
+        self._on_progress(
+            Progress(
+                phase=Phase.EMBEDDING,
+                done=done,
+                total=total,
+                current_path=path,
+                bytes_done=0,
+                elapsed_ms=int((now - self._started) * 1000),
+            )
+        )

@@ -1,0 +1,277 @@
+"""Models and their tables: which vectors are there, which answer, and which lack.
+
+A model has two sqlite-vec tables, ``chunk_vectors_<id>`` and ``file_vectors_<id>``, whose rows go
+with their chunks and files. Whether a row is there is asked of their shadow table ``…_rowids``, an
+ordinary one: sqlite-vec itself would open the vector.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.store.connection import Handle
+
+#: Vectors that sqlite-vec keeps in one blob. Of 128 numbers they fill four pages, and a project of
+#: ten chunks does not pay for a thousand.
+_BLOCK = 120
+#: Rows of a table that goes, deleted in one transaction of some 10 ms.
+_DROPPED_AT_ONCE = 1500
+
+
+class ModelRow(NamedTuple):
+    """A model whose vectors are stored."""
+
+    id: int
+    identity: str
+    name: str
+    dimension: int
+
+    @property
+    def chunk_table(self) -> str:
+        """Name of the table with the vectors of chunks."""
+        return f"chunk_vectors_{self.id:d}"
+
+    @property
+    def file_table(self) -> str:
+        """Name of the table with the vectors of files."""
+        return f"file_vectors_{self.id:d}"
+
+
+def read_current_model(handle: Handle) -> ModelRow | None:
+    """Give the model whose vectors answer; None while there is none."""
+    row = handle.execute(
+        """SELECT m.id, m.identity, m.name, m.dimension
+           FROM project p JOIN models m ON m.id = p.model_id"""
+    ).fetchone()
+    return ModelRow(*row) if row else None
+
+
+def read_models(handle: Handle) -> list[ModelRow]:
+    """Give all models that have tables."""
+    rows = handle.execute("SELECT id, identity, name, dimension FROM models ORDER BY id")
+    return [ModelRow(*row) for row in rows]
+
+
+def add_model(handle: Handle, *, identity: str, name: str, dimension: int, now_ms: int) -> ModelRow:
+    """Give the row of a model, made with its empty tables when new."""
+    for model in read_models(handle):
+        if model.identity == identity:
+            return model
+    model_id = handle.execute(
+        """INSERT INTO models (identity, name, dimension, created_at_ms)
+           VALUES (:identity, :name, :dimension, :now_ms) RETURNING id""",
+        {"identity": identity, "name": name, "dimension": dimension, "now_ms": now_ms},
+    ).get
+    model = ModelRow(int(model_id), identity, name, dimension)
+    handle.execute(
+        f"""CREATE VIRTUAL TABLE {model.chunk_table} USING vec0 (
+              signs bit[{dimension}], exact int8[{dimension}] distance_metric=cosine,
+              chunk_size={_BLOCK})"""
+    )
+    _create_file_table(handle, model)
+    return model
+
+
+def switch_model(handle: Handle, model: ModelRow) -> None:
+    """Let the vectors of a model answer from now on."""
+    handle.execute("UPDATE project SET model_id = :id", {"id": model.id})
+
+
+def shrink_model(handle: Handle, model: ModelRow) -> bool:
+    """Delete a piece of a model that does not answer, at last the model itself.
+
+    Returns:
+        Whether something is left.
+    """
+    for table in (model.chunk_table, model.file_table):
+        rows = handle.execute(
+            f"SELECT rowid FROM {table}_rowids LIMIT :limit",  # noqa: S608 - our own name
+            {"limit": _DROPPED_AT_ONCE},
+        ).fetchall()
+        if rows:
+            handle.executemany(f"DELETE FROM {table} WHERE rowid = ?", rows)  # noqa: S608
+            return True
+    _drop(handle, model)
+    return False
+
+
+def drop_models(handle: Handle) -> None:
+    """Delete all models with their vectors."""
+    handle.execute("UPDATE project SET model_id = NULL")
+    for model in read_models(handle):
+        _drop(handle, model)
+
+
+def empty_file_vectors(handle: Handle) -> None:
+    """Delete the vectors of all files, of all models."""
+    for model in read_models(handle):
+        handle.execute(f"DROP TABLE {model.file_table}")
+        _create_file_table(handle, model)
+
+
+def delete_chunk_vectors(handle: Handle, blob_ids: Sequence[int]) -> None:
+    """Delete the vectors of the chunks of blobs, of all models."""
+    models = read_models(handle)
+    if not models:
+        return
+    rows = handle.execute(
+        "SELECT id FROM chunks WHERE blob_id IN (SELECT value FROM json_each(:ids))",
+        {"ids": json.dumps(blob_ids)},
+    ).fetchall()
+    for model in models:
+        handle.executemany(f"DELETE FROM {model.chunk_table} WHERE rowid = ?", rows)  # noqa: S608
+
+
+def delete_file_vectors(handle: Handle, file_ids: Iterable[int]) -> None:
+    """Delete the vectors of files, of all models."""
+    rows = [(file_id,) for file_id in file_ids]
+    for model in read_models(handle) if rows else ():
+        handle.executemany(f"DELETE FROM {model.file_table} WHERE rowid = ?", rows)  # noqa: S608
+
+
+def lacks_vectors(handle: Handle, model: ModelRow) -> bool:
+    """Say whether a chunk or a file, of any branch, has no vector of a model.
+
+    Vectors go with what they belong to, so it is enough to count.
+    """
+    return bool(
+        handle.execute(
+            f"""SELECT (SELECT count(*) FROM chunks)
+                       <> (SELECT count(*) FROM {model.chunk_table}_rowids)
+                    OR (SELECT count(*) FROM files)
+                       <> (SELECT count(*) FROM {model.file_table}_rowids)"""  # noqa: S608
+        ).get
+    )
+
+
+def lacking_chunks(handle: Handle, model: ModelRow, *, of_each_text: bool) -> list[int]:
+    """Give the ids of the chunks that have no vector of a model, rising.
+
+    Args:
+        handle: A read transaction.
+        model: The model.
+        of_each_text: Of chunks with the same text only the first.
+    """
+    group = "GROUP BY hash" if of_each_text else "GROUP BY id"
+    rows = handle.execute(
+        f"""SELECT min(id) AS first FROM chunks WHERE {_without(model.chunk_table)}
+            {group} ORDER BY first"""  # noqa: S608 - constant fragments
+    )
+    return [chunk_id for (chunk_id,) in rows]
+
+
+def lacking_files(handle: Handle, model: ModelRow, limit: int) -> list[tuple[int, bytes]]:
+    """Give at most ``limit`` files that have no vector of a model, with their paths."""
+    rows: list[tuple[Any, ...]] = handle.execute(
+        f"SELECT id, path FROM files WHERE {_without(model.file_table)} LIMIT :limit",  # noqa: S608
+        {"limit": limit},
+    ).fetchall()
+    return rows
+
+
+def copied_vectors(handle: Handle, model: ModelRow) -> list[tuple[int, int]]:
+    """Give the chunks without a vector whose text another chunk with one has: (id, that one's)."""
+    rows = handle.execute(
+        f"""WITH lacking AS MATERIALIZED
+              (SELECT id, hash FROM chunks WHERE {_without(model.chunk_table)})
+            SELECT l.id, min(c.id) FROM chunks c CROSS JOIN lacking l ON l.hash = c.hash
+            WHERE c.id IN (SELECT rowid FROM {model.chunk_table}_rowids)
+              AND EXISTS (SELECT 1 FROM lacking)
+            GROUP BY l.id"""  # noqa: S608 - our own names
+    )
+    return list(rows)
+
+
+def copy_vectors(handle: Handle, model: ModelRow, pairs: Sequence[tuple[int, int]]) -> None:
+    """Give chunks the vectors of others: (id, the other's)."""
+    table = model.chunk_table
+    rows = handle.execute(
+        f"""SELECT w.value ->> 0, v.signs, v.exact FROM json_each(:pairs) w
+            CROSS JOIN {table} v ON v.rowid = w.value ->> 1""",  # noqa: S608 - our own name
+        {"pairs": json.dumps(pairs)},
+    ).fetchall()
+    _insert(handle, table, rows)
+
+
+def count_vectors(handle: Handle, model: ModelRow, branch_id: int) -> int:
+    """Give the number of chunks that files of a branch hold and that have a vector."""
+    return int(
+        handle.execute(
+            f"""WITH live AS (SELECT DISTINCT blob_id AS id FROM files WHERE branch_id = :branch_id)
+                SELECT count(*) FROM live CROSS JOIN chunks c ON c.blob_id = live.id
+                WHERE c.id IN (SELECT rowid FROM {model.chunk_table}_rowids)""",  # noqa: S608
+            {"branch_id": branch_id},
+        ).get
+    )
+
+
+def embedded_share(handle: Handle, model: ModelRow, branch_id: int) -> float:
+    """Give the share of the chunks that files of a branch hold and that have a vector."""
+    if not lacks_vectors(handle, model):
+        return 1.0
+    chunks = handle.execute(
+        """SELECT count(*) FROM chunks
+           WHERE blob_id IN (SELECT blob_id FROM files WHERE branch_id = :branch_id)""",
+        {"branch_id": branch_id},
+    ).get
+    return count_vectors(handle, model, branch_id) / chunks if chunks else 1.0
+
+
+def sparse_blocks(handle: Handle, table: str) -> list[int]:
+    """Give the numbers of the blocks to be emptied, when a third of a table or more is holes.
+
+    sqlite-vec appends to the last block only and frees a block when its last row goes.
+
+    Args:
+        handle: A read transaction.
+        table: ``chunk_table`` or ``file_table`` of a model.
+    """
+    sizes: tuple[Any, ...] = handle.execute(
+        f"SELECT (SELECT count(*) FROM {table}_chunks), (SELECT count(*) FROM {table}_rowids)"  # noqa: S608
+    ).fetchall()[0]
+    room = (sizes[0] - 1) * _BLOCK  # the last block is still being filled
+    if (room - sizes[1]) * 3 < room or room <= 0:
+        return []
+    rows: list[tuple[Any, ...]] = handle.execute(
+        f"""SELECT chunk_id, count(*) FROM {table}_rowids GROUP BY chunk_id
+            ORDER BY chunk_id"""  # noqa: S608 - our own name
+    ).fetchall()
+    return [block for block, number in rows[:-1] if number < _BLOCK]
+
+
+def empty_block(handle: Handle, table: str, block: int) -> None:
+    """Move the rows of a block to the end of the table."""
+    columns = "v.signs, v.exact" if table.startswith("chunk_") else "v.exact"
+    rows = handle.execute(
+        f"""SELECT r.rowid, {columns} FROM {table}_rowids r CROSS JOIN {table} v
+            ON v.rowid = r.rowid WHERE r.chunk_id = :block""",  # noqa: S608 - our own names
+        {"block": block},
+    ).fetchall()
+    ids = ((row[0],) for row in rows)
+    handle.executemany(f"DELETE FROM {table} WHERE rowid = ?", ids)  # noqa: S608
+    _insert(handle, table, rows)
+
+
+def _insert(handle: Handle, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if table.startswith("chunk_"):
+        into = "(rowid, signs, exact) VALUES (?, vec_bit(?), vec_int8(?))"
+    else:
+        into = "(rowid, exact) VALUES (?, vec_int8(?))"
+    handle.executemany(f"INSERT INTO {table} {into}", rows)
+
+
+def _create_file_table(handle: Handle, model: ModelRow) -> None:
+    handle.execute(
+        f"""CREATE VIRTUAL TABLE {model.file_table} USING vec0 (
+              exact int8[{model.dimension}] distance_metric=cosine, chunk_size={_BLOCK})"""
+    )
+
+
+def _drop(handle: Handle, model: ModelRow) -> None:
+    handle.execute(f"DROP TABLE IF EXISTS {model.chunk_table}")
+    handle.execute(f"DROP TABLE IF EXISTS {model.file_table}")
+    handle.execute("DELETE FROM models WHERE id = :id", {"id": model.id})
+
+
+def _without(table: str) -> str:
+    return f"id NOT IN (SELECT rowid FROM {table}_rowids)"  # noqa: S608 - our own name

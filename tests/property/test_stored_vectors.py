@@ -1,0 +1,158 @@
+"""Vectors read by blocks are those that sqlite-vec gives, whatever came and went."""
+
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.store import models, vectors
+from engine.store.connection import Handle, Store
+from engine.store.filters import build_filters
+from engine.store.models import ModelRow
+
+DIMENSION = 16
+IDS = st.integers(1, 700)
+
+
+def rows_of(ids: list[int]) -> vectors.Stored:
+    return np.stack(
+        [np.random.default_rng(id_).integers(-127, 128, DIMENSION, dtype=np.int8) for id_ in ids]
+    )
+
+
+def new_model(handle: Handle, identity: str) -> ModelRow:
+    return models.add_model(handle, identity=identity, name="any", dimension=DIMENSION, now_ms=0)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("home") / "a.db", busy_timeout_ms=1000, create=True)
+
+
+def check_equal(handle: Handle, model: ModelRow, kept: set[int]) -> None:
+    read = vectors.read_chunk_vectors(handle, model)
+    assert read.ids.tolist() == sorted(kept)
+    found = handle.execute(
+        f"SELECT rowid, signs, exact FROM {model.chunk_table} ORDER BY rowid"
+    ).fetchall()
+    assert [row[0] for row in found] == sorted(kept)
+    assert [row[2] for row in found] == [vector.tobytes() for vector in read.vectors]
+    if kept:
+        assert np.array_equal(read.vectors, rows_of(sorted(kept)))
+        assert [row[1] for row in found] == [bits.tobytes() for bits in vectors.signs(read.vectors)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("insert"), st.sets(IDS, min_size=1, max_size=400)),
+            st.tuples(st.just("delete"), st.sets(IDS, max_size=400)),
+            st.tuples(st.just("close holes"), st.just(set[int]())),
+        ),
+        max_size=8,
+    )
+)
+def test_blocks_hold_what_was_inserted_and_not_deleted(
+    store: Store, steps: list[tuple[str, set[int]]]
+) -> None:
+    kept: set[int] = set()
+    with store.write() as handle:
+        model = new_model(handle, "blocks")
+        for step, ids in steps:
+            if step == "insert":
+                new = sorted(ids - kept, key=lambda id_: id_ % 7)  # not by rising id
+                if new:
+                    vectors.insert_chunk_vectors(handle, model, new, rows_of(new))
+                kept |= ids
+            elif step == "delete":
+                handle.executemany(
+                    f"DELETE FROM {model.chunk_table} WHERE rowid = ?", ((id_,) for id_ in ids)
+                )
+                kept -= ids
+            else:
+                for block in models.sparse_blocks(handle, model.chunk_table):
+                    models.empty_block(handle, model.chunk_table, block)
+                assert models.sparse_blocks(handle, model.chunk_table) == []
+            check_equal(handle, model, kept)
+        models.drop_models(handle)
+
+
+def test_holes_are_closed_and_models_go_piece_by_piece(store: Store) -> None:
+    ids = list(range(1, 2001))
+    with store.write() as handle:
+        model = new_model(handle, "holes")
+        vectors.insert_chunk_vectors(handle, model, ids, rows_of(ids))
+        vectors.insert_file_vectors(handle, model, ids[:5], rows_of(ids[:5]))
+        handle.execute(f"DELETE FROM {model.chunk_table} WHERE rowid % 2 = 0")
+        before = handle.execute(f"SELECT count(*) FROM {model.chunk_table}_chunks").get
+        for block in models.sparse_blocks(handle, model.chunk_table):
+            models.empty_block(handle, model.chunk_table, block)
+        after = handle.execute(f"SELECT count(*) FROM {model.chunk_table}_chunks").get
+        assert (before, after) == (17, 9)
+        check_equal(handle, model, set(ids[::2]))
+        while models.shrink_model(handle, model):
+            pass
+        assert models.read_models(handle) == []
+
+
+def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
+    number = 3000
+    random = np.random.default_rng(1)
+    # Vectors in bundles, as those of texts are.
+    centres = random.standard_normal((60, DIMENSION)).astype(np.float32)
+    floats = centres[random.integers(0, 60, number)]
+    floats = floats + 0.4 * random.standard_normal((number, DIMENSION)).astype(np.float32)
+    stored = vectors.quantized(floats)
+    query = centres[3] / np.linalg.norm(centres[3])
+    with store.write() as handle:
+        model = new_model(handle, "nearest")
+        handle.execute(
+            """INSERT INTO branches (id, name) VALUES (1, 'main'), (2, 'other');
+               INSERT INTO fingerprints (id, value, created_at_ms) VALUES (1, 'any', 0)"""
+        )
+        for blob_id in range(1, number // 10 + 1):
+            handle.execute(
+                "INSERT INTO blobs VALUES (?, ?, ?, 1, ?, 1, 1, 1, '', '', 0, 0, NULL, NULL)",
+                (blob_id, blob_id.to_bytes(32), ("go", "python")[blob_id % 2], bytes(32)),
+            )
+            handle.execute(
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?, 1, 1, 1, 1, 1, 1)",
+                (blob_id, bytes(16), 1 + blob_id % 3 // 2, b"%d" % blob_id, blob_id),
+            )
+            handle.executemany(
+                "INSERT INTO chunks VALUES (?, ?, ?, ?, 1, 1, NULL, 1, 0, ?)",
+                ((10 * (blob_id - 1) + at, blob_id, at, at + 1, bytes(16)) for at in range(1, 11)),
+            )
+        vectors.insert_chunk_vectors(handle, model, range(1, number + 1), stored)
+        vectors.insert_file_vectors(handle, model, range(1, 301), stored[:300])
+        exact = stored.astype(np.float32)
+        cosines = exact @ query / np.linalg.norm(exact, axis=1)
+        blob_of = (np.arange(number)) // 10 + 1
+        for branch_id, language in ((1, None), (2, None), (1, "go"), (2, "python")):
+            wanted = frozenset({language} if language else ())
+            filters = build_filters(branch_id=branch_id, languages=(wanted, frozenset()))
+            passes = 1 + blob_of % 3 // 2 == branch_id
+            if language:
+                passes &= blob_of % 2 == (language == "python")
+            best = [id_ for id_ in np.argsort(-cosines, kind="stable") + 1 if passes[id_ - 1]]
+            found = vectors.nearest_chunks(handle, model, query, 10, filters)
+            assert [id_ for id_, _ in found] == best[:10]
+            assert [score for _, score in found] == pytest.approx(cosines[np.array(best[:10]) - 1])
+            files = vectors.nearest_files(handle, model, query, 3, filters)
+            assert all(1 + file_id % 3 // 2 == branch_id for file_id, _ in files)
+        everything = build_filters(branch_id=1)
+        handle.execute("UPDATE files SET branch_id = 1")
+        found = vectors.nearest_chunks(handle, model, query, 10, everything)
+        assert [id_ for id_, _ in found] == (np.argsort(-cosines, kind="stable")[:10] + 1).tolist()
+        assert vectors.nearest_chunks(handle, model, np.zeros_like(query), 1, everything)[0][1] == 0
+
+
+def test_what_has_no_vectors_has_no_nearest(store: Store) -> None:
+    with store.write() as handle:
+        model = new_model(handle, "empty")
+        query = np.ones(DIMENSION, np.float32)
+        assert vectors.nearest_chunks(handle, model, query, 5, build_filters(branch_id=1)) == []
+        assert vectors.nearest_files(handle, model, query, 5, build_filters(branch_id=1)) == []
+        assert vectors.read_some_vectors(handle, model, [1, 2]).vectors.shape == (0, DIMENSION)
