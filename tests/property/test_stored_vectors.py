@@ -1,6 +1,5 @@
 """Vectors read by blocks are those that sqlite-vec gives, whatever came and went."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
