@@ -29,6 +29,7 @@ class Setting:
     maximum: int
     unit: str
     help: str
+    values: tuple[str, ...] = ()  # the only ones, when there are any
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -39,6 +40,39 @@ SETTINGS: tuple[Setting, ...] = (
         1000,
         "text",
         "what finds by meaning: static (built in), none, onnx:NAME, or a server",
+    ),
+    Setting(
+        "device",
+        "auto",
+        1,
+        10,
+        "text",
+        "where an onnx model runs: auto, cpu or cuda",
+        ("auto", "cpu", "cuda"),
+    ),
+    Setting(
+        "model_threads",
+        0,
+        0,
+        256,
+        "threads",
+        "of an onnx model on the processor; 0 means one per usable core",
+    ),
+    Setting(
+        "embedding_timeout",
+        7000,
+        50,
+        600_000,
+        "ms",
+        "how long a server may take for one batch of passages",
+    ),
+    Setting(
+        "query_timeout",
+        3000,
+        50,
+        600_000,
+        "ms",
+        "how long a server may take for a question, retries included",
     ),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
@@ -82,6 +116,10 @@ class Config:
 
     data_dir: Path  # holds one <project id>.db a project
     model: str
+    device: str
+    model_threads: int
+    embedding_timeout: int
+    query_timeout: int
     workers: int
     worker_memory: int
     max_file_size: int
@@ -94,11 +132,24 @@ class Config:
     @property
     def worker_count(self) -> int:
         """The number of parsing processes to start at most, at least 1."""
-        usable = len(os.sched_getaffinity(0)) if _HAS_AFFINITY else os.cpu_count() or 1
-        return self.workers or usable
+        return self.workers or _usable_cores()
+
+    @property
+    def thread_count(self) -> int:
+        """The number of threads of an onnx model, at least 1."""
+        return self.model_threads or _usable_cores()
+
+    @property
+    def models_dir(self) -> Path:
+        """Where ``cairn model pull`` puts models; need not exist."""
+        return self.data_dir / "models"
 
 
 _HAS_AFFINITY = hasattr(os, "sched_getaffinity")
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if _HAS_AFFINITY else os.cpu_count() or 1
 
 
 def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
@@ -164,7 +215,63 @@ def _checked_text(setting: Setting, given: object) -> str:
             f" {setting.maximum} characters",
             field=setting.name,
         )
+    if setting.values and given not in setting.values:
+        raise InvalidConfigError(
+            f"{setting.name} is {given!r}, wanted one of {', '.join(setting.values)}",
+            field=setting.name,
+        )
     return given
+
+
+class Secret:
+    """A key that no message, log or representation shows."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __repr__(self) -> str:
+        return "Secret(…)" if self._text else "Secret()"
+
+    def reveal(self) -> str:
+        """Give the key itself, for the header it belongs in."""
+        return self._text
+
+    def blanked(self, text: str) -> str:
+        """Take the key out of a text, such as what a server says of it."""
+        return text.replace(self._text, "…") if self._text else text
+
+
+#: Keys that many programs share go only to the service they are for.
+_KEYS_OF_SERVICES = {
+    "https://api.openai.com/": "OPENAI_API_KEY",
+    "https://api.voyageai.com/": "VOYAGE_API_KEY",
+}
+
+
+def embedding_key(url: str) -> Secret:
+    """Find the key for an embedding server, empty when there is none.
+
+    ``CAIRN_EMBEDDING_KEY`` goes to whatever server the setting names; ``OPENAI_API_KEY`` and
+    ``VOYAGE_API_KEY`` only to those services themselves. Keys stand in no file of this program.
+
+    Raises:
+        InvalidConfigError: It has characters that no header can carry.
+    """
+    name = "CAIRN_EMBEDDING_KEY"
+    for start, variable in _KEYS_OF_SERVICES.items():
+        if f"{url}/".startswith(start) and name not in os.environ:
+            name = variable
+    key = os.environ.get(name, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidConfigError(
+            f"{name} has characters that no key can have", hint="set it again", field=name
+        )
+    return Secret(key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

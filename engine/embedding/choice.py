@@ -1,20 +1,24 @@
 """The setting ``model`` → which backend, which model, where.
 
-``static`` is built in; ``none`` does without meaning; ``onnx:NAME`` runs a model that fastembed
-knows, or one in a folder; ``openai:NAME@URL``, ``tei:@URL``, ``ollama:NAME@URL`` and
-``voyage:NAME`` ask a server.
+The grammar::
+
+    static                   the model that is built in
+    none                     nothing: words, names and patterns only
+    onnx:NAME                a model that fastembed knows, downloaded by ``cairn model pull NAME``
+    onnx:FOLDER              a model of one's own; FOLDER begins with /, ./, ../ or ~
+    openai:NAME[@URL]        OpenAI, or any server with its API, such as vLLM and LM Studio
+    voyage:NAME[@URL]        Voyage AI
+    ollama:NAME[@URL]        Ollama, by default the one on this machine
+    tei:@URL                 Text Embeddings Inference, whose server has chosen the model
+
+A URL begins with http:// or https://. Without a path, ``openai`` and ``voyage`` add /v1.
 """
 
 from enum import StrEnum
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from engine.errors import InvalidConfigError
-
-_DEFAULT_URLS = {
-    "openai": "https://api.openai.com/v1",
-    "ollama": "http://127.0.0.1:11434",
-    "voyage": "https://api.voyageai.com/v1",
-}
 
 
 class Backend(StrEnum):
@@ -29,8 +33,24 @@ class Backend(StrEnum):
     VOYAGE = "voyage"
 
 
-#: Backends that are a server to ask.
-REMOTE = frozenset({Backend.OPENAI, Backend.TEI, Backend.OLLAMA, Backend.VOYAGE})
+#: How each form is written, for help and errors.
+FORMS = {
+    Backend.STATIC: "static",
+    Backend.NONE: "none",
+    Backend.ONNX: "onnx:NAME or onnx:/FOLDER",
+    Backend.OPENAI: "openai:NAME or openai:NAME@URL",
+    Backend.VOYAGE: "voyage:NAME",
+    Backend.OLLAMA: "ollama:NAME or ollama:NAME@URL",
+    Backend.TEI: "tei:@URL",
+}
+_DEFAULT_URLS = {
+    Backend.OPENAI: "https://api.openai.com/v1",
+    Backend.OLLAMA: "http://127.0.0.1:11434",
+    Backend.VOYAGE: "https://api.voyageai.com/v1",
+}
+_VERSIONED = frozenset({Backend.OPENAI, Backend.VOYAGE})
+_FOLDER_STARTS = ("/", "./", "../", "~")
+_SCHEMES = ("http://", "https://")
 
 
 class Choice(NamedTuple):
@@ -48,6 +68,11 @@ class Choice(NamedTuple):
             text += f":{self.model}"
         return f"{text}@{self.url}" if self.url else text
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether the model is a folder of this machine."""
+        return self.backend is Backend.ONNX and self.model.startswith(_FOLDER_STARTS)
+
 
 def choice_of(setting: str) -> Choice:
     """Read the setting.
@@ -55,36 +80,77 @@ def choice_of(setting: str) -> Choice:
     Raises:
         InvalidConfigError: It names no backend, or lacks a model or a server.
     """
-    kind, _, rest = setting.strip().partition(":")
-    try:
-        backend = Backend(kind)
-    except ValueError as error:
-        known = ", ".join(each.value for each in Backend)
-        raise InvalidConfigError(
-            f"model is {setting!r}, wanted one of {known}",
-            hint="static is built in; onnx:NAME, openai:NAME@URL and others are in the README",
-            field="model",
-        ) from error
+    kind, colon, rest = setting.strip().partition(":")
+    backend = _backend_of(kind, setting)
     if backend in (Backend.STATIC, Backend.NONE):
-        if rest:
-            raise InvalidConfigError(f"{kind} takes no name, got {rest!r}", field="model")
+        if colon:
+            raise _refused(setting, f"{kind} takes no name", backend)
         return Choice(backend)
     if backend is Backend.ONNX:
-        return Choice(backend, _given(rest, "a model or a folder", setting))
-    name, _, url = rest.rpartition("@") if "@" in rest else (rest, "", "")
-    url = (url or _DEFAULT_URLS.get(kind, "")).rstrip("/")
-    if backend is not Backend.TEI:
-        _given(name, "a model", setting)
-    if not url.startswith(("http://", "https://")):
+        if not rest:
+            raise _refused(setting, "a model or a folder is missing", backend)
+        return Choice(backend, rest)
+    name, url = _name_and_url(rest)
+    if not name and backend is not Backend.TEI:
+        raise _refused(setting, "a model is missing", backend)
+    if name and backend is Backend.TEI:
+        raise _refused(setting, "the server has chosen the model: the URL follows an @", backend)
+    url = url or _DEFAULT_URLS.get(backend, "")
+    return Choice(backend, name, _checked_url(setting, backend, url))
+
+
+def _backend_of(kind: str, setting: str) -> Backend:
+    try:
+        return Backend(kind)
+    except ValueError as error:
+        hint = "one of " + "; ".join(FORMS.values())
+        if "/" in setting and kind not in ("http", "https"):
+            hint = f"a model of fastembed is written onnx:{setting.strip()}"
         raise InvalidConfigError(
-            f"model is {setting!r}: the server's URL is missing",
-            hint=f"for example {kind}:{name}@http://127.0.0.1:8080",
+            f"model is {_shown(setting)!r}, which names no backend", hint=hint, field="model"
+        ) from error
+
+
+def _name_and_url(rest: str) -> tuple[str, str]:
+    name, _, url = rest.partition("@")
+    return name, url
+
+
+def _checked_url(setting: str, backend: Backend, url: str) -> str:
+    if not url:
+        raise _refused(setting, "the server's URL is missing", backend)
+    if not url.startswith(_SCHEMES):
+        raise _refused(setting, "the server's URL begins with http:// or https://", backend)
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise _refused(setting, "the server's URL cannot be read", backend) from error
+    if not host or any(character.isspace() for character in url):
+        raise _refused(setting, "the server's URL cannot be read", backend)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise InvalidConfigError(
+            f"model is {_shown(setting)!r}: a URL here has no user, password, ? or #",
+            hint="put the key into the environment as CAIRN_EMBEDDING_KEY",
             field="model",
         )
-    return Choice(backend, name, url)
+    url = url.rstrip("/")
+    if backend in _VERSIONED and not parts.path.strip("/"):
+        url += "/v1"
+    return url
 
 
-def _given(text: str, what: str, setting: str) -> str:
-    if not text:
-        raise InvalidConfigError(f"model is {setting!r}: {what} is missing", field="model")
-    return text
+def _refused(setting: str, what: str, backend: Backend) -> InvalidConfigError:
+    return InvalidConfigError(
+        f"model is {_shown(setting)!r}: {what}",
+        hint=f"write it as {FORMS[backend]}",
+        field="model",
+    )
+
+
+def _shown(setting: str) -> str:
+    """Give the setting without what may be a password in its URL."""
+    before, scheme, rest = setting.partition("://")
+    authority, slash, path = rest.partition("/")
+    authority = authority.rpartition("@")[2]
+    return f"{before}{scheme}{authority}{slash}{path.partition('?')[0]}"

@@ -1,0 +1,71 @@
+"""Passages → batches: how many go together, learned from the answers.
+
+A batch begins small, grows while answers are quick, shrinks when they are slow, and never again
+reaches a size that was refused. So nobody has to know what a server or a machine can take.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from engine.syntax.analysis import tokens_of
+
+_FIRST_ITEMS = 8
+_QUICK_S = 1.0
+_SLOW_S = 3.0
+
+
+def tokens_in(text: str) -> int:
+    """Estimate the tokens of a text as budgets count them, at least 1."""
+    return max(1, tokens_of(len(text.encode("utf-8", "replace"))))
+
+
+class BatchSize:
+    """How many passages go together.
+
+    Args:
+        most_items: Never more passages.
+        most_tokens: Never more tokens, each passage counted as long as the longest of its batch,
+            as models fill them up; a single longer passage is a batch of its own.
+    """
+
+    def __init__(self, most_items: int, most_tokens: int) -> None:
+        self._most_items = most_items
+        self._most_tokens = most_tokens
+        self._items = min(_FIRST_ITEMS, most_items)
+
+    @property
+    def items(self) -> int:
+        """Passages in the next batch at most."""
+        return self._items
+
+    def answered(self, items: int, took_s: float) -> None:
+        """Take note of an answer and of the time it took."""
+        if took_s > _SLOW_S:
+            self._items = max(1, min(self._items, items // 2))
+        elif took_s < _QUICK_S and items >= self._items:
+            self._items = min(self._items * 2, self._most_items)
+
+    def refused(self, items: int, tokens: int) -> None:
+        """Take note that so many passages were too much, although half of them were not."""
+        self._most_items = max(1, min(self._most_items, items // 2))
+        self._most_tokens = max(1, min(self._most_tokens, tokens // 2))
+        self._items = min(self._items, self._most_items)
+
+    def fits(self, items: int, longest_tokens: int) -> bool:
+        """Say whether so many passages go together."""
+        return items == 1 or (items <= self._items and items * longest_tokens <= self._most_tokens)
+
+
+def batches_of(texts: Sequence[str], size: BatchSize) -> Iterator[list[int]]:
+    """Give the indexes of texts that go together, the longest first: equals share a batch.
+
+    The size is asked for each batch anew, so what is learned counts at once.
+    """
+    tokens = [tokens_in(text) for text in texts]
+    order = sorted(range(len(texts)), key=lambda index: -tokens[index])
+    start = 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order) and size.fits(end + 1 - start, tokens[order[start]]):
+            end += 1
+        yield order[start:end]
+        start = end

@@ -1,0 +1,226 @@
+"""A server of embeddings as an embedder: batches, what is too large or too long, and checks.
+
+The requests of each protocol are in ``protocols``, waiting and asking again in ``server``.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from engine.config import Config, Secret
+from engine.embedding.batches import BatchSize, batches_of, tokens_in
+from engine.embedding.choice import Backend, Choice
+from engine.embedding.embedder import Passage, Vectors
+from engine.embedding.prompts import Prompts, prompts_of
+from engine.embedding.protocols import LIMITS, address_of, request_of, vectors_in
+from engine.embedding.server import Clock, Patience, Server, TimedOutError, TooLargeError
+from engine.embedding.unit import padded, unit_rows
+
+#: Refusals of one batch, halved each time; at the last but one its texts go singly.
+_MOST_TRIES = 6
+_PROBE = "parse the configuration file"
+
+
+class Remote:
+    """A server; see ``embedder.Embedder``.
+
+    Opening it asks nothing. The dimension is learned from the first answer: asked before that,
+    ``dimension`` and ``identity`` cost a request.
+
+    Args:
+        choice: Which server, and which of its models.
+        key: For the server, may be empty.
+        config: Says how long it may take.
+        clock: Where time comes from.
+    """
+
+    def __init__(
+        self, choice: Choice, key: Secret, config: Config, clock: Clock | None = None
+    ) -> None:
+        self._choice = choice
+        self._clock = clock or Clock()
+        self._server = Server(choice.url, key, self._clock)
+        self._address = address_of(choice)
+        self._request_s = config.embedding_timeout / 1000
+        self._query_s = config.query_timeout / 1000
+        limits = LIMITS[choice.backend]
+        self._size = BatchSize(limits.items, limits.tokens)
+        self._longest_bytes: int | None = None  # of a text, once a longer one was refused
+        self._numbers: int | None = None  # in a vector as the server gives it
+        self._served: str | None = None  # what a TEI server says it runs
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self._choice.name
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector, padded to what the store keeps.
+
+        Raises:
+            EmbedderUnavailableError: The server is away or answers nonsense.
+        """
+        if self._numbers is None:
+            self._asked([_PROBE], self._patience(self._request_s), is_query=False)
+        assert self._numbers is not None
+        return padded(self._numbers)
+
+    @property
+    def identity(self) -> str:
+        """Backend, model, where it is, and dimension.
+
+        Raises:
+            EmbedderUnavailableError: The server is away or answers nonsense.
+        """
+        patience = self._patience(self._request_s)
+        prompt = self._prompts(patience).passage
+        parts = [self._choice.backend.value, self._model(patience), self._choice.url]
+        return "/".join([*parts, str(self.dimension), *([f"prompt {prompt!r}"] if prompt else [])])
+
+    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+        """Embed chunks by their text; blank ones become rows of zeros."""
+        return self._embed([passage.text for passage in passages], stop)
+
+    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+        """Embed paths as they are."""
+        return self._embed(paths, _never)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed a question, within ``query_timeout``."""
+        patience = self._patience(self._query_s)
+        asked = self._prompts(patience).query + (text if text.strip() else _PROBE)
+        row: Vectors = self._embed_batch([asked], patience, is_query=True)[0]
+        return row
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()
+
+    def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+        patience = Patience(self._request_s, math.inf, stop)
+        prompt = self._prompts(patience).passage
+        wanted = [index for index, text in enumerate(texts) if text.strip()]
+        asked = [self._cut(prompt + texts[index]) for index in wanted]
+        found: list[tuple[list[int], Vectors]] = []
+        for batch in batches_of(asked, self._size):
+            batch_texts = [self._cut(asked[index]) for index in batch]
+            started_s = self._clock.elapsed_s()
+            rows = self._embed_batch(batch_texts, patience)
+            self._size.answered(len(batch), self._clock.elapsed_s() - started_s)
+            found.append(([wanted[index] for index in batch], rows))
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for indexes, rows in found:
+            vectors[indexes] = rows
+        return vectors
+
+    def _embed_batch(
+        self,
+        texts: Sequence[str],
+        patience: Patience,
+        *,
+        is_query: bool = False,
+        refusals: int = 0,
+        is_second: bool = False,
+    ) -> Vectors:
+        """Embed texts in one request, or in smaller ones when that is too much for the server."""
+        try:
+            return self._asked(texts, patience, is_query=is_query)
+        except TooLargeError as refusal:
+            if len(texts) == 1:
+                return self._shortened(texts[0], patience, refusal, is_query=is_query)
+            step = 1 if refusals + 2 >= _MOST_TRIES else -(-len(texts) // 2)
+            known_bytes = self._longest_bytes
+            parts = [
+                self._embed_batch(
+                    texts[start : start + step],
+                    patience,
+                    refusals=refusals + 1,
+                    is_second=is_second,
+                )
+                for start in range(0, len(texts), step)
+            ]
+            if self._longest_bytes == known_bytes:  # no text was too long: there were too many
+                self._size.refused(len(texts), len(texts) * max(map(tokens_in, texts)))
+            return np.concatenate(parts)
+        except TimedOutError:
+            if is_second or patience.ends_at_s < math.inf:
+                raise
+            self._size.answered(len(texts), math.inf)
+            step = -(-len(texts) // 2)
+            parts = [
+                self._embed_batch(
+                    texts[start : start + step], patience, refusals=refusals, is_second=True
+                )
+                for start in range(0, len(texts), step)
+            ]
+            return np.concatenate(parts)
+
+    def _shortened(
+        self, text: str, patience: Patience, refusal: TooLargeError, *, is_query: bool
+    ) -> Vectors:
+        """Embed the beginning of a text that is too long: a definition's name stands there.
+
+        A text that is refused at any length is a row of zeros, unless nothing at all is answered.
+        """
+        for _ in range(_MOST_TRIES - 1):
+            text = text[: len(text) // 2]
+            if not text.strip():
+                break
+            try:
+                rows = self._asked([text], patience, is_query=is_query)
+            except TooLargeError:
+                continue
+            self._longest_bytes = len(text.encode("utf-8", "replace"))
+            return rows
+        if is_query:
+            raise refusal
+        probe = self._asked([_PROBE], patience, is_query=False)
+        return np.zeros_like(probe)
+
+    def _asked(self, texts: Sequence[str], patience: Patience, *, is_query: bool) -> Vectors:
+        """Send one request, tried again where that can help; checked unit rows."""
+        body = request_of(self._choice, texts, is_query=is_query)
+        answer = self._server.post(self._address, body, count=len(texts), patience=patience)
+        try:
+            given = vectors_in(self._choice.backend, answer)
+            rows = unit_rows(given, count=len(texts), dimension=self._numbers)
+        except ValueError as error:
+            raise self._server.unavailable(f"answers with {error}") from error
+        if self._numbers is None:
+            self._numbers = len(given[0])
+        return rows
+
+    def _cut(self, text: str) -> str:
+        if self._longest_bytes is None or len(text) * 4 <= self._longest_bytes:
+            return text
+        return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
+
+    def _patience(self, whole_s: float) -> Patience:
+        return Patience(whole_s, self._clock.elapsed_s() + whole_s, _never)
+
+    def _prompts(self, patience: Patience) -> Prompts:
+        """Give what the model wants before a text; Voyage puts it there itself."""
+        if self._choice.backend is Backend.VOYAGE:
+            return Prompts()
+        return prompts_of(self._model(patience))
+
+    def _model(self, patience: Patience) -> str:
+        """Give the model's name; a TEI server is asked once which it runs, empty when it hides it.
+
+        Raises:
+            EmbedderUnavailableError: The server is away.
+        """
+        if self._choice.backend is not Backend.TEI:
+            return self._choice.model
+        if self._served is None:
+            said = self._server.look_up(f"{self._choice.url}/info", patience)
+            about = said if isinstance(said, Mapping) else {}
+            parts = [about.get("model_id"), about.get("model_sha")]
+            self._served = "@".join(part for part in parts if isinstance(part, str))
+        return self._served
+
+
+def _never() -> bool:
+    return False

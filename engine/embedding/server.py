@@ -1,0 +1,252 @@
+"""One server of embeddings: asks, waits, asks again, and says what is wrong when that is of no use.
+
+Batches, and what the vectors must be, are the business of ``remote``.
+"""
+
+import email.utils
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from engine.config import Secret
+from engine.embedding.transport import Answer, Broken, Late, Transport
+from engine.errors import Cancelled, EmbedderUnavailableError
+
+_MOST_RETRIES = 3
+_FIRST_WAIT_S = 0.5  # doubles with each retry
+_LONGEST_WAIT_S = 60.0  # a server that wants a longer rest is away
+_LOOK_S = 0.25  # how often a wait asks whether to stop
+_SHOWN_CHARACTERS = 200
+_READ_BYTES = 1 << 16  # of an error's text, more than is shown so that a key in it stays whole
+_NUMBER_BYTES = 32  # a number in JSON, with more digits than any server writes
+_MOST_NUMBERS = 8192
+_HEAD_BYTES = 1 << 20
+
+_RUNNING = "is the server running?"
+_TOO_LARGE = frozenset({400, 413, 422})
+_PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
+#: Some servers answer 500 to what is too long for the model.
+_SAYS_TOO_LARGE = re.compile(
+    rb"too (?:large|long)|context (?:length|size|window)|exceed|batch size|maximum .{0,30}token",
+    re.IGNORECASE,
+)
+
+
+class TooLargeError(EmbedderUnavailableError):
+    """The server refuses this much; less may be answered."""
+
+
+class TimedOutError(EmbedderUnavailableError):
+    """The server did not answer in time; less may be answered."""
+
+
+class Clock(NamedTuple):
+    """Time, so that tests need not wait."""
+
+    elapsed_s: Callable[[], float] = time.monotonic
+    wall_s: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+
+class Patience(NamedTuple):
+    """How long one who asks will wait, and how to stop it."""
+
+    request_s: float  # for one request
+    ends_at_s: float  # of ``Clock.elapsed_s``, for all of them and the waits between
+    stop: Callable[[], bool]
+
+
+class Server:
+    """A server by its URL.
+
+    Args:
+        url: Without a slash at the end.
+        key: Sent with every request, shown nowhere.
+        clock: Where time comes from.
+    """
+
+    def __init__(self, url: str, key: Secret, clock: Clock) -> None:
+        self.url = url
+        self._key = key
+        self._clock = clock
+        self._transport = Transport(url, key)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._transport.close()
+
+    def post(self, address: str, body: object, *, count: int, patience: Patience) -> object:
+        """Ask for the vectors of ``count`` texts; the JSON of the answer.
+
+        Raises:
+            TooLargeError: It refuses the request as too large, or as wrong in itself.
+            TimedOutError: It did not answer in time; not tried again.
+            EmbedderUnavailableError: It is away, answers nonsense, or refuses.
+            Cancelled: Whoever waits wants to stop.
+        """
+        request = ("POST", address, body)
+        most_bytes = _HEAD_BYTES + count * _MOST_NUMBERS * _NUMBER_BYTES
+        for tried in range(_MOST_RETRIES + 1):
+            wanted_s = None
+            try:
+                answer = self._answer(request, most_bytes, patience)
+            except Broken as broken:
+                trouble = f"cannot be asked: {broken}"
+            else:
+                trouble = self._trouble_of(answer)
+                if not trouble:
+                    return _parsed(answer.content)
+                wanted_s = _retry_after_s(answer.headers, self._clock.wall_s())
+            self._wait(trouble, tried, wanted_s, patience)
+        raise AssertionError("the last wait raises")
+
+    def look_up(self, address: str, patience: Patience) -> object:
+        """Get what the server says of itself; None when it has nothing there. Tried once.
+
+        Raises:
+            EmbedderUnavailableError: It is away.
+            Cancelled: Whoever waits wants to stop.
+        """
+        try:
+            answer = self._answer(("GET", address, None), _HEAD_BYTES, patience)
+        except Broken as broken:
+            raise self.unavailable(f"cannot be asked: {broken}", _RUNNING) from broken
+        if answer.status in _PASSING:
+            raise self.unavailable(f"answers {answer.status}{self._said(answer)}", _RUNNING)
+        return _parsed(answer.content) if answer.status == HTTPStatus.OK else None
+
+    def unavailable(self, what: str, hint: str = "", **details: object) -> EmbedderUnavailableError:
+        """Make the error that says what this server does, without a key in it."""
+        return EmbedderUnavailableError(self._sentence(what), hint=hint, **details)
+
+    def _answer(
+        self, request: tuple[str, str, object], most_bytes: int, patience: Patience
+    ) -> Answer:
+        """Send once.
+
+        Raises:
+            TimedOutError: No answer came in time.
+            Broken: No answer came for another reason.
+        """
+        try:
+            return self._transport.send(
+                request,
+                within_s=self._left_s(patience),
+                most_bytes=most_bytes,
+                stop=patience.stop,
+            )
+        except Late as late:
+            raise TimedOutError(
+                self._sentence(f"gives {late}"),
+                hint="is the server busy, or loading a model? more time: embedding_timeout",
+            ) from late
+
+    def _trouble_of(self, answer: Answer) -> str:
+        """Say what is wrong with an answer that may be right the next time; empty when it is good.
+
+        Raises:
+            EmbedderUnavailableError: It will not be right the next time.
+        """
+        status = answer.status
+        if status == HTTPStatus.OK:
+            if _parsed(answer.content) is not None:
+                return ""
+            kind = answer.headers.get("content-type", "").partition(";")[0].strip()
+            if kind and "json" not in kind:
+                raise self.unavailable(
+                    f"answers with {kind[:40]}, not with JSON", "is this the URL of its API?"
+                )
+            return "breaks off in the middle of its answer"
+        what = f"answers {status}{self._said(answer)}"
+        if status in _TOO_LARGE or (
+            status == HTTPStatus.INTERNAL_SERVER_ERROR and _SAYS_TOO_LARGE.search(answer.content)
+        ):
+            raise TooLargeError(self._sentence(what), hint="does the model embed texts?")
+        if status in _PASSING:
+            return what
+        raise self.unavailable(*self._refusal(answer, what))
+
+    def _refusal(self, answer: Answer, what: str) -> tuple[str, str]:
+        """Say what a final answer means, and what to do."""
+        if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            if self._key:
+                return what, "is the key right? it comes from the environment"
+            return what, "put the key into the environment as CAIRN_EMBEDDING_KEY"
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return what, "is the URL right, and does the server have the model?"
+        if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+            place = urlsplit(answer.headers.get("location", ""))
+            target = f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}"
+            return (
+                f"answers {answer.status} and points elsewhere",
+                f"it points to {target}; set that URL if you trust it" if place.netloc else "",
+            )
+        return what, ""
+
+    def _said(self, answer: Answer) -> str:
+        """Give the beginning of what an answer says, as the end of a sentence."""
+        text = answer.content[:_READ_BYTES].decode("utf-8", "replace")
+        parsed = _parsed(answer.content)
+        while isinstance(parsed, Mapping):
+            parsed = parsed.get("error", parsed.get("message", parsed.get("detail")))
+        if isinstance(parsed, str):
+            text = parsed
+        text = " ".join(self._key.blanked(text).split())
+        if len(text) > _SHOWN_CHARACTERS:
+            text = text[:_SHOWN_CHARACTERS] + "…"
+        return f": {text}" if text else ""
+
+    def _sentence(self, what: str) -> str:
+        return self._key.blanked(f"the embedding server {self.url} {what}")
+
+    def _left_s(self, patience: Patience) -> float:
+        left_s = min(patience.request_s, patience.ends_at_s - self._clock.elapsed_s())
+        return max(left_s, 0.01)
+
+    def _wait(self, trouble: str, tried: int, wanted_s: float | None, patience: Patience) -> None:
+        """Wait before the next try, as long as the server wants or twice as long as before.
+
+        Raises:
+            EmbedderUnavailableError: It was the last try, or the wait would be too long.
+            Cancelled: Whoever waits wants to stop.
+        """
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret, only not all at once
+        wait_s = wanted_s if wanted_s is not None else _FIRST_WAIT_S * 2**tried * jitter
+        now_s = self._clock.elapsed_s()
+        is_last = tried == _MOST_RETRIES
+        if is_last or wait_s > _LONGEST_WAIT_S or now_s + wait_s >= patience.ends_at_s:
+            times = f" (asked {tried + 1} times)" if tried else ""
+            details = {} if wanted_s is None else {"retry_after_s": round(wanted_s, 1)}
+            raise self.unavailable(trouble + times, _RUNNING, **details)
+        ends_at_s = now_s + wait_s
+        while (left_s := ends_at_s - self._clock.elapsed_s()) > 0:
+            if patience.stop():
+                raise Cancelled("embedding was stopped")
+            self._clock.sleep(min(_LOOK_S, left_s))
+
+
+def _parsed(content: bytes) -> object:
+    """Give the JSON of an answer, None when it is none or not whole."""
+    try:
+        parsed: object = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return parsed
+
+
+def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
+    """Read how long a server wants to be left alone: seconds, or a date; None when it is silent."""
+    text = headers.get("retry-after", "").strip()
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", text):
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now_s)
+    except (ValueError, TypeError, OverflowError):
+        return None
