@@ -47,6 +47,7 @@ class Remote:
         limits = LIMITS[choice.backend]
         self._size = BatchSize(limits.items, limits.tokens)
         self._longest_bytes: int | None = None  # of a text, once a longer one was refused
+        self._too_long = 0  # texts that were refused for their length
         self._numbers: int | None = None  # in a vector as the server gives it
         self._served: str | None = None  # what a TEI server says it runs
 
@@ -63,7 +64,7 @@ class Remote:
             EmbedderUnavailableError: The server is away or answers nonsense.
         """
         if self._numbers is None:
-            self._asked([_PROBE], self._patience(self._request_s), is_query=False)
+            self._asked([_PROBE], self._patience(self._request_s))
         assert self._numbers is not None
         return padded(self._numbers)
 
@@ -91,7 +92,11 @@ class Remote:
         """Embed a question, within ``query_timeout``."""
         patience = self._patience(self._query_s)
         asked = self._prompts(patience).query + (text if text.strip() else _PROBE)
-        row: Vectors = self._embed_batch([asked], patience, is_query=True)[0]
+        try:
+            rows = self._asked([asked], patience, is_query=True)
+        except TooLargeError as refusal:
+            rows = self._shortened(asked, patience, refusal, is_query=True)
+        row: Vectors = rows[0]
         return row
 
     def close(self) -> None:
@@ -119,51 +124,56 @@ class Remote:
         self,
         texts: Sequence[str],
         patience: Patience,
-        *,
-        is_query: bool = False,
         refusals: int = 0,
+        *,
         is_second: bool = False,
     ) -> Vectors:
-        """Embed texts in one request, or in smaller ones when that is too much for the server."""
+        """Embed passages in one request, or in smaller ones when that is too much for the server.
+
+        Args:
+            texts: Not blank.
+            patience: How long to wait.
+            refusals: How many requests with these texts were refused already.
+            is_second: One of them was not answered in time already.
+        """
         try:
-            return self._asked(texts, patience, is_query=is_query)
+            return self._asked(texts, patience)
         except TooLargeError as refusal:
             if len(texts) == 1:
-                return self._shortened(texts[0], patience, refusal, is_query=is_query)
-            step = 1 if refusals + 2 >= _MOST_TRIES else -(-len(texts) // 2)
-            known_bytes = self._longest_bytes
-            parts = [
-                self._embed_batch(
-                    texts[start : start + step],
-                    patience,
-                    refusals=refusals + 1,
-                    is_second=is_second,
-                )
-                for start in range(0, len(texts), step)
-            ]
-            if self._longest_bytes == known_bytes:  # no text was too long: there were too many
+                return self._shortened(texts[0], patience, refusal)
+            known = self._too_long
+            rows = self._in_parts(texts, patience, refusals + 1, is_second=is_second)
+            if self._too_long == known:  # so there were too many
                 self._size.refused(len(texts), len(texts) * max(map(tokens_in, texts)))
-            return np.concatenate(parts)
+            return rows
         except TimedOutError:
-            if is_second or patience.ends_at_s < math.inf:
+            if is_second:
                 raise
             self._size.answered(len(texts), math.inf)
-            step = -(-len(texts) // 2)
-            parts = [
-                self._embed_batch(
-                    texts[start : start + step], patience, refusals=refusals, is_second=True
-                )
-                for start in range(0, len(texts), step)
-            ]
-            return np.concatenate(parts)
+            return self._in_parts(texts, patience, refusals, is_second=True)
+
+    def _in_parts(
+        self, texts: Sequence[str], patience: Patience, refusals: int, *, is_second: bool
+    ) -> Vectors:
+        half = 1 if refusals + 1 >= _MOST_TRIES else -(-len(texts) // 2)
+        parts = []
+        start = 0
+        while start < len(texts):
+            end = start + min(half, self._size.items)  # the first part may have taught how many
+            parts.append(
+                self._embed_batch(texts[start:end], patience, refusals, is_second=is_second)
+            )
+            start = end
+        return np.concatenate(parts)
 
     def _shortened(
-        self, text: str, patience: Patience, refusal: TooLargeError, *, is_query: bool
+        self, text: str, patience: Patience, refusal: TooLargeError, *, is_query: bool = False
     ) -> Vectors:
         """Embed the beginning of a text that is too long: a definition's name stands there.
 
-        A text that is refused at any length is a row of zeros, unless nothing at all is answered.
+        A passage that is refused at any length is a row of zeros, unless nothing is answered.
         """
+        self._too_long += 1
         for _ in range(_MOST_TRIES - 1):
             text = text[: len(text) // 2]
             if not text.strip():
@@ -176,10 +186,11 @@ class Remote:
             return rows
         if is_query:
             raise refusal
-        probe = self._asked([_PROBE], patience, is_query=False)
-        return np.zeros_like(probe)
+        return np.zeros_like(self._asked([_PROBE], patience))
 
-    def _asked(self, texts: Sequence[str], patience: Patience, *, is_query: bool) -> Vectors:
+    def _asked(
+        self, texts: Sequence[str], patience: Patience, *, is_query: bool = False
+    ) -> Vectors:
         """Send one request, tried again where that can help; checked unit rows."""
         body = request_of(self._choice, texts, is_query=is_query)
         answer = self._server.post(self._address, body, count=len(texts), patience=patience)

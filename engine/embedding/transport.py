@@ -49,7 +49,9 @@ class Transport:
         self._headers = {"accept": "application/json", "accept-encoding": "identity"}
         if key:
             self._headers["authorization"] = f"Bearer {key.reveal()}"
-        self._uses_proxies = urlsplit(url).hostname not in _LOOPBACK
+        parts = urlsplit(url)
+        self._uses_proxies = parts.hostname not in _LOOPBACK
+        self._uses_tls = parts.scheme != "http"
         self._client: httpx.Client | None = None
 
     def send(
@@ -97,7 +99,10 @@ class Transport:
 
     def _new_client(self) -> httpx.Client:
         return httpx.Client(
-            headers=self._headers, follow_redirects=False, trust_env=self._uses_proxies
+            headers=self._headers,
+            follow_redirects=False,
+            trust_env=self._uses_proxies,
+            verify=self._uses_tls,  # reading the certificates of authorities takes 0.2 s
         )
 
 

@@ -33,6 +33,8 @@ def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> 
     rows = _matrix(given)
     if len(rows) != count:
         raise ValueError(f"{len(rows)} vectors for {count} passages")
+    if rows.ndim != 2:
+        raise ValueError("something else than rows of numbers")
     if not 0 < rows.shape[1] <= _MOST_NUMBERS:
         raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted 1 to {_MOST_NUMBERS}")
     if dimension is not None and rows.shape[1] != dimension:
@@ -49,9 +51,7 @@ def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> 
 
 def _matrix(given: ArrayLike) -> NDArray[np.float64]:
     try:
-        rows = np.asarray(given, np.float64)
+        rows: NDArray[np.float64] = np.asarray(given, np.float64)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError("vectors of unequal length, or no numbers at all") from error
-    if rows.ndim != 2:
-        raise ValueError(f"numbers in {rows.ndim} dimensions, wanted rows of them")
-    return rows
+    return np.atleast_1d(rows)

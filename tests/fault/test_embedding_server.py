@@ -1,0 +1,333 @@
+"""A server of embeddings in every kind of trouble: it ends right or with a clear error, in time."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from email.utils import formatdate
+
+import numpy as np
+import pytest
+
+from engine.config import Config, Secret, load_config
+from engine.embedding.choice import choice_of
+from engine.embedding.embedder import Passage
+from engine.embedding.remote import Remote
+from engine.embedding.server import Clock
+from engine.errors import Cancelled, EmbedderUnavailableError
+from tests.support.embedding_server import (
+    FakeTime,
+    Stub,
+    Trick,
+    break_off,
+    drip,
+    drip_head,
+    embedding_server,
+    free_port,
+    half_json,
+    hang,
+    raw,
+    rows,
+    status,
+)
+
+KEY = "sk-test-0123456789"
+Opens = Callable[..., Remote]
+CODE = [Passage("def parse(): pass", "", "", "")]
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    """A server that behaves until it is told not to."""
+    with embedding_server() as stub:
+        yield stub
+
+
+@pytest.fixture
+def hasty(config: Config) -> Config:
+    """Settings under which a server that hangs is given up soon."""
+    return load_config(config.data_dir, embedding_timeout=200, query_timeout=200)
+
+
+@pytest.fixture
+def remote() -> Iterator[Callable[..., Remote]]:
+    """Opens embedders by URL; closes them."""
+    opened: list[Remote] = []
+
+    def opens(url: str, config: Config, fake: FakeTime | None = None) -> Remote:
+        clock = Clock(fake.elapsed_s, fake.wall_s, fake.sleep) if fake else None
+        opened.append(Remote(choice_of(f"openai:m@{url}"), Secret(KEY), config, clock))
+        return opened[-1]
+
+    yield opens
+    for each in opened:
+        each.close()
+
+
+def never() -> bool:
+    return False
+
+
+def embed(embedder: Remote) -> np.ndarray:
+    return embedder.embed_passages(CODE, never)
+
+
+PASSING = {
+    "429": status(429, "slow down"),
+    "500": status(500, "oops"),
+    "502": status(502),
+    "503": status(503, "loading"),
+    "424": status(424, "inference failed"),
+    "408": status(408),
+    "529": status(529),
+    "half JSON": half_json,
+    "broken off": break_off,
+}
+FINAL = {
+    "401": (status(401, f"bad key {KEY}"), "answers 401: bad key …"),
+    "403": (status(403, "no"), "answers 403: no"),
+    "404": (status(404, "no model m"), "answers 404: no model m"),
+    "418": (status(418), "answers 418"),
+    "redirect": (status(307, location="http://evil.example/v1?k=1"), "points elsewhere"),
+    "redirect without a place": (status(302), "points elsewhere"),
+    "a page": (raw(b"<html>hello</html>", content_type="text/html"), "text/html, not with JSON"),
+    "no vectors": (raw(b'{"object": "list"}'), "JSON without vectors"),
+    "a list": (raw(b"[1, 2]"), "JSON without vectors"),
+    "a number": (raw(b"7"), "JSON without vectors"),
+    "fewer vectors": (rows(lambda rows: rows[:-1]), "0 vectors for 1 passages"),
+    "more vectors": (rows(lambda rows: rows * 2), "2 vectors for 1 passages"),
+    "NaN": (rows(lambda rows: [[float("nan")] * 16]), "not finite"),
+    "infinity": (rows(lambda rows: [[float("inf")] * 16]), "not finite"),
+    "zeros": (rows(lambda rows: [[0.0] * 16]), "length 0"),
+    "null": (rows(lambda rows: [None]), "something else than rows"),
+    "ragged": (rows(lambda rows: [[1.0, [2.0]]]), "unequal length"),
+    "no numbers": (rows(lambda rows: [[]]), "vectors of 0 numbers"),
+    "words": (rows(lambda rows: [["a", "b"]]), "no numbers at all"),
+    "base64": (raw(b'{"data": [{"embedding": "%%"}]}'), "base64"),
+    "wrong index": (raw(b'{"data": [{"index": 5, "embedding": [1.0]}]}'), "do not count"),
+}
+
+
+@pytest.mark.parametrize("trick", PASSING.values(), ids=PASSING)
+def test_what_passes_is_tried_again(
+    trick: Trick, stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    stub.tricks = [trick, trick, trick]
+    assert embed(remote(stub.url, config, fake)).shape == (1, 16)
+    assert len(stub.requests) == 4
+    assert 1.75 <= fake.slept_s <= 3.5  # 0.5 + 1 + 2, each by half to whole
+
+
+@pytest.mark.parametrize("trick", PASSING.values(), ids=PASSING)
+def test_what_does_not_pass_ends_after_three_retries(
+    trick: Trick, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = trick
+    with pytest.raises(EmbedderUnavailableError, match=r"asked 4 times") as raised:
+        embed(remote(stub.url, config, FakeTime()))
+    assert len(stub.requests) == 4
+    assert stub.url in raised.value.message
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize(("trick", "says"), FINAL.values(), ids=FINAL)
+def test_what_is_wrong_for_good_is_said_at_once(
+    trick: Trick, says: str, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = trick
+    with pytest.raises(EmbedderUnavailableError) as raised:
+        embed(remote(stub.url, config, FakeTime()))
+    assert says in raised.value.message
+    assert len(stub.requests) == 1
+
+
+def test_a_refused_connection(config: Config, remote: Opens) -> None:
+    fake = FakeTime()
+    with pytest.raises(EmbedderUnavailableError, match="cannot be asked") as raised:
+        embed(remote(f"http://127.0.0.1:{free_port()}", config, fake))
+    assert raised.value.hint == "is the server running?"
+    assert fake.slept_s <= 3.5
+
+
+@pytest.mark.parametrize("trick", [hang, drip, drip_head])
+def test_a_server_without_an_end_is_given_up(
+    trick: Trick, stub: Stub, hasty: Config, remote: Opens
+) -> None:
+    stub.always = trick
+    before = threading.active_count()
+    embedder = remote(stub.url, hasty)
+    with pytest.raises(EmbedderUnavailableError, match=r"no answer within 0\.2 s"):
+        embed(embedder)
+    assert len(stub.requests) == 2  # a time-out is tried once more, not four times
+    with pytest.raises(EmbedderUnavailableError, match="no answer within"):
+        embedder.embed_query("where")
+    assert len(stub.requests) == 3
+    stub.always = None
+    assert embed(embedder).shape == (1, 16)
+    stub.ended.set()
+    _until(lambda: threading.active_count() <= before + 1)
+
+
+def test_a_server_that_is_too_slow_for_a_batch_gets_smaller_ones(
+    stub: Stub, hasty: Config, remote: Opens
+) -> None:
+    def slow(handler, received) -> None:  # type: ignore[no-untyped-def]
+        if len(received.texts) > 4:
+            hang(handler, received)
+        else:
+            handler.answer(200, handler.vectors(received))
+
+    stub.always = slow
+    assert remote(stub.url, hasty).embed_passages(CODE * 8, never).shape == (8, 16)
+    assert stub.sizes == [8, 4, 4]
+
+
+def test_retry_after_in_seconds(stub: Stub, config: Config, remote: Opens) -> None:
+    fake = FakeTime()
+    stub.tricks = [status(429, retry_after="7"), status(503, retry_after="2.5")]
+    embed(remote(stub.url, config, fake))
+    assert fake.slept_s == pytest.approx(9.5)
+
+
+def test_retry_after_as_a_date(stub: Stub, config: Config, remote: Opens) -> None:
+    fake = FakeTime()
+    stub.tricks = [status(429, retry_after=formatdate(fake.wall_s() + 12, usegmt=True))]
+    embed(remote(stub.url, config, fake))
+    assert fake.slept_s == pytest.approx(12, abs=1)
+
+
+@pytest.mark.parametrize("text", ["soon", "-5", "1e9", "", "Fri, 99 Foo 2099 00:00:00 GMT"])
+def test_retry_after_that_means_nothing(
+    text: str, stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    stub.tricks = [status(429, retry_after=text)]
+    embed(remote(stub.url, config, fake))
+    assert fake.slept_s <= 0.5
+
+
+def test_a_rest_that_is_too_long_is_not_waited_for(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    stub.always = status(429, "quota", retry_after="3600")
+    with pytest.raises(EmbedderUnavailableError, match="429: quota") as raised:
+        embed(remote(stub.url, config, fake))
+    assert raised.value.details["retry_after_s"] == 3600
+    assert (len(stub.requests), fake.slept_s) == (1, 0)
+
+
+def test_a_question_waits_no_longer_than_its_time(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    stub.always = status(503)
+    with pytest.raises(EmbedderUnavailableError):
+        remote(stub.url, config, fake).embed_query("where")
+    assert fake.slept_s < 3
+    stub.always = status(429, retry_after="5")
+    with pytest.raises(EmbedderUnavailableError):
+        remote(stub.url, config, fake).embed_query("where")
+    assert fake.slept_s < 3
+
+
+def test_an_answer_without_bounds_is_not_read(stub: Stub, config: Config, remote: Opens) -> None:
+    stub.always = raw(b"[" + b"1," * 1_000_000)
+    with pytest.raises(EmbedderUnavailableError, match=r"larger than 1,\d+,\d+ bytes"):
+        embed(remote(stub.url, config, FakeTime()))
+
+
+def test_a_dimension_that_changes_is_refused(stub: Stub, config: Config, remote: Opens) -> None:
+    embedder = remote(stub.url, config, FakeTime())
+    embed(embedder)
+    stub.dimension = 24
+    with pytest.raises(EmbedderUnavailableError, match="vectors of 24 numbers, wanted 16"):
+        embed(embedder)
+
+
+@pytest.mark.parametrize("code", [400, 413])
+def test_a_server_that_refuses_everything_is_said_to(
+    code: int, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = status(code, "no such parameter")
+    with pytest.raises(EmbedderUnavailableError, match=f"{code}: no such parameter"):
+        remote(stub.url, config, FakeTime()).embed_passages(
+            [Passage("word " * 500, "", "", "")] * 32, never
+        )
+    assert len(stub.requests) <= 10
+
+
+def test_a_redirect_takes_no_key_anywhere(stub: Stub, config: Config, remote: Opens) -> None:
+    with embedding_server() as other:
+        stub.always = status(308, location=f"{other.url}/v1/embeddings")
+        with pytest.raises(EmbedderUnavailableError) as raised:
+            embed(remote(stub.url, config, FakeTime()))
+        assert other.requests == []
+        assert other.url in raised.value.hint
+
+
+def _cancel_after(seconds: float) -> Callable[[], bool]:
+    ends_at_s = time.monotonic() + seconds
+    return lambda: time.monotonic() >= ends_at_s
+
+
+@pytest.mark.parametrize("trick", [hang, drip, drip_head])
+def test_cancel_does_not_wait_for_the_server(
+    trick: Trick, stub: Stub, config: Config, remote: Opens
+) -> None:
+    stub.always = trick
+    with pytest.raises(Cancelled):
+        remote(stub.url, config).embed_passages(CODE, _cancel_after(0.1))
+    assert len(stub.requests) == 1
+
+
+def test_cancel_ends_a_wait(stub: Stub, config: Config, remote: Opens) -> None:
+    stub.always = status(429, retry_after="50")
+    fake = FakeTime()
+    with pytest.raises(Cancelled):
+        remote(stub.url, config, fake).embed_passages(CODE, lambda: fake.slept_s > 0.6)
+    assert fake.slept_s <= 1
+
+
+def test_a_cancelled_call_asks_nothing(stub: Stub, config: Config, remote: Opens) -> None:
+    with pytest.raises(Cancelled):
+        remote(stub.url, config).embed_passages(CODE, lambda: True)
+    assert stub.requests == []
+
+
+def test_no_key_is_ever_shown(
+    stub: Stub,
+    config: Config,
+    remote: Opens,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    shown = []
+    tricks = [*PASSING.values(), *(trick for trick, _ in FINAL.values())]
+    tricks += [status(400, f"what is {KEY}?"), status(500, f"{'x' * 195}{KEY}")]
+    for trick in tricks:
+        stub.always = trick
+        embedder = remote(stub.url, config, FakeTime())
+        with pytest.raises(EmbedderUnavailableError) as raised:
+            embed(embedder)
+        causes = [raised.value, raised.value.__cause__, raised.value.__context__]
+        shown += [
+            str(raised.value.as_json()),
+            *map(repr, causes),
+            repr(embedder),
+            repr(vars(embedder)),
+        ]
+    assert stub.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    out, err = capfd.readouterr()
+    everything = "\n".join([*shown, caplog.text, out, err])
+    assert "sk-test" not in everything
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never came true")
