@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "status": "Show what is indexed, and what is not.",
     "why": "Say why a file is found, or why it is not.",
     "projects": "List all indexed projects.",
+    "model": "List, download and try the models that find by meaning.",
     "clear": "Empty a project's index.",
     "forget": "Delete a project's index.",
 }

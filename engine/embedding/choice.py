@@ -104,7 +104,7 @@ def _backend_of(kind: str, setting: str) -> Backend:
         return Backend(kind)
     except ValueError as error:
         hint = "one of " + "; ".join(FORMS.values())
-        if "/" in setting and kind not in ("http", "https"):
+        if "/" in setting and "@" not in setting and "://" not in setting:
             hint = f"a model of fastembed is written onnx:{setting.strip()}"
         raise InvalidConfigError(
             f"model is {_shown(setting)!r}, which names no backend", hint=hint, field="model"

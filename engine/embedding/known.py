@@ -3,6 +3,7 @@
 Only ``fetch`` ever uses the network, and only ``cairn model pull`` calls it.
 """
 
+import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -120,8 +121,9 @@ def _fetched(model: KnownModel, cache: Path) -> Path | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep fastembed from writing and warning into the middle of an answer."""
+    """Keep fastembed and the hub's library from writing into the middle of an answer."""
     logger.disable("fastembed")
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -19,6 +19,9 @@ from engine.embedding.unit import padded, unit_rows
 
 #: Refusals of one batch, halved each time; at the last but one its texts go singly.
 _MOST_TRIES = 6
+#: After what may pass. Somebody waits for a question, and words answer it too.
+_RETRIES = 3
+_QUERY_RETRIES = 1
 _PROBE = "parse the configuration file"
 
 
@@ -104,7 +107,7 @@ class Remote:
         self._server.close()
 
     def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
-        patience = Patience(self._request_s, math.inf, stop)
+        patience = Patience(self._request_s, math.inf, stop, _RETRIES)
         prompt = self._prompts(patience).passage
         wanted = [index for index, text in enumerate(texts) if text.strip()]
         asked = [self._cut(prompt + texts[index]) for index in wanted]
@@ -209,7 +212,7 @@ class Remote:
         return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
 
     def _patience(self, whole_s: float) -> Patience:
-        return Patience(whole_s, self._clock.elapsed_s() + whole_s, _never)
+        return Patience(whole_s, self._clock.elapsed_s() + whole_s, _never, _QUERY_RETRIES)
 
     def _prompts(self, patience: Patience) -> Prompts:
         """Give what the model wants before a text; Voyage puts it there itself."""

@@ -17,7 +17,6 @@ from engine.config import Secret
 from engine.embedding.transport import Answer, Broken, Late, Transport
 from engine.errors import Cancelled, EmbedderUnavailableError
 
-_MOST_RETRIES = 3
 _FIRST_WAIT_S = 0.5  # doubles with each retry
 _LONGEST_WAIT_S = 60.0  # a server that wants a longer rest is away
 _LOOK_S = 0.25  # how often a wait asks whether to stop
@@ -59,6 +58,7 @@ class Patience(NamedTuple):
     request_s: float  # for one request
     ends_at_s: float  # of ``Clock.elapsed_s``, for all of them and the waits between
     stop: Callable[[], bool]
+    retries: int  # of one request
 
 
 class Server:
@@ -91,7 +91,7 @@ class Server:
         """
         request = ("POST", address, body)
         most_bytes = _HEAD_BYTES + count * _MOST_NUMBERS * _NUMBER_BYTES
-        for tried in range(_MOST_RETRIES + 1):
+        for tried in range(patience.retries + 1):
             wanted_s = None
             try:
                 answer = self._answer(request, most_bytes, patience)
@@ -218,7 +218,7 @@ class Server:
         jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret, only not all at once
         wait_s = wanted_s if wanted_s is not None else _FIRST_WAIT_S * 2**tried * jitter
         now_s = self._clock.elapsed_s()
-        is_last = tried == _MOST_RETRIES
+        is_last = tried == patience.retries
         if is_last or wait_s > _LONGEST_WAIT_S or now_s + wait_s >= patience.ends_at_s:
             times = f" (asked {tried + 1} times)" if tried else ""
             details = {} if wanted_s is None else {"retry_after_s": round(wanted_s, 1)}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import SETTINGS, load_config
+from engine.config import SETTINGS, Secret, embedding_key, load_config
 from engine.errors import InvalidConfigError
 
 
@@ -34,6 +34,7 @@ def test_the_data_folder_comes_from_the_environment(
         "workers = 1000",
         "model = 3",
         "model = ''",
+        "device = 'gpu'",
     ],
 )
 def test_bad_settings_are_refused_by_name(tmp_path: Path, text: str) -> None:
@@ -47,3 +48,37 @@ def test_defaults_are_inside_their_ranges() -> None:
         default = setting.default
         size = len(default) if isinstance(default, str) else default
         assert setting.minimum <= size <= setting.maximum, setting.name
+
+
+def test_a_key_goes_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CAIRN_EMBEDDING_KEY", "OPENAI_API_KEY", "VOYAGE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    openai, voyage = "https://api.openai.com/v1", "https://api.voyageai.com/v1"
+    others = [
+        "http://127.0.0.1:8000/v1",
+        "http://api.openai.com/v1",
+        "https://api.openai.com.evil.example/v1",
+        "https://api.openai.com:8443/v1",
+    ]
+    assert not embedding_key(openai)
+    monkeypatch.setenv("OPENAI_API_KEY", "of-openai")
+    monkeypatch.setenv("VOYAGE_API_KEY", " of-voyage\n")
+    assert embedding_key(openai).reveal() == "of-openai"
+    assert embedding_key(voyage).reveal() == "of-voyage"
+    assert not any(embedding_key(url) for url in others)
+    monkeypatch.setenv("CAIRN_EMBEDDING_KEY", "own")
+    assert {embedding_key(url).reveal() for url in (openai, voyage, *others)} == {"own"}
+
+
+def test_a_key_that_no_header_can_carry_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_EMBEDDING_KEY", "se\ncret")
+    with pytest.raises(InvalidConfigError) as raised:
+        embedding_key("http://127.0.0.1")
+    assert "cret" not in str(raised.value.as_json())
+
+
+def test_a_secret_shows_itself_to_nobody() -> None:
+    secret = Secret("s3cret")
+    assert "s3cret" not in f"{secret} {secret!r} {[secret]}"
+    assert secret.blanked("it is s3cret.") == "it is …."
+    assert Secret().blanked("as it is") == "as it is"

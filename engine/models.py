@@ -1,0 +1,157 @@
+"""Models for faces: which can be chosen, the chosen one tried out, and one downloaded.
+
+What backends do is in ``embedding``; nothing here is needed to index or to search.
+"""
+
+import time
+from collections.abc import Callable
+
+from engine.config import Config
+from engine.embedding.choice import FORMS, Backend, Choice, choice_of
+from engine.embedding.load import open_embedder
+from engine.errors import EmbedderUnavailableError, InvalidInputError
+from engine.records import ModelEntry, ModelState, PulledModel
+
+_QUESTION = "where is the configuration read"
+
+
+def list_models(config: Config) -> list[ModelEntry]:
+    """List the built-in model, those that fastembed knows, and the chosen one if it is neither.
+
+    Raises:
+        InvalidConfigError: The setting ``model`` cannot be read.
+    """
+    from engine.embedding.builtin import BuiltIn
+    from engine.embedding.known import folder_of, known_models  # a second of imports
+
+    chosen = choice_of(config.model)
+    built_in = BuiltIn()
+    entries = [_entry("static", chosen, dimension=built_in.dimension, licence="MIT", here=True)]
+    for known in known_models():
+        try:
+            is_here = folder_of(known, config.models_dir) is not None
+        except EmbedderUnavailableError:  # there, and damaged
+            is_here = False
+        entries.append(
+            _entry(
+                f"onnx:{known.name}",
+                chosen,
+                dimension=known.dimension,
+                size_bytes=known.size_bytes,
+                licence=known.licence,
+                here=is_here,
+            )
+        )
+    entries.append(_entry("none", chosen, here=True))
+    if not any(entry.chosen for entry in entries):
+        entries.append(_entry(chosen.name, chosen, here=chosen.is_folder))
+    return entries
+
+
+def model_forms() -> list[str]:
+    """Give how the setting ``model`` can be written."""
+    return list(FORMS.values())
+
+
+def show_model(config: Config) -> ModelState:
+    """Open the chosen model and ask it one question; an error becomes a part of the answer.
+
+    Raises:
+        InvalidConfigError: The setting ``model`` cannot be read.
+    """
+    choice = choice_of(config.model)
+    source = choice.url or ("built in" if choice.backend is Backend.STATIC else "this machine")
+    unknown: dict[str, None] = dict.fromkeys(("dimension", "identity", "open_ms", "query_ms"))
+    if choice.backend is Backend.NONE:
+        return ModelState(model=choice.name, source="", answers=False, **unknown)
+    try:
+        return _tried(choice, source, config)
+    except EmbedderUnavailableError as error:
+        return ModelState(
+            model=choice.name,
+            source=source,
+            answers=False,
+            **unknown,
+            error=error.message,
+            hint=error.hint,
+        )
+
+
+def pull_model(name: str, config: Config, on_bytes: Callable[[int], None]) -> PulledModel:
+    """Download a model that fastembed knows; nothing else ever downloads.
+
+    Args:
+        name: As in the list, with or without ``onnx:``.
+        config: Says where the data directory is.
+        on_bytes: Told twice a second how many bytes have come.
+
+    Raises:
+        InvalidInputError: There is no such model, or it is not one to download.
+        EmbedderUnavailableError: No network, no room, or not what was promised.
+    """
+    from engine.embedding.known import fetch, known_model
+
+    bare = name.strip().removeprefix("onnx:")
+    if bare.partition(":")[0] in set(Backend) or bare.startswith(("/", "./", "../", "~")):
+        raise InvalidInputError(
+            f"{name} is not a model to download",
+            hint="cairn model list names those that are; a server has its models itself",
+            field="name",
+        )
+    known = known_model(bare)
+    started_s = time.monotonic()
+    came = 0
+
+    def note(total: int) -> None:
+        nonlocal came
+        came = total
+        on_bytes(total)
+
+    path = fetch(known, config.models_dir, note)
+    return PulledModel(
+        model=f"onnx:{known.name}",
+        path=str(path),
+        size_bytes=came,
+        duration_ms=round((time.monotonic() - started_s) * 1000),
+    )
+
+
+def _tried(choice: Choice, source: str, config: Config) -> ModelState:
+    started_s = time.perf_counter()
+    embedder = open_embedder(config)
+    assert embedder is not None
+    opened_s = time.perf_counter()
+    try:
+        embedder.embed_query(_QUESTION)  # the first question also warms up
+        warm_s = time.perf_counter()
+        embedder.embed_query(_QUESTION)
+        return ModelState(
+            model=choice.name,
+            source=source,
+            answers=True,
+            dimension=embedder.dimension,
+            identity=embedder.identity,
+            open_ms=(opened_s - started_s) * 1000,
+            query_ms=(time.perf_counter() - warm_s) * 1000,
+        )
+    finally:
+        embedder.close()
+
+
+def _entry(
+    model: str,
+    chosen: Choice,
+    *,
+    dimension: int | None = None,
+    size_bytes: int | None = None,
+    licence: str = "",
+    here: bool = False,
+) -> ModelEntry:
+    return ModelEntry(
+        model=model,
+        dimension=dimension,
+        size_bytes=size_bytes,
+        licence=licence,
+        here=here,
+        chosen=model.lower() == chosen.name.lower(),
+    )

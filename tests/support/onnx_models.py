@@ -1,0 +1,68 @@
+"""Builds a small real ONNX model with its tokenizer: a table of random vectors, one a word."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+WORDS = ("[PAD]", "[UNK]", "[CLS]", *"parse config file load token cache write query where".split())
+MOST_TOKENS = 32
+
+
+def table_of(dimension: int, seed: int = 0) -> np.ndarray:
+    """Give the vectors of the words, (words × dimension)."""
+    random = np.random.default_rng(seed)
+    table: np.ndarray = random.standard_normal((len(WORDS), dimension)).astype(np.float32)
+    return table
+
+
+def write_model(folder: Path, *, dimension: int = 16, seed: int = 0, pooled: bool = False) -> Path:
+    """Write a model into a folder, as exports lay it out; the folder.
+
+    Args:
+        folder: Made when it is not there.
+        dimension: Numbers in a vector.
+        seed: Of the vectors.
+        pooled: The model gives one vector a text and not one a token.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(_graph(table_of(dimension, seed), pooled=pooled), folder / "model.onnx")
+    tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    _write(folder / "config.json", {"hidden_size": dimension, "pad_token_id": 0})
+    _write(
+        folder / "tokenizer_config.json", {"model_max_length": MOST_TOKENS, "pad_token": "[PAD]"}
+    )
+    _write(folder / "special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"})
+    return folder
+
+
+def _graph(table: np.ndarray, *, pooled: bool) -> onnx.ModelProto:
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["tokens"])]
+    shape: list[str | int] = ["batch", "sequence", table.shape[1]]
+    if pooled:
+        nodes.append(helper.make_node("ReduceMean", ["tokens", "axis"], ["out"], keepdims=0))
+        del shape[1]
+    else:
+        nodes.append(helper.make_node("Identity", ["tokens"], ["out"]))
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    output = helper.make_tensor_value_info("out", TensorProto.FLOAT, shape)
+    weights = [
+        numpy_helper.from_array(table, "table"),
+        numpy_helper.from_array(np.array([1], np.int64), "axis"),
+    ]
+    graph = helper.make_graph(nodes, "small", inputs, [output], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def _write(path: Path, shape: object) -> None:
+    path.write_text(json.dumps(shape))
