@@ -1,4 +1,4 @@
-"""``cairn model`` as a process: list, pull from a hub on loopback, show, and what goes wrong."""
+"""``cairn model`` as a process: list, pull from a hub on loopback, show."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Command
-from tests.support.embedding_server import embedding_server, free_port, hang, status
+from tests.support.embedding_server import free_port
 from tests.support.model_hub import Hub, model_hub
 from tests.support.onnx_models import write_model
 
@@ -49,17 +49,14 @@ def having(command: Command, **variables: str) -> Command:
     )
 
 
-def test_list_marks_what_is_chosen_and_what_is_here(cairn: Command, home: Path) -> None:
+def test_list_names_what_is_here_and_writes_nothing(cairn: Command, home: Path) -> None:
     shape = cairn("model", "list", "--json").json()
     models = {each["model"]: each for each in shape["models"]}
-    assert models["static"]["chosen"]
-    assert models["static"]["here"]
+    assert (models["static"]["chosen"], models["static"]["here"]) == (True, True)
     known = models[f"onnx:{NAME}"]
     assert (known["dimension"], known["licence"], known["here"]) == (384, "mit", False)
     assert "tei:@URL" in shape["forms"]
     assert not home.exists()
-    text = having(cairn, CAIRN_MODEL="ollama:bge-m3")("model", "list").out
-    assert "* ollama:bge-m3@http://127.0.0.1:11434" in text
 
 
 def test_without_a_subcommand_it_says_which_there_are(cairn: Command) -> None:
@@ -68,50 +65,33 @@ def test_without_a_subcommand_it_says_which_there_are(cairn: Command) -> None:
     assert all(each in ended.out for each in ("list", "pull", "show"))
 
 
-def test_show_of_the_built_in_model(cairn: Command) -> None:
-    shape = cairn("model", "show", "--json").json()
-    assert (shape["model"], shape["source"], shape["answers"]) == ("static", "built in", True)
-    assert shape["dimension"] > 0
-    assert shape["query_ms"] > 0
-    ended = having(cairn, CAIRN_MODEL="none")("model", "show")
-    assert (ended.code, "words, names and patterns only" in ended.out) == (0, True)
-
-
-def test_pull_then_show_without_a_network(cairn: Command, hub: Hub, home: Path) -> None:
+def test_a_model_is_pulled_answers_offline_and_heals(cairn: Command, hub: Hub, home: Path) -> None:
     online = having(cairn, HF_ENDPOINT=hub.url)
     pulled = online("model", "pull", NAME.lower(), "--json")
     assert pulled.code == 0, pulled
-    assert pulled.err == ""
     assert pulled.json()["model"] == f"onnx:{NAME}"
     assert Path(pulled.json()["path"]).is_relative_to(home / "models")
     chosen = having(cairn, CAIRN_MODEL=f"onnx:{NAME}")
     shown = chosen("model", "show", "--json").json()
     assert (shown["answers"], shown["dimension"]) == (True, 16)
     assert shown["identity"].startswith(f"onnx:{NAME}/16/")
-    row = next(
-        each for each in chosen("model", "list", "--json").json()["models"] if each["chosen"]
-    )
+    rows = chosen("model", "list", "--json").json()["models"]
+    [row] = [each for each in rows if each["chosen"]]
     assert (row["model"], row["here"]) == (f"onnx:{NAME}", True)
+
     asked = len(hub.asked)
-    again = having(online, CAIRN_MODEL=f"onnx:{NAME}")("model", "pull", NAME)
-    assert again.code == 0
-    assert "is here (" in again.out
-    assert len(hub.asked) == asked
+    assert "is here (" in online("model", "pull", NAME).out
+    assert len(hub.asked) == asked  # all of it was there
 
-
-def test_a_download_that_was_truncated_heals(cairn: Command, hub: Hub, home: Path) -> None:
-    online = having(cairn, HF_ENDPOINT=hub.url)
-    assert online("model", "pull", NAME).code == 0
     [weights] = [path for path in home.rglob(FILE) if path.is_file()]
     whole = weights.resolve()
     whole.write_bytes(whole.read_bytes()[:100])
-    chosen = having(online, CAIRN_MODEL=f"onnx:{NAME}")
     ended = chosen("model", "show")
     assert ended.code == 5
     assert "damaged" in ended.out
     assert f"cairn model pull {NAME}" in ended.out
     assert "Traceback" not in ended.err
-    assert chosen("model", "pull", NAME).code == 0
+    assert online("model", "pull", NAME).code == 0
     assert chosen("model", "show").code == 0
 
 
@@ -122,64 +102,11 @@ def test_pull_without_a_network_says_so(cairn: Command, variables: dict[str, str
     shape = ended.json()
     assert shape["error"] == "unavailable"
     assert f"cannot download {NAME}" in shape["message"]
-    assert ended.err == ""
 
 
 def test_a_download_that_breaks_off(cairn: Command, hub: Hub) -> None:
     hub.cut = FILE
     ended = having(cairn, HF_ENDPOINT=hub.url)("model", "pull", NAME)
     assert ended.code == 5
-    assert ended.err.startswith(f"error: cannot download {NAME}")
+    assert f"error: cannot download {NAME}" in ended.err
     assert "Traceback" not in ended.err
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("BAAI/bge-smal", "did you mean BAAI/bge-small"),
-        ("ollama:bge-m3", "not a model to download"),
-        ("./folder", "not a model to download"),
-        ("static", "not a model to download"),
-    ],
-)
-def test_pull_of_what_cannot_be_pulled(name: str, says: str, cairn: Command) -> None:
-    ended = cairn("model", "pull", name)
-    assert ended.code == 2
-    assert says in ended.err
-
-
-def test_show_of_what_does_not_answer(cairn: Command) -> None:
-    ended = having(cairn, CAIRN_MODEL=f"onnx:{NAME}")("model", "show")
-    assert ended.code == 5
-    assert f"cairn model pull {NAME}" in ended.out
-    bad = having(cairn, CAIRN_MODEL="bert")("model", "show", "--json")
-    assert (bad.code, bad.json()["error"]) == (2, "validation_error")
-
-
-def test_show_of_a_server(cairn: Command) -> None:
-    with embedding_server() as stub:
-        there = having(
-            cairn,
-            CAIRN_MODEL=f"openai:m@{stub.url}",
-            CAIRN_EMBEDDING_KEY="k-secret",
-            OPENAI_API_KEY="k-other",
-            CAIRN_QUERY_TIMEOUT="300",
-        )
-        shown = there("model", "show", "--json")
-        assert (shown.json()["answers"], shown.json()["dimension"]) == (True, 16)
-        assert stub.requests[0].headers["authorization"] == "Bearer k-secret"
-        stub.always = status(401, "wrong key k-secret")
-        ended = there("model", "show")
-        assert (ended.code, "k-secret" in ended.out + ended.err) == (5, False)
-        stub.always = hang
-        ended = there("model", "show")
-        assert (ended.code, "no answer within 0.3 s" in ended.out) == (5, True)
-
-
-def test_the_key_of_a_service_goes_to_no_other_server(cairn: Command) -> None:
-    with embedding_server() as stub:
-        there = having(
-            cairn, CAIRN_MODEL=f"openai:m@{stub.url}", OPENAI_API_KEY="k-1", VOYAGE_API_KEY="k-2"
-        )
-        assert there("model", "show").code == 0
-        assert all("authorization" not in each.headers for each in stub.requests)
