@@ -18,6 +18,11 @@ def tokens_in(text: str) -> int:
     return max(1, tokens_of(len(text.encode("utf-8", "replace"))))
 
 
+def readable(text: str) -> str:
+    """Give a text that UTF-8 can carry: bytes of file names that are not UTF-8 become ``?``."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 class BatchSize:
     """How many passages go together.
 

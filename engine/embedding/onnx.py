@@ -13,7 +13,7 @@ from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
 
 from engine.config import Config
-from engine.embedding.batches import BatchSize, batches_of
+from engine.embedding.batches import BatchSize, batches_of, readable
 from engine.embedding.choice import Choice
 from engine.embedding.embedder import Passage, Vectors
 from engine.embedding.folder import ModelFolder, read_folder, weights_hash
@@ -78,7 +78,7 @@ class Onnx:
     def embed_query(self, text: str) -> Vectors:
         """Embed a question."""
         with _explained(self._name):
-            given = list(self._model.query_embed(self._prompts.query + text))
+            given = list(self._model.query_embed(self._prompts.query + readable(text)))
             row: Vectors = unit_rows(given, count=1, dimension=self._numbers)[0]
         return row
 
@@ -88,7 +88,7 @@ class Onnx:
 
     def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        asked = [self._prompts.passage + text for text in texts]
+        asked = [self._prompts.passage + readable(text) for text in texts]
         for batch in batches_of(asked, self._size):
             if stop():
                 raise Cancelled("embedding was stopped")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from engine.config import Config, Secret
-from engine.embedding.batches import BatchSize, batches_of, tokens_in
+from engine.embedding.batches import BatchSize, batches_of, readable, tokens_in
 from engine.embedding.choice import Backend, Choice
 from engine.embedding.embedder import Passage, Vectors
 from engine.embedding.prompts import Prompts, prompts_of
@@ -94,7 +94,7 @@ class Remote:
     def embed_query(self, text: str) -> Vectors:
         """Embed a question, within ``query_timeout``."""
         patience = self._patience(self._query_s)
-        asked = self._prompts(patience).query + (text if text.strip() else _PROBE)
+        asked = self._prompts(patience).query + readable(text if text.strip() else _PROBE)
         try:
             rows = self._asked([asked], patience, is_query=True)
         except TooLargeError as refusal:
@@ -110,7 +110,7 @@ class Remote:
         patience = Patience(self._request_s, math.inf, stop, _RETRIES)
         prompt = self._prompts(patience).passage
         wanted = [index for index, text in enumerate(texts) if text.strip()]
-        asked = [self._cut(prompt + texts[index]) for index in wanted]
+        asked = [self._cut(prompt + readable(texts[index])) for index in wanted]
         found: list[tuple[list[int], Vectors]] = []
         for batch in batches_of(asked, self._size):
             batch_texts = [self._cut(asked[index]) for index in batch]

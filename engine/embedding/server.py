@@ -143,7 +143,8 @@ class Server:
         except Late as late:
             raise TimedOutError(
                 self._sentence(f"gives {late}"),
-                hint="is the server busy, or loading a model? more time: embedding_timeout",
+                hint="is the server busy, or loading a model? more time: embedding_timeout,"
+                " and query_timeout for questions",
             ) from late
 
     def _trouble_of(self, answer: Answer) -> str:

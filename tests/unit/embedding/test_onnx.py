@@ -70,6 +70,7 @@ def test_a_text_is_read_as_far_as_the_model_reads(model: Path, config: Config) -
 def test_blank_and_unknown_texts_have_vectors(model: Path, config: Config) -> None:
     embedder = opened(f"onnx:{model}", config)
     assert np.isfinite(embed(embedder, ["完全", "\0", "x" * 5000])).all()
+    assert embedder.embed_paths(["caf\udce9.py", "\ud800"]).shape == (2, 16)
 
 
 def test_identity_follows_the_weights_and_what_shapes_vectors(

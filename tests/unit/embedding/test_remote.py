@@ -132,6 +132,15 @@ def test_blank_passages_are_not_sent(stub: Stub, remote: Callable[..., Remote]) 
     assert [each.texts for each in stub.requests] == [["x"]]
 
 
+def test_names_that_are_no_utf8_are_sent_all_the_same(
+    stub: Stub, remote: Callable[..., Remote]
+) -> None:
+    embedder = remote("openai:m@{}", stub)
+    assert embedder.embed_paths(["caf\udce9.py"]).shape == (1, 16)
+    embedder.embed_query("\ud800 é")
+    assert [each.texts for each in stub.requests] == [["caf?.py"], ["? é"]]
+
+
 def test_batches_grow_while_answers_are_quick(stub: Stub, remote: Callable[..., Remote]) -> None:
     remote("openai:m@{}", stub).embed_passages(passages(["x"] * 500), never)
     assert stub.sizes == [8, 16, 32, 64, 128, 128, 124]
