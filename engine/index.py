@@ -163,7 +163,7 @@ class Index:
                 raise ProjectNotFoundError(
                     f"{display_path(self.root)} was forgotten meanwhile", hint="index it again"
                 )
-            with ModelSwitch(self._store, self._config.model, self._open_embedder) as switch:
+            with ModelSwitch(self._store, self._config, self._open_embedder) as switch:
                 run = self._start(scope, options, switch, on_progress, cancelled)
                 tally = Indexer(self._store, self._pool, run).index()
                 for _ in range(_MOST_SWITCHES):

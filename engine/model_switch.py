@@ -13,10 +13,12 @@ goes with its chunks; nothing is made.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from engine.backfill import Backfill, copy_equal
 from engine.batch import Meaning
+from engine.config import Config
 from engine.embedding.choice import Backend
 from engine.embedding.embedder import Embedder
 from engine.embedding.load import OpenEmbedder
@@ -42,14 +44,14 @@ class ModelSwitch:
 
     Args:
         store: The project's database; this process must be its only indexer.
-        setting: The wanted model, as the settings name it.
+        config: The settings in force, which name the wanted model.
         open_embedder: Opens it.
 
     Raises:
         InvalidConfigError: The setting cannot be read.
     """
 
-    def __init__(self, store: Store, setting: str, open_embedder: OpenEmbedder) -> None:
+    def __init__(self, store: Store, config: Config, open_embedder: OpenEmbedder) -> None:
         self._store = store
         self._opened: list[Embedder] = []
         with store.read() as handle:
@@ -64,13 +66,13 @@ class ModelSwitch:
         self.made = 0
         self._asked: _Opened | None = None
         try:
-            self._asked = self._ready(open_embedder(setting))
+            self._asked = self._ready(open_embedder(config))
         except EmbedderUnavailableError as error:
             self._note(error)
         if self._asked and self._asked.name == Backend.STATIC:
             self._builtin = self._asked.embedder
-        elif self._current and not _reads_text(self._current) and setting != Backend.NONE:
-            self._builtin = open_embedder(Backend.STATIC.value)
+        elif self._current and not _reads_text(self._current) and config.model != Backend.NONE:
+            self._builtin = open_embedder(replace(config, model=Backend.STATIC.value))
 
     def __enter__(self) -> "ModelSwitch":
         return self

@@ -156,9 +156,7 @@ def opened(config: Config, fakes: Fakes) -> Callable[[str], Catalog]:
 
 
 def fake(fakes: Fakes, name: str) -> FakeEmbedder:
-    embedder = fakes(f"fake:{name}")
-    assert isinstance(embedder, FakeEmbedder)
-    return embedder
+    return fakes.named(f"fake:{name}")
 
 
 def test_a_slow_backend_follows(

@@ -12,6 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from engine.config import Config
 from engine.embedding.embedder import Embedder, Passage, Vectors
 from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, EmbedderUnavailableError
@@ -117,10 +118,14 @@ class Fakes:
     def __init__(self, *embedders: FakeEmbedder) -> None:
         self._made = {embedder.name: embedder for embedder in embedders}
 
-    def __call__(self, setting: str) -> Embedder | None:
-        """Open what a setting names; what is no ``fake:…`` is opened as outside of tests."""
-        if not setting.startswith("fake:"):
-            return open_embedder(setting)
+    def __call__(self, config: Config) -> Embedder | None:
+        """Open what settings name; what is no ``fake:…`` is opened as outside of tests."""
+        if not config.model.startswith("fake:"):
+            return open_embedder(config)
+        return self.named(config.model)
+
+    def named(self, setting: str) -> FakeEmbedder:
+        """Give the embedder of ``fake:NAME`` or ``fake:NAME/DIMENSION``."""
         name, _, dimension = setting.partition("/")
         if name not in self._made:
             self._made[name] = FakeEmbedder(
