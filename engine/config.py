@@ -6,7 +6,8 @@ The only place that reads the environment. ``CAIRN_<NAME>`` sets one (``CAIRN_WO
 
 import os
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,27 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
             field=unknown,
         )
     return Config(data_dir=folder, **values)
+
+
+def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
+    """Give the settings in force with some of them changed.
+
+    Args:
+        config: Those in force.
+        settings: New values by name; numbers may be written as text.
+
+    Raises:
+        InvalidConfigError: A setting is unknown, of the wrong kind, or out of its range.
+    """
+    known = {setting.name: setting for setting in SETTINGS}
+    values: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in known:
+            raise InvalidConfigError(
+                f"unknown setting {name!r}", hint="known: " + ", ".join(known), field=name
+            )
+        values[name] = _checked(known[name], value)
+    return replace(config, **values)
 
 
 def _read_file(path: Path) -> dict[str, object]:

@@ -2,19 +2,15 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.clock import iso_time, now_ms
-from engine.config import Config
+from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, open_embedder
-from engine.errors import (
-    FileNotIndexedError,
-    InvalidInputError,
-    InvalidPathError,
-    ProjectNotFoundError,
-)
+from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
 from engine.fingerprint import fingerprint
 from engine.indexer import Indexer, Run
@@ -33,22 +29,23 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
     display_path,
-    is_path,
 )
 from engine.report import report_of
-from engine.scope import Scope, scope_of
-from engine.search.breakdown import NOT_SCORED
+from engine.scope import Scope, path_within, scope_of
 from engine.search.places import MOST_THREADS, Effort
 from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
-from engine.search.symbols import ScoredSymbol, check_match, find_scored, symbol_hit
+from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.source.git import branch_exists, read_branch, read_head
-from engine.store import blobs, files, project, symbols
+from engine.store import blobs, files, project
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.models import count_vectors, read_current_model
 from engine.store.project import ProjectRow
 from engine.workers import WorkerLimits, WorkerPool
+
+if TYPE_CHECKING:
+    from engine.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
 
 # A run during which another branch was checked out is done again, so many times at most.
 _MOST_SWITCHES = 2
@@ -213,19 +210,11 @@ class Index:
             InvalidPathError: The path lies outside the root, or cannot be one.
             FileNotIndexedError: The file is not in the index.
         """
-        relative = self._relative(path)
+        relative = path_within(self.root, path)
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, self._checked_out())
-            if files.read_file(handle, branch.id, relative) is None:
-                raise FileNotIndexedError(
-                    f"{display_path(path)} is not in the index",
-                    hint="cairn why PATH says the reason",
-                    path=display_path(path),
-                )
-            rows = symbols.outline(handle, branch.id, relative)
-        return [
-            symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self.root)) for row in rows
-        ]
+            name = display_path(self.root)
+            return outline_of(handle, branch.id, relative, project=name, asked=path)
 
     def status(self) -> ProjectStatus:
         """Describe the project."""
@@ -271,11 +260,30 @@ class Index:
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
         """
-        relative = self._relative(path)
+        relative = path_within(self.root, path)
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, self._checked_out())
             rules = scope_of(IndexOptions(), self._project(handle)).rules
             return explain_path(handle, branch.id, self.root, relative, rules)
+
+    def evaluate(
+        self,
+        queries: "Sequence[GoldenQuery]",
+        options: "EvaluationOptions | None" = None,
+        *,
+        on_asked: "AskedCallback | None" = None,
+    ) -> "Evaluation":
+        """Measure how well golden queries are answered; what is raised is in ``evaluate``."""
+        from engine.evaluate import evaluate  # a search does without these
+        from engine.golden import EvaluationOptions
+        from engine.lost_targets import reach_of
+
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, self._checked_out())
+            reach = reach_of(handle, branch.id, queries, self.why)
+        chosen = options or EvaluationOptions()
+        name = display_path(self.root)
+        return evaluate(name, queries, chosen, reach, self._searching, on_asked)
 
     def clear(self) -> None:
         """Drop the contents; the project and its scope stay.
@@ -344,6 +352,18 @@ class Index:
             cancelled=cancelled or _never,
         )
 
+    @contextmanager
+    def _searching(
+        self, settings: Mapping[str, int | str]
+    ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
+        """Open the project once more, with some settings changed and nothing remembered."""
+        config = changed_config(self._config, settings)
+        index = Index(self._store.path, self.root, config, self._pool, create=False)
+        try:
+            yield index.search
+        finally:
+            index.close()
+
     def _checked_out(self) -> str:
         return read_branch(self.root)
 
@@ -352,22 +372,6 @@ class Index:
         if row is None:
             raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
         return row
-
-    def _relative(self, path: str) -> str:
-        """Give a path relative to the root, without following links."""
-        if not is_path(path):
-            raise InvalidPathError("no path can have these characters", field="path")
-        absolute = os.path.normpath(os.path.join(self.root, os.path.expanduser(path)))
-        if absolute == self.root:
-            return ""
-        prefix = self.root.rstrip("/") + "/"
-        if not absolute.startswith(prefix):
-            raise InvalidPathError(
-                f"{display_path(path)} is outside {display_path(self.root)}",
-                field="path",
-                path=display_path(path),
-            )
-        return absolute.removeprefix(prefix)
 
 
 def _never() -> bool:

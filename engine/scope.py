@@ -1,10 +1,11 @@
 """Which files belong to a project: an index call's globs and size, over those stored."""
 
+import os
 from dataclasses import dataclass
 
 from engine.config import LARGEST_FILE_BYTES
-from engine.errors import InvalidInputError
-from engine.records import IndexOptions
+from engine.errors import InvalidInputError, InvalidPathError
+from engine.records import IndexOptions, display_path, is_path
 from engine.source.walker import WalkRules
 from engine.store.project import ProjectRow
 
@@ -48,3 +49,28 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     return Scope(
         include_patterns=include, exclude_patterns=exclude, max_file_size=size, rules=rules
     )
+
+
+def path_within(root: str, path: str) -> str:
+    """Give a path relative to the root, without following links.
+
+    Args:
+        root: The resolved root.
+        path: Absolute, or relative to the root.
+
+    Raises:
+        InvalidPathError: The path lies outside the root, or cannot be one.
+    """
+    if not is_path(path):
+        raise InvalidPathError("no path can have these characters", field="path")
+    absolute = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+    if absolute == root:
+        return ""
+    prefix = root.rstrip("/") + "/"
+    if not absolute.startswith(prefix):
+        raise InvalidPathError(
+            f"{display_path(path)} is outside {display_path(root)}",
+            field="path",
+            path=display_path(path),
+        )
+    return absolute.removeprefix(prefix)

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from engine.errors import InvalidInputError
-from engine.records import SymbolHit
-from engine.search.breakdown import Breakdown, Part
+from engine.errors import FileNotIndexedError, InvalidInputError
+from engine.records import SymbolHit, display_path
+from engine.search.breakdown import NOT_SCORED, Breakdown, Part
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.pathrules import path_factors
 from engine.search.query import storable
-from engine.store import symbols
+from engine.store import files, symbols
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.symbols import SymbolRow
@@ -94,6 +94,31 @@ def find_scored(
     scored = [_scored(row, last, likeness[row.name.lower()]) for row in found.values()]
     scored.sort(key=lambda symbol: (-symbol.score, symbol.row.path, symbol.row.line_start))
     return scored[:limit]
+
+
+def outline_of(
+    handle: Handle, branch_id: int, path: str, *, project: str, asked: str
+) -> list[SymbolHit]:
+    """Give the symbols of a file in text order.
+
+    Args:
+        handle: A read transaction.
+        branch_id: The branch.
+        path: Relative to the root.
+        project: What the symbols say as their project.
+        asked: The path as the caller wrote it, for the error.
+
+    Raises:
+        FileNotIndexedError: The file is not in the index.
+    """
+    if files.read_file(handle, branch_id, path) is None:
+        raise FileNotIndexedError(
+            f"{display_path(asked)} is not in the index",
+            hint="cairn why PATH says the reason",
+            path=display_path(asked),
+        )
+    rows = symbols.outline(handle, branch_id, path)
+    return [symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), project) for row in rows]
 
 
 def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
