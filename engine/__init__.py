@@ -10,6 +10,8 @@ The map, in the order of the data's way:
 * ``store`` is the only room that speaks SQLite.
 * ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
 * ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.
+* ``evaluate`` measures answers by golden queries: ``golden`` has the records, ``golden_file`` reads
+  the queries, ``measures`` does the arithmetic, ``lost_targets`` tells what is not in the index.
 * ``config``, ``records`` and ``errors`` are what crosses borders.
 
 Use it as a library::
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
     from engine.config import Config, load_config
     from engine.errors import EngineError
+    from engine.golden import Evaluation, EvaluationOptions, GoldenQuery, Target, Variant
+    from engine.golden_file import read_golden
     from engine.index import Index
     from engine.records import (
         Hit,
@@ -47,6 +51,9 @@ __all__ = [
     "Catalog",
     "Config",
     "EngineError",
+    "Evaluation",
+    "EvaluationOptions",
+    "GoldenQuery",
     "Hit",
     "Index",
     "IndexOptions",
@@ -57,15 +64,24 @@ __all__ = [
     "SearchAnswer",
     "SearchRequest",
     "SymbolHit",
+    "Target",
+    "Variant",
     "load_config",
+    "read_golden",
 ]
 
 _HOMES = {
     "Catalog": "engine.catalog",
     "Config": "engine.config",
     "EngineError": "engine.errors",
+    "Evaluation": "engine.golden",
+    "EvaluationOptions": "engine.golden",
+    "GoldenQuery": "engine.golden",
     "Index": "engine.index",
+    "Target": "engine.golden",
+    "Variant": "engine.golden",
     "load_config": "engine.config",
+    "read_golden": "engine.golden_file",
 }
 
 

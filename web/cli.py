@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "model": "List, download and try the models that find by meaning.",
     "clear": "Empty a project's index.",
     "forget": "Delete a project's index.",
+    "eval": "Measure answers by queries of your own.",
 }
 
 _EPILOG = """\b
