@@ -3,14 +3,13 @@
     python tests/benchmark/run.py --trees TREES --bench BENCH [--large ROOT]… [--out FILE]
         [--modes keyword,hybrid]
 
-TREES holds one folder a repository, BENCH the benchmark's ``repos.json``, ``annotations/`` and
-``bench.py`` (its scorer is used as it is), ROOT a project of about 10,000 chunks or more, whose
-query latency ``large.py`` measures with questions of its own. Prints a table; ``--out`` writes
-everything as JSON, with the machine and the versions. Run it on an idle machine.
+TREES holds one folder a repository, BENCH the benchmark's ``repos.json`` and ``annotations/``, by
+which ``quality.py`` measures answers, ROOT a project of about 10,000 chunks or more, whose query
+latency ``large.py`` measures with questions of its own. Prints tables; ``--out`` writes everything
+as JSON, with the machine and the versions. Run it on an idle machine.
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import platform
@@ -22,15 +21,12 @@ import tempfile
 import time
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from engine.catalog import Catalog
-from engine.config import load_config
-from engine.records import Mode, SearchRequest
 from tests.benchmark.large import latency_text, measure_large
+from tests.benchmark.quality import measure, print_quality, read_repositories, variants_of
 
 HERE = Path(__file__).resolve().parent
 ONE_SHOT_RUNS = 15
@@ -49,16 +45,15 @@ def main() -> None:
     parser.add_argument("--home", type=Path, help="keep the indexes in this folder")
     arguments = parser.parse_args()
 
-    bench = _load(arguments.bench / "bench.py")
-    repositories = bench.load(arguments.bench)
-    roots = {r["name"]: arguments.trees / r["name"] / r["root"] for r in repositories}
+    repositories = read_repositories(arguments.bench, arguments.trees)
+    roots = [repository.root for repository in repositories]
     home = arguments.home or Path(tempfile.mkdtemp(prefix="cairn-bench-"))
     results: dict[str, Any] = {"machine": machine()}
     try:
-        results["index"] = measure_index(list(roots.values()), home, arguments.rounds)
-        results["start-up"] = measure_start_up(home, next(iter(roots.values())))
-        for mode in arguments.modes.split(","):
-            results[mode] = measure_answers(bench, repositories, roots, home, Mode(mode))
+        results["index"] = measure_index(roots, home, arguments.rounds)
+        results["start-up"] = measure_start_up(home, roots[0])
+        variants = variants_of(arguments.modes)
+        results["quality"] = {each.name: measure(repositories, home, each) for each in variants}
         results["large"] = {str(root): measure_large(root, home) for root in arguments.large}
     finally:
         if not arguments.home:
@@ -120,61 +115,8 @@ def measure_start_up(home: Path, root: Path) -> dict[str, float]:
     return figures
 
 
-def measure_answers(
-    bench: ModuleType,
-    repositories: list[dict[str, Any]],
-    roots: dict[str, Path],
-    home: Path,
-    mode: Mode,
-) -> dict[str, Any]:
-    """Answer every query of the benchmark: quality, and latency of a warm process."""
-    rows = []
-    times = []
-    with Catalog(load_config(home)) as catalog:
-        for repository in repositories:
-            index = catalog.open(str(roots[repository["name"]]))
-            prefix = f"{repository['root']}/" if repository["root"] else ""
-            index.search(SearchRequest(query="warm up", mode=mode))
-            for query in repository["queries"]:
-                request = SearchRequest(query=_literal(query["query"]), mode=mode)
-                started = time.perf_counter()
-                answer = index.search(request)
-                times.append((time.perf_counter() - started) * 1000)
-                hits = [
-                    {
-                        "path": prefix + hit.path,
-                        "line_start": hit.line_start,
-                        "line_end": hit.line_end,
-                    }
-                    for hit in answer.hits
-                ]
-                ndcg, recall = bench.score_query(hits, query)
-                rows.append(
-                    {
-                        "repo": repository["name"],
-                        "language": repository["language"],
-                        "category": query["category"],
-                        "query": query["query"],
-                        "ndcg": ndcg,
-                        "recall": recall,
-                    }
-                )
-    times.sort()
-    return {
-        "ndcg10": _mean_of_means(rows, "repo"),
-        "by_category": _means(rows, "category"),
-        "by_language": _means(rows, "language"),
-        "by_repo": _means(rows, "repo"),
-        "recall10": statistics.fmean(row["recall"] for row in rows),
-        "queries": len(rows),
-        "p50_ms": times[len(times) // 2],
-        "p99_ms": times[int(len(times) * 0.99)],
-        "rows": rows,
-    }
-
-
 def report(results: dict[str, Any], worst: int) -> None:
-    """Print the figures as a table."""
+    """Print the figures as tables."""
     index = results["index"]
     cold, again = index["cold"], index["unchanged"]
     megabytes = cold["source_bytes"] / 1e6
@@ -191,18 +133,13 @@ def report(results: dict[str, Any], worst: int) -> None:
         ("cairn --help", f"{results['start-up']['help_ms']:.0f} ms"),
         ("one-shot search", f"{results['start-up']['one_shot_search_ms']:.0f} ms"),
     ]
-    for name, figures in results.items():
-        if isinstance(figures, dict) and "ndcg10" in figures:
-            categories = ", ".join(f"{k} {v:.4f}" for k, v in figures["by_category"].items())
-            lines.append((f"{name} NDCG@10", f"{figures['ndcg10']:.4f} ({categories})"))
-            lines.append(("", f"p50 {figures['p50_ms']:.2f} ms, p99 {figures['p99_ms']:.2f} ms"))
-            lowest = sorted(figures["rows"], key=lambda row: row["ndcg"])[:worst]
-            lines += [("", f"{r['ndcg']:.2f} {r['repo']}: {r['query']}") for r in lowest]
     for root, figures in results["large"].items():
         lines.append((Path(root).name, f"{figures['chunks']:,} chunks, keyword queries"))
         lines += [("", f"{name}: {latency_text(figures[name])}") for name in ("first", "again")]
     for label, text in lines:
         print(f"{label:<18} {text}")
+    print()
+    print_quality(results["quality"], worst)
 
 
 def _index_all(roots: list[Path], home: Path) -> dict[str, Any]:
@@ -216,36 +153,11 @@ def _index_all(roots: list[Path], home: Path) -> dict[str, Any]:
     return figures
 
 
-def _literal(query: str) -> str:
-    """Quote what the query language would read as an operator."""
-    return query.replace('"', " ")
-
-
-def _means(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        groups.setdefault(row[key], []).append(row["ndcg"])
-    return {name: statistics.fmean(values) for name, values in sorted(groups.items())}
-
-
-def _mean_of_means(rows: list[dict[str, Any]], key: str) -> float:
-    return statistics.fmean(_means(rows, key).values())
-
-
 def _cpu() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor()
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

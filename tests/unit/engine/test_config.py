@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import SETTINGS, Secret, embedding_key, load_config
+from engine.config import SETTINGS, Secret, changed_config, embedding_key, load_config
 from engine.errors import InvalidConfigError
 
 
@@ -82,3 +82,14 @@ def test_a_secret_shows_itself_to_nobody() -> None:
     assert "s3cret" not in f"{secret} {secret!r} {[secret]}"
     assert secret.blanked("it is s3cret.") == "it is …."
     assert Secret().blanked("as it is") == "as it is"
+
+
+def test_settings_in_force_can_be_changed_by_name(tmp_path: Path) -> None:
+    config = load_config(tmp_path, workers=3)
+    changed = changed_config(config, {"search_timeout": "500", "model": "none"})
+    assert (changed.search_timeout, changed.model, changed.workers) == (500, "none", 3)
+    assert changed_config(config, {}) == config
+    with pytest.raises(InvalidConfigError, match="unknown setting 'data_dir'"):
+        changed_config(config, {"data_dir": "/"})
+    with pytest.raises(InvalidConfigError, match="workers is 'x'"):
+        changed_config(config, {"workers": "x"})
