@@ -30,7 +30,7 @@ from engine.measures import (
     recall_of,
 )
 from engine.records import Mode, SearchAnswer, SearchRequest
-from engine.search.searcher import MAX_LIMIT
+from engine.search.question import MAX_LIMIT
 
 #: What queries without a category are counted under, when others have one.
 NO_CATEGORY = "(none)"

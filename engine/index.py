@@ -4,12 +4,14 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.clock import iso_time, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, open_embedder
+from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
 from engine.fingerprint import fingerprint
@@ -25,6 +27,7 @@ from engine.records import (
     ProgressCallback,
     ProjectStatus,
     ProjectSummary,
+    RelatedRequest,
     SearchAnswer,
     SearchRequest,
     SymbolHit,
@@ -80,7 +83,8 @@ class Index:
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
         effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
-        self._searcher = Searcher(self._store, display_path(root), root, effort)
+        self._questions = QuestionEmbedder(config, open_embedder)
+        self._searcher = Searcher(self._store, display_path(root), root, effort, self._questions)
         if create:
             with self._store.write() as handle:
                 project.insert_project(
@@ -129,8 +133,9 @@ class Index:
         return self._store.is_current()
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database and the model of questions."""
         self._store.close()
+        self._questions.close()
 
     def index(
         self,
@@ -173,12 +178,19 @@ class Index:
         return report_of(self.project_id, self.root, scope, tally, switch, started)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Answer a question.
+        """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
+        return self._searcher.search(request, self._checked_out())
+
+    def related(self, wanted: RelatedRequest) -> SearchAnswer:
+        """Give code like that of a place, whose path may be absolute, by the vectors stored.
 
         Raises:
-            InvalidInputError: The query, a filter or the limit cannot be read.
+            InvalidInputError: The path, a line or the limit is out of range.
+            FileNotIndexedError: The file is not in the index.
+            UnavailableError: The index, or this place of it, has no vectors.
         """
-        return self._searcher.search(request, self._checked_out())
+        place = replace(wanted, path=path_within(self.root, wanted.path))
+        return self._searcher.related(place, self._checked_out())
 
     def symbols(
         self, name: str, *, kind: str | None = None, match: str = "exact", limit: int = 20
@@ -188,8 +200,7 @@ class Index:
         Args:
             name: A name, or a qualified one such as ``Class.method``.
             kind: A kind or a group of kinds.
-            match: ``exact`` (case is ignored, but the same case ranks first), ``prefix`` or
-                ``fuzzy`` (also parts of names and names with typing errors).
+            match: ``exact`` (the same case first), ``prefix`` or ``fuzzy`` (parts, typing errors).
             limit: 1 to 1,000.
 
         Raises:

@@ -202,6 +202,17 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedRequest:
+    """A place whose like is looked for."""
+
+    path: str  # of an indexed file
+    line_start: int  # 1-based
+    line_end: int | None = None  # included; None: that one line
+    limit: int = 5  # 1 to 100
+    context: bool = True  # include snippets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordMatch:
     """A word of the question, or the words of one name in a row, and where a hit has it."""
 
@@ -215,11 +226,15 @@ class Explanation:
     """How a score came about: the sum of the shares times the product of the factors."""
 
     score: float
-    shares: dict[str, float]  # words, file, path, definition; name in mode symbol
+    #: words, meaning, file, path, file_meaning, definition; name in mode symbol
+    shares: dict[str, float]
     factors: dict[str, float]  # what lowers it: test, example, generated, document, crowding, …
     bm25: float  # 0 when the words did not bring it in
     keyword_rank: int | None  # by BM25 among all that were ranked, 1 is best
     words: tuple[WordMatch, ...]
+    meaning: float | None = None  # cosine of question and place; None: words alone
+    file_meaning: float | None = None  # cosine of question and path
+    meaning_rank: int | None = None  # by cosine among all that were ranked, 1 is best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

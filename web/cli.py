@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
     "symbols": "Find definitions by name, or list those of a file.",
+    "related": "Find code like that of a place.",
     "status": "Show what is indexed, and what is not.",
     "why": "Say why a file is found, or why it is not.",
     "projects": "List all indexed projects.",

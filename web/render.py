@@ -28,10 +28,19 @@ def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> s
         request: What was asked; says what to try when nothing was found.
         style: Colours or none.
     """
+    return _answer_text(answer, style, nothing=_nothing_found(answer, request))
+
+
+def related_text(answer: SearchAnswer, style: Style) -> str:
+    """Give code like that of a place in the form of a search."""
+    return _answer_text(answer, style, nothing=f"nothing is like {printable(answer.query)}")
+
+
+def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str) -> str:
     several = len({hit.project for hit in answer.hits}) > 1
     blocks = [hit_text(hit, style, with_project=several) for hit in answer.hits]
     if not blocks:
-        blocks.append(_nothing_found(answer, request))
+        blocks.append(nothing)
     notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
     blocks.append("\n".join([*notes, style.dim(totals_of(answer))]))
     return "\n\n".join(blocks) + "\n"
@@ -68,6 +77,11 @@ def explanation_lines(explanation: Explanation) -> list[str]:
     lines = [f"score {explanation.score:.4f} = {' × '.join([total, *factors])}"]
     if explanation.keyword_rank is not None:
         lines.append(f"words BM25 {explanation.bm25:.2f}, rank {explanation.keyword_rank}")
+    if explanation.meaning is not None:
+        lines.append(
+            f"meaning {explanation.meaning:.2f}, rank {explanation.meaning_rank};"
+            f" of the path {explanation.file_meaning or 0.0:.2f}"
+        )
     rows = [
         (printable(match.word), ", ".join(match.columns) or "-", count(match.chunks, "chunk"))
         for match in explanation.words

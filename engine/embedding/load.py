@@ -1,16 +1,19 @@
 """The setting ``model`` → an embedder that is ready, made on first use."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from engine.config import Config, embedding_key
 from engine.embedding.choice import Backend, choice_of
-from engine.embedding.embedder import Embedder
+
+if TYPE_CHECKING:
+    from engine.embedding.embedder import Embedder  # which imports numpy
 
 #: How the embedder is opened that the settings name; tests have one of their own.
-OpenEmbedder = Callable[[Config], Embedder | None]
+OpenEmbedder = Callable[[Config], "Embedder | None"]
 
 
-def open_embedder(config: Config) -> Embedder | None:
+def open_embedder(config: Config) -> "Embedder | None":
     """Open the backend that the settings name; None for ``none``.
 
     Nothing is ever downloaded here, and no server is asked yet. Each backend's libraries are

@@ -29,7 +29,7 @@ def explained(handle: Handle, query: Query, found: Found, hits: Sequence[Hit]) -
 
 
 def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...]) -> Explanation:
-    bm25 = candidate.lexical
+    bm25, cosine = candidate.lexical, candidate.cosine
     return Explanation(
         score=candidate.score,
         shares={part.name: part.value for part in candidate.breakdown.shares},
@@ -37,6 +37,9 @@ def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...
         bm25=bm25,
         keyword_rank=1 + sum(score > bm25 for score in found.scores) if bm25 else None,
         words=words,
+        meaning=cosine,
+        file_meaning=candidate.file_cosine,
+        meaning_rank=None if cosine is None else 1 + sum(each > cosine for each in found.cosines),
     )
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from engine.store import files, models, project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
+from engine.store.models import ModelRow
 from engine.store.project import BranchRow
 
 if TYPE_CHECKING:
+    from engine.search.meaning import TreeVectors  # imports numpy
     from engine.search.tree import Tree
 
 #: A branch is read as a whole when so many questions have met the same state of it: the first one
@@ -29,10 +31,13 @@ class State:
         self.changes = changes
         self.branches = branches
         self._file_counts: dict[int, int] = {}
-        self._embedded: dict[int, float] = {}
         self._filters: dict[int, Filters] = {}
         self._questions: dict[int, int] = {}
         self._trees: dict[int, Tree] = {}
+        self._vectors: dict[int, TreeVectors | None] = {}
+        self._model: ModelRow | None = None
+        self._knows_model = False
+        self._embedded: dict[int, float] = {}
         self._lock = threading.Lock()
 
     def file_count(self, handle: Handle, branch_id: int) -> int:
@@ -42,11 +47,18 @@ class State:
             number = self._file_counts[branch_id] = files.count_files(handle, branch_id)
         return number
 
+    def model(self, handle: Handle) -> ModelRow | None:
+        """Give the model whose vectors answer."""
+        if not self._knows_model:
+            self._model = models.read_current_model(handle)
+            self._knows_model = True
+        return self._model
+
     def embedded_share(self, handle: Handle, branch_id: int) -> float:
-        """Give the share of the chunks of a branch that have a vector of the current model."""
+        """Give the share of the chunks of a branch that have a vector; 0 without a model."""
         share = self._embedded.get(branch_id)
         if share is None:
-            model = models.read_current_model(handle)
+            model = self.model(handle)
             share = models.embedded_share(handle, model, branch_id) if model else 0.0
             self._embedded[branch_id] = share
         return share
@@ -68,11 +80,24 @@ class State:
                 if self.changes is None or questions < _QUESTIONS_BEFORE:
                     return None
                 while len(self._trees) >= _MOST_TREES:
-                    del self._trees[next(iter(self._trees))]
+                    oldest = next(iter(self._trees))
+                    del self._trees[oldest]
+                    self._vectors.pop(oldest, None)
                 from engine.search.tree import tree_of  # not for the one question of a command
 
                 tree = self._trees[branch_id] = tree_of(handle, branch_id)
             return tree
+
+    def vectors(
+        self, handle: Handle, branch_id: int, model: ModelRow, tree: "Tree"
+    ) -> "TreeVectors | None":
+        """Give the vectors of a branch that is kept; None when they are too many to be kept."""
+        with self._lock:
+            if branch_id not in self._vectors:
+                from engine.search.meaning import read_tree_vectors  # numpy
+
+                self._vectors[branch_id] = read_tree_vectors(handle, model, tree)
+            return self._vectors[branch_id]
 
 
 class Memory:

@@ -29,7 +29,9 @@ from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.patterns import Pattern
 from engine.search.phrases import holds_phrases
 from engine.search.query import Query
+from engine.search.question import question_of
 from engine.search.rank import Candidate, rank
+from engine.search.weights import BY_WORDS
 from engine.store import blobs, chunks, scanning
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.store.connection import Handle
@@ -83,7 +85,8 @@ def find_places(
     if has_words and mode is not Mode.SYMBOL and lexical.chunk_match:
         places = search.by_words(lexical)
     elif has_words or all(pattern.negated for pattern in patterns):
-        places = search.among(find_candidates(handle, query, mode, filters, MOST_WORD_CHUNKS))
+        question = question_of(query, mode, MOST_WORD_CHUNKS)
+        places = search.among(find_candidates(handle, question, filters))
     else:
         places = search.by_patterns()
     return search.found(places, request.limit)
@@ -150,7 +153,7 @@ class _Search:
             if candidate.symbol and candidate.symbol.name.lower() not in names:
                 shown[candidate.chunk.id] = candidate.symbol
                 candidate.symbol = None
-        rank(candidates, lexical, DOCUMENT_LANGUAGES)
+        rank(candidates, lexical, BY_WORDS)
         for candidate in candidates:
             candidate.symbol = candidate.symbol or shown.get(candidate.chunk.id)
         return candidates

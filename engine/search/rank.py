@@ -1,54 +1,27 @@
-"""Ranking rules that know code. Pure functions over candidates; no database.
+"""Ranking rules that know code: features are weighed and added up. Pure functions; no database.
 
-A score is a sum of shares of what is best possible: the best keyword score counts 1, a path that
-holds every word of the question ``PATH_SHARE``, and so on; then factors lower what is rarely
-meant. So the answers of several projects can be merged by score. All places of a file share its
-path and its factors, so files are gone through, not places; the parts of a score are put together
-again for the few places that are shown.
-
-The numbers were chosen on 29 repositories in 18 languages, one at a time, each kept where its
-neighbours do as well: overall quality changes by less than 0.005 when any of them is varied by a
-third. ``tests/benchmark/README.md`` has the table.
+All places of a file share its path and its factors, so files are gone through, not places; the
+parts of a score are put together again for the few places that are shown.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import add
 from typing import NamedTuple
 
 from engine.search.breakdown import NOT_SCORED, Breakdown, Part, raised
+from engine.search.features import Cosines, Evidence, Features, features_of
 from engine.search.lexical import Lexical, is_compound, qualified_form
-from engine.search.pathwords import LEAST_CHARS, PathVocabulary, RankedFile, words_held
+from engine.search.pathwords import PathVocabulary, RankedFile
+from engine.search.weights import FILE_SHARE, LEAST_NEARNESS, Weights
 from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.syntax.languages import DOCUMENT_LANGUAGES
 
-#: Keyword scores count by this power of their share of the best, so that the tail still counts.
-KEYWORD_POWER = 0.75
-#: The most that the words of a path add.
-PATH_SHARE = 2.0
-PATH_POWER = 0.75
-#: A word found in a folder counts so much of one found in the file's name.
-FOLDER_SHARE = 0.5
-#: The most that matching in many places of a file adds, to the best place of that file.
-COHERENCE_SHARE = 0.6
-#: What defining the name asked for adds, when the name is the whole question …
-DEFINITION_SHARE = 3.0
-#: … when a compound name (``SessionStore``) stands among other words …
-MENTION_SHARE = 1.0
-#: … and when that name is a single word that may be one of prose (``Session``, ``JSON``).
-WORD_SHARE = 0.3
-#: A definition in a file of the same name is the one that is meant.
-SAME_STEM_FACTOR = 1.5
-OTHER_CASE_FACTOR = 0.5
-OTHER_QUALIFIER_FACTOR = 0.6
-#: A function on one line is a prototype more often than a definition …
-PROTOTYPE_FACTOR = 0.8
-#: … and a constructor has the name of the class that is meant.
-CONSTRUCTOR_FACTOR = 0.8
-#: Each further place of a file counts so much of the one before, so that no file crowds the ten.
-CROWDING = 0.3
-
+# A smaller share is no reason that people want to read.
+_LEAST_SAID = 0.1
 _CALLABLE = frozenset({"function", "method"})
-_TEST_WORDS = ("test", "mock", "spec", "bench", "fixture")
 
 
 @dataclass(slots=True)
@@ -57,6 +30,8 @@ class Candidate:
 
     chunk: ChunkFacts
     lexical: float = 0.0  # BM25
+    cosine: float | None = None  # of question and place; None: by words alone
+    file_cosine: float | None = None  # of question and path
     symbol: SymbolFacts | None = None  # what it defines of the names asked for
     score: float = 0.0
     breakdown: Breakdown = NOT_SCORED
@@ -75,34 +50,31 @@ class Ranked(NamedTuple):
 
 
 class Ranking:
-    """The places that may answer one question, scored. A place is a number from 0 on.
+    """The places that may answer one question, scored.
 
     Args:
-        lexical: The question.
-        scores: The BM25 score of each place, 0 for one found by its path or definition only.
-        files: The file of each place; those of a file in a row, by line.
-        definitions: The symbols asked for that places define.
-        vocabulary: The words of the paths of these files, or of more.
+        features: The question and the places, numbered from 0 on.
+        weights: What each feature counts.
     """
 
-    def __init__(
-        self,
-        lexical: Lexical,
-        scores: Sequence[float],
-        files: Sequence[RankedFile],
-        definitions: Mapping[int, SymbolFacts],
-        vocabulary: PathVocabulary,
-    ) -> None:
-        self._lexical = lexical
-        self._definitions = definitions
-        self._definition_shares = _definition_shares(lexical)
-        self._asks_for_tests = any(word.startswith(_TEST_WORDS) for word in lexical.words)
-        best = max(scores, default=0.0) or 1.0
-        self._keyword = [(score / best) ** KEYWORD_POWER for score in scores]
-        self._begins, self._ends, self._files = _runs_of(files)
-        self._paths = path_shares(lexical, self._files, vocabulary)
+    def __init__(self, features: Features, weights: Weights) -> None:
+        self._features = features
+        self._weights = weights
+        self._begins, self._ends, self._files = features.begins, features.ends, features.files
+        self._definitions = features.evidence.definitions
+        self._definition_shares = _definition_shares(features.lexical, weights)
+        self._keyword = _keyword_shares(features.evidence.bm25, weights)
+        self._contents = self._keyword
+        self._meaning: Sequence[float] = ()
+        self._file_meaning: Sequence[float] = ()
+        if features.evidence.cosines:
+            self._meaning = _meaning_shares(features.evidence.cosines, weights)
+            self._file_meaning = _file_meaning_shares(features, weights)
+            self._contents = list(map(add, self._keyword, self._meaning))
+        self._paths = _path_shares(features, weights)
+        self._of_files = self._shares_of_files()
         self._sums, self._tops = self._sums_and_tops()
-        self._coherence_unit = COHERENCE_SHARE / (max(self._sums, default=0.0) or 1.0)
+        self._coherence_unit = weights.coherence / (max(self._sums, default=0.0) or 1.0)
 
     def best(self, number: int) -> list[Ranked]:
         """Give the best places, in order.
@@ -118,57 +90,72 @@ class Ranking:
     def breakdown(self, ranked: Ranked) -> Breakdown:
         """Give the parts of a place's score."""
         run, place = ranked.run, ranked.place
-        file, keyword = self._files[run], self._keyword[place]
-        shares = []
-        if keyword:
-            shares.append(Part("words", keyword, f"words {keyword:.2f}"))
-            if place == self._top(run):
-                value = self._sums[run] * self._coherence_unit
-                is_alone = self._ends[run] - self._begins[run] == 1
-                shares.append(Part("file", value) if is_alone else raised("file", value))
+        file = self._files[run]
+        shares = self._parts_of_content(place)
+        if shares and self._coherence_unit and place == self._top(run):
+            value = self._sums[run] * self._coherence_unit
+            is_alone = self._ends[run] - self._begins[run] == 1
+            shares.append(Part("file", value) if is_alone else raised("file", value))
         if file in self._paths:
             shares.append(raised("path", self._paths[file]))
+        if self._file_meaning and self._file_meaning[run]:
+            part = raised("file_meaning", self._file_meaning[run], "meaning of the path")
+            shares.append(part if part.value >= _LEAST_SAID else part._replace(why=""))
         symbol = self._definitions.get(place)
         if symbol:
             value = self._definition_share(symbol, file)
             shares.append(raised("definition", value, f"defines {symbol.name}"))
-        factors = file.factors(self._asks_for_tests)
+        factors = file.factors(self._features.asks_for_tests)
         if ranked.better:
             crowding = Part(
-                "crowding", CROWDING**ranked.better, f"place {ranked.better + 1} of its file"
+                "crowding",
+                self._weights.crowding**ranked.better,
+                f"place {ranked.better + 1} of its file",
             )
             factors = (*factors, crowding)
         return Breakdown(tuple(shares), factors)
 
+    def _parts_of_content(self, place: int) -> list[Part]:
+        """Give what the text of a place adds: its words and its meaning."""
+        shares = []
+        keyword, cosines = self._keyword[place], self._features.evidence.cosines
+        if keyword:
+            shares.append(Part("words", keyword, f"words {keyword / self._weights.words:.2f}"))
+        if cosines and self._meaning[place]:
+            cosine = cosines.places[place]
+            shares.append(Part("meaning", self._meaning[place], f"meaning {cosine:.2f}"))
+        return shares
+
+    def _shares_of_files(self) -> list[float]:
+        """Give what each file adds to all of its places."""
+        shares = list(map(self._paths.get, self._files, repeat(0.0)))
+        return list(map(add, shares, self._file_meaning)) if self._file_meaning else shares
+
     def _sums_and_tops(self) -> tuple[list[float], list[float]]:
-        """Give the sum and the largest of the keyword shares of each file."""
-        keyword = self._keyword
+        """Give the sum and the largest of what the places of each file add by their text."""
+        contents = self._contents
         sums, tops = [], []
         for begin, end in zip(self._begins, self._ends, strict=True):
             if end - begin == 1:
-                sums.append(keyword[begin])
-                tops.append(keyword[begin])
+                sums.append(contents[begin])
+                tops.append(contents[begin])
             else:
-                inside = keyword[begin:end]
+                inside = contents[begin:end]
                 sums.append(sum(inside))
                 tops.append(max(inside))
         return sums, tops
 
     def _top(self, run: int) -> int:
-        """Give the place of a file that has the most of the words, the first of several."""
-        return self._keyword.index(self._tops[run], self._begins[run])
+        """Give the place of a file whose text adds most, the first of several."""
+        return self._contents.index(self._tops[run], self._begins[run])
 
     def _best_of_files(self) -> list[tuple[float, str, int]]:
         """Give the negative score of the best place of each file, with the path."""
-        paths, asks_for_tests, unit = self._paths, self._asks_for_tests, self._coherence_unit
+        asks_for_tests, unit = self._features.asks_for_tests, self._coherence_unit
         best = [
-            (
-                -(top + together * unit + paths.get(file, 0.0)) * file.factor(asks_for_tests),
-                file.path,
-                run,
-            )
-            for run, (file, top, together) in enumerate(
-                zip(self._files, self._tops, self._sums, strict=True)
+            (-(top + together * unit + share) * file.factor(asks_for_tests), file.path, run)
+            for run, (file, top, together, share) in enumerate(
+                zip(self._files, self._tops, self._sums, self._of_files, strict=True)
             )
         ]
         for run in {bisect_right(self._begins, place) - 1 for place in self._definitions}:
@@ -183,15 +170,15 @@ class Ranking:
             least: Negative score; worse places are left out.
         """
         file, top = self._files[run], self._top(run)
-        factor = file.factor(self._asks_for_tests)
+        factor = file.factor(self._features.asks_for_tests)
         coherence = self._sums[run] * self._coherence_unit
-        path_share = self._paths.get(file, 0.0)
+        of_file = self._of_files[run]
         scored = []
         for place in range(self._begins[run], self._ends[run]):
-            score = self._keyword[place]
+            score = self._contents[place]
             if place == top:
                 score += coherence
-            score += path_share
+            score += of_file
             if place in self._definitions:
                 score += self._definition_share(self._definitions[place], file)
             scored.append((-score * factor, place))
@@ -202,42 +189,49 @@ class Ranking:
             if negative * lowered > least:
                 break
             ranked.append(Ranked(negative * lowered, file.path, place, run, better))
-            lowered *= CROWDING
+            lowered *= self._weights.crowding
         return ranked
 
     def _definition_share(self, symbol: SymbolFacts, file: RankedFile) -> float:
         """Give what defining a name of the question adds."""
-        names = self._lexical.names
+        names, weights = self._features.lexical.names, self._weights
         shares = self._definition_shares
         share = shares.get(symbol.name) or shares.get(f"~{symbol.name.lower()}", 0.0)
         typed = names.get(symbol.name, symbol.name)
         if not f".{symbol.qualified_name}".endswith(f".{qualified_form(typed)}"):
-            share *= OTHER_QUALIFIER_FACTOR
+            share *= weights.other_qualifier
         if symbol.kind == "constructor":
-            share *= CONSTRUCTOR_FACTOR
+            share *= weights.constructor
         elif symbol.kind in _CALLABLE and symbol.line_start == symbol.line_end:
-            share *= PROTOTYPE_FACTOR
+            share *= weights.prototype
         if _bare(file.stem) == _bare(symbol.name):
-            share *= SAME_STEM_FACTOR
+            share *= weights.same_stem
         return share
 
 
 def rank(
-    candidates: list[Candidate],
-    lexical: Lexical,
-    documents: frozenset[str],
-    *,
-    shown: int | None = None,
+    candidates: list[Candidate], lexical: Lexical, weights: Weights, *, shown: int | None = None
 ) -> None:
     """Score the candidates in place and sort them, best first; ties by path and line.
 
     Args:
-        candidates: Chunks with their keyword scores and the symbols asked for.
+        candidates: Chunks with their keyword scores, cosines and the symbols asked for.
         lexical: The question.
-        documents: Languages that are prose or data rather than code.
+        weights: What counts how much.
         shown: How many of the best get their breakdown; without, all.
     """
-    ordered = sorted(candidates, key=_by_path_and_line)
+    candidates.sort(key=by_path_and_line)
+    ranking = Ranking(candidate_features(candidates, lexical), weights)
+    best = ranking.best(len(candidates))
+    candidates[:] = [candidates[ranked.place] for ranked in best]
+    for number, (ranked, candidate) in enumerate(zip(best, candidates, strict=True)):
+        candidate.score = -ranked.negative_score
+        if shown is None or number < shown:
+            candidate.breakdown = ranking.breakdown(ranked)
+
+
+def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Features:
+    """Give the features of candidates, which are ordered by path and line."""
     by_path: dict[str, RankedFile] = {}
     folders: dict[str, tuple[str, ...]] = {}
     for chunk in [candidate.chunk for candidate in ordered]:
@@ -245,57 +239,75 @@ def rank(
             by_path[chunk.path] = RankedFile(
                 chunk.path,
                 is_generated=bool(chunk.is_generated),
-                is_document=chunk.language in documents,
+                is_document=chunk.language in DOCUMENT_LANGUAGES,
                 folders=folders,
             )
-    ranking = Ranking(
-        lexical,
-        [candidate.lexical for candidate in ordered],
+    has_cosines = any(candidate.cosine is not None for candidate in ordered)
+    evidence = Evidence(
         [by_path[candidate.chunk.path] for candidate in ordered],
+        [candidate.lexical for candidate in ordered],
         {place: each.symbol for place, each in enumerate(ordered) if each.symbol},
-        PathVocabulary(by_path.values()),
+        Cosines(
+            [candidate.cosine or 0.0 for candidate in ordered],
+            [candidate.file_cosine or 0.0 for candidate in ordered],
+        )
+        if has_cosines
+        else None,
     )
-    best = ranking.best(len(ordered))
-    candidates[:] = [ordered[ranked.place] for ranked in best]
-    for number, (ranked, candidate) in enumerate(zip(best, candidates, strict=True)):
-        candidate.score = -ranked.negative_score
-        if shown is None or number < shown:
-            candidate.breakdown = ranking.breakdown(ranked)
+    return features_of(lexical, evidence, PathVocabulary(by_path.values()))
 
 
-def path_shares(
-    lexical: Lexical, files: Iterable[RankedFile], vocabulary: PathVocabulary
-) -> dict[RankedFile, float]:
+def _keyword_shares(bm25: Sequence[float], weights: Weights) -> list[float]:
+    """Give what the words of places add."""
+    best = max(bm25, default=0.0) or 1.0
+    words, power = weights.words, weights.words_power
+    return [words * (score / best) ** power for score in bm25]
+
+
+def _meaning_shares(cosines: Cosines, weights: Weights) -> list[float]:
+    """Give what the nearness of places adds."""
+    near = [
+        cosine + FILE_SHARE * of_file
+        for cosine, of_file in zip(cosines.places, cosines.files, strict=True)
+    ]
+    return _powers(near, weights.meaning, weights.meaning_power)
+
+
+def _file_meaning_shares(features: Features, weights: Weights) -> list[float]:
+    """Give what the meaning of their paths adds to files."""
+    cosines = features.evidence.cosines
+    if not cosines or not weights.file_meaning:
+        return []
+    near = [cosines.files[begin] for begin in features.begins]
+    return _powers(near, weights.file_meaning, weights.meaning_power)
+
+
+def _powers(near: Sequence[float], weight: float, power: float) -> list[float]:
+    """Give so much of a weight as what is near has of the nearest; 0 for what points away."""
+    best = max(max(near, default=0.0), LEAST_NEARNESS)
+    return [weight * (each / best) ** power if each > 0 else 0.0 for each in near]
+
+
+def _path_shares(features: Features, weights: Weights) -> dict[RankedFile, float]:
     """Give what the words of their paths add to files; files without any are left out."""
-    words = [word for word in lexical.words if len(word) >= LEAST_CHARS]
-    held = words_held(files, vocabulary.akin(words))
+    most, folder, power = features.most_path_words, weights.folder, weights.path_power
+    if not weights.path:
+        return {}
     return {
-        file: PATH_SHARE * ((in_stem + FOLDER_SHARE * in_folders) / len(words)) ** PATH_POWER
-        for file, (in_stem, in_folders) in held.items()
+        file: weights.path * ((in_name + folder * in_folders) / most) ** power
+        for file, (in_name, in_folders) in features.path_words.items()
     }
 
 
-def _runs_of(files: Sequence[RankedFile]) -> tuple[list[int], list[int], list[RankedFile]]:
-    """Give where the places of each file begin and end, and the files."""
-    begins: list[int] = []
-    last = None
-    for place, file in enumerate(files):
-        if file is not last:
-            begins.append(place)
-            last = file
-    ends = [*begins[1:], len(files)] if begins else []
-    return begins, ends, [files[begin] for begin in begins]
-
-
-def _definition_shares(lexical: Lexical) -> dict[str, float]:
+def _definition_shares(lexical: Lexical, weights: Weights) -> dict[str, float]:
     """Give what defining each name adds; with ``~`` before it, one in lower case, in any case."""
     shares = {}
     for name, typed in lexical.names.items():
         if lexical.is_symbol_query:
-            shares[name] = DEFINITION_SHARE
+            shares[name] = weights.definition
         else:
-            shares[name] = MENTION_SHARE if is_compound(typed) else WORD_SHARE
-    folded = {f"~{name.lower()}": share * OTHER_CASE_FACTOR for name, share in shares.items()}
+            shares[name] = weights.mention if is_compound(typed) else weights.word_definition
+    folded = {f"~{name.lower()}": share * weights.other_case for name, share in shares.items()}
     return shares | folded
 
 
@@ -303,5 +315,6 @@ def _bare(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _by_path_and_line(candidate: Candidate) -> tuple[str, int]:
+def by_path_and_line(candidate: Candidate) -> tuple[str, int]:
+    """Give what orders candidates as ranking wants them."""
     return (candidate.chunk.path, candidate.chunk.line_start)

@@ -1,42 +1,56 @@
 """From a request to an answer: candidates, ranking, snippets, freshness and coverage."""
 
 import time
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import (
-    InvalidInputError,
-    InvalidQueryError,
-    NotFoundError,
-    UnavailableError,
-)
-from engine.records import Coverage, Mode, SearchAnswer, SearchRequest
-from engine.search.candidates import Found, find_candidates, find_in_tree
+from engine.embedding.questions import QuestionEmbedder
+from engine.errors import InvalidInputError, UnavailableError
+from engine.records import Coverage, Mode, RelatedRequest, SearchAnswer, SearchRequest
+from engine.search.branches import branch_asked, branch_notes, chosen_branch, coverage_of
+from engine.search.candidates import Found, find_candidates, gather, is_by_name
+from engine.search.features import Features
 from engine.search.hits import Place, hits_of
-from engine.search.lexical import lexical_of
 from engine.search.memory import Memory, State
-from engine.search.patterns import Pattern, patterns_of
+from engine.search.patterns import patterns_of
 from engine.search.places import Effort, find_places
-from engine.search.query import PatternTerm, Query, Term, parse_query
+from engine.search.query import Query
+from engine.search.question import (
+    BY_MEANING,
+    Question,
+    question_of,
+    read_request,
+    text_of,
+)
+from engine.search.rank import by_path_and_line, candidate_features
+from engine.search.related import find_related, request_of, source_of
 from engine.search.selection import filters_of, is_plain
+from engine.search.weights import Weights
+from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
-from engine.syntax.terms import words_of
 
 if TYPE_CHECKING:
+    from engine.search.meaning import Asked, Near  # imports numpy
     from engine.search.tree import Tree
 
-MAX_LIMIT = 100
-NO_BRANCH = -1  # the id of a branch that has no row
-_BY_WORDS = frozenset({Mode.HYBRID, Mode.KEYWORD})
+_PATTERN_NOTE = "beside a pattern words rank, not their meaning"
 
 
 class _Scope(NamedTuple):
     """What may answer a question."""
 
+    state: State
+    branch: BranchRow
     filters: Filters
     tree: "Tree | None"  # the branch, when the filters let all of it pass and it is kept
+
+
+class _Meaning(NamedTuple):
+    """What a question means."""
+
+    asked: "Asked | None" = None  # None: it is answered by words
+    notes: tuple[str, ...] = ()  # why, when meaning was wanted
 
 
 class Searcher:
@@ -47,13 +61,22 @@ class Searcher:
         project_name: What hits say as their project.
         root: The resolved root, for freshness.
         effort: What a search by pattern may take.
+        questions: Embeds questions.
     """
 
-    def __init__(self, store: Store, project_name: str, root: str, effort: Effort) -> None:
+    def __init__(
+        self,
+        store: Store,
+        project_name: str,
+        root: str,
+        effort: Effort,
+        questions: QuestionEmbedder,
+    ) -> None:
         self._store = store
         self._project_name = project_name
         self._root = root
         self._effort = effort
+        self._questions = questions
         self._memory = Memory()
 
     def search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
@@ -69,53 +92,101 @@ class Searcher:
             UnavailableError: The mode needs what this index does not have.
         """
         started = time.perf_counter()
-        query = _checked(request)
+        query = read_request(request)
         patterns = patterns_of(query)
-        asked = _branch_asked(request, query)
+        named = branch_asked(request, query)
+        meaning = self._meaning(query, request.mode)
         with self._store.read() as handle:
-            state = self._memory.state(handle)
-            branch = _chosen(state.branches, asked, checked_out)
-            scope = _scope_of(handle, query, request, state, branch)
-            found = self._found(handle, query, request, scope, patterns)
-            is_here = branch.name == checked_out
-            place = Place(self._project_name, self._root, is_here, scope.tree)
+            scope = self._scope(handle, query, request, named, checked_out)
+            meaning = _still(meaning, handle, scope, request.mode)
+            if patterns:
+                found = find_places(handle, query, request, patterns, scope.filters, self._effort)
+            else:
+                question = question_of(query, request.mode, request.limit, meaning.asked)
+                found = _found(handle, question, scope)
+            place = self._place(scope, checked_out)
             hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
             if request.explain:
                 from engine.search.explanation import explained
 
                 hits = explained(handle, query, found, hits)
-            indexed = state.file_count(handle, branch.id)
-            embedded = state.embedded_share(handle, branch.id)
-        is_elsewhere = asked is None and not is_here
+            is_elsewhere = named is None and not place.is_checked_out
+            coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
+        notes = [*branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)]
+        notes += [*_notes_of(meaning, coverage.embedded), *found.notes]
         return SearchAnswer(
             query=request.query,
             mode=request.mode,
             took_ms=(time.perf_counter() - started) * 1000,
             total=len(found.scores),
             truncated=is_cut or found.is_capped or len(found.scores) > len(found.shown),
-            coverage=_coverage(
-                branch, indexed, embedded, is_complete=branch.complete and not is_elsewhere
-            ),
+            coverage=coverage,
             hits=tuple(hits),
-            notes=(*_notes(branch, checked_out, is_elsewhere=is_elsewhere), *found.notes),
+            notes=tuple(notes),
         )
 
-    def _found(
-        self,
-        handle: Handle,
-        query: Query,
-        request: SearchRequest,
-        scope: _Scope,
-        patterns: Sequence[Pattern],
-    ) -> Found:
-        """Find candidates the shortest way: from what is kept, when there are words alone."""
-        if patterns:
-            return find_places(handle, query, request, patterns, scope.filters, self._effort)
-        if scope.tree and request.mode in _BY_WORDS:
-            lexical = lexical_of(query)
-            if lexical.chunk_match:
-                return find_in_tree(handle, lexical, scope.tree, request.limit)
-        return find_candidates(handle, query, request.mode, scope.filters, request.limit)
+    def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
+        """Give code like that of a place, by the vectors that are stored.
+
+        Args:
+            wanted: The place.
+            checked_out: The branch that is checked out, which is searched.
+
+        Raises:
+            InvalidInputError: The file has no such line, or a number is out of range.
+            FileNotIndexedError: The file is not in the index.
+            UnavailableError: The index, or this place of it, has no vectors.
+        """
+        started = time.perf_counter()
+        request = request_of(wanted)
+        with self._store.read() as handle:
+            scope = self._scope(handle, Query(text=""), request, None, checked_out)
+            model = scope.state.model(handle)
+            source = source_of(handle, scope.branch.id, wanted)
+            if model is None:
+                raise no_vectors()
+            found = find_related(handle, model, source, scope.filters, wanted.limit)
+            place = self._place(scope, checked_out)
+            hits, _ = hits_of(handle, found.shown, request, scope.filters, place)
+            coverage = self.coverage(handle, scope.branch, is_elsewhere=not place.is_checked_out)
+        notes = branch_notes(scope.branch, checked_out, is_elsewhere=not place.is_checked_out)
+        return SearchAnswer(
+            query=request.query,
+            mode=Mode.MEANING,
+            took_ms=(time.perf_counter() - started) * 1000,
+            total=len(found.scores),
+            truncated=len(found.scores) > len(hits),
+            coverage=coverage,
+            hits=tuple(hits),
+            notes=tuple(notes),
+        )
+
+    def features(
+        self, request: SearchRequest, checked_out: str
+    ) -> tuple[Features, list[ChunkFacts], Weights]:
+        """Give what is ranked for a request: for a program that looks for better weights.
+
+        ``rank.Ranking(features, weights).best(10)`` scores it with any weights, and
+        ``features.columns()`` gives the features as numbers.
+
+        Returns:
+            The features, the chunk of each place, and the weights in force.
+
+        Raises:
+            EngineError: As ``search``; also for a question that is not ranked by features.
+        """
+        query = read_request(request)
+        meaning = self._meaning(query, request.mode)
+        question = question_of(query, request.mode, request.limit, meaning.asked)
+        if query.patterns or is_by_name(question):
+            raise InvalidInputError("patterns and symbols alone have no features", field="query")
+        with self._store.read() as handle:
+            named = branch_asked(request, query)
+            scope = self._scope(handle, query, request, named, checked_out)
+            candidates, _ = gather(handle, question, scope.filters)
+        candidates.sort(key=by_path_and_line)
+        features = candidate_features(candidates, question.lexical)
+        return features, [candidate.chunk for candidate in candidates], question.weights
 
     def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
         """Give the branch to search: the one asked for, the one checked out, or the latest.
@@ -123,103 +194,104 @@ class Searcher:
         Raises:
             NotFoundError: The branch that was asked for was never indexed.
         """
-        return _chosen(self._memory.state(handle).branches, asked, checked_out)
+        return chosen_branch(self._memory.state(handle).branches, asked, checked_out)
 
-    def coverage(self, handle: Handle, branch: BranchRow) -> Coverage:
-        """Say how much of the branch the index holds."""
+    def coverage(
+        self, handle: Handle, branch: BranchRow, *, is_elsewhere: bool = False
+    ) -> Coverage:
+        """Say how much of the branch the index holds; not all, when another one was meant."""
         state = self._memory.state(handle)
-        indexed = state.file_count(handle, branch.id)
-        embedded = state.embedded_share(handle, branch.id)
-        return _coverage(branch, indexed, embedded, is_complete=branch.complete)
-
-
-def _scope_of(
-    handle: Handle, query: Query, request: SearchRequest, state: State, branch: BranchRow
-) -> _Scope:
-    """Say which rows may answer; with what is kept of the branch when all of it may."""
-    if is_plain(query, request):
-        return _Scope(state.no_filters(branch.id), state.tree(handle, branch.id))
-    return _Scope(filters_of(handle, query, request, branch.id), None)
-
-
-def _coverage(branch: BranchRow, indexed: int, embedded: float, *, is_complete: bool) -> Coverage:
-    share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
-    return Coverage(
-        files=indexed,
-        indexed=share if branch.found_files or branch.complete else 0.0,
-        embedded=embedded,
-        complete=is_complete,
-    )
-
-
-def _checked(request: SearchRequest) -> Query:
-    if not 1 <= request.limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit is {request.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
-    if request.max_tokens is not None and request.max_tokens < 1:
-        raise InvalidInputError(
-            f"max_tokens is {request.max_tokens}, wanted 1 or more", field="max_tokens"
+        return coverage_of(
+            branch,
+            state.file_count(handle, branch.id),
+            state.embedded_share(handle, branch.id),
+            is_complete=branch.complete and not is_elsewhere,
         )
-    query = parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
-    terms: tuple[Term | PatternTerm, ...] = (*query.words, *query.phrases, *query.patterns)
-    wanted_names = [term for term in query.values("sym") if not term.negated]
-    if not wanted_names and all(term.negated for term in terms):
-        raise InvalidQueryError(
-            "the query has nothing to search for",
-            position=0,
-            hint="give a word, a phrase, a /pattern/ or sym: to find; a leading - only leaves out",
-        )
-    for phrase in query.phrases:
-        if not phrase.negated and not words_of(phrase.text):
-            raise InvalidQueryError(
-                f"the phrase {phrase.text!r} has no word to look up",
-                position=phrase.position,
-                hint="add a neighbouring word of two letters or more",
-            )
-    if request.mode is Mode.MEANING:
-        raise UnavailableError(
-            "this index has no vectors", hint="use --mode keyword, which needs none"
-        )
-    return query
+
+    def _meaning(self, query: Query, mode: Mode) -> _Meaning:
+        """Embed a question, before the snapshot of the answer: a server may take its time."""
+        text = text_of(query)
+        if mode not in BY_MEANING or not text:
+            return _Meaning()
+        if query.patterns:
+            return _Meaning(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
+        with self._store.read() as handle:
+            state = self._memory.state(handle)
+            if not state.branches:
+                return _Meaning()
+            model = state.model(handle)
+        try:
+            if model is None:
+                raise no_vectors()
+            vector = self._questions.embed(text, model.identity)
+        except UnavailableError as error:
+            if mode is Mode.MEANING:
+                raise
+            return _Meaning(notes=(_note_of(error),))
+        from engine.search.meaning import Asked  # numpy
+
+        return _Meaning(Asked.of(model, vector))
+
+    def _scope(
+        self,
+        handle: Handle,
+        query: Query,
+        request: SearchRequest,
+        named: str | None,
+        checked_out: str,
+    ) -> _Scope:
+        """Say which rows may answer; with what is kept of the branch when all of it may."""
+        state = self._memory.state(handle)
+        branch = chosen_branch(state.branches, named, checked_out)
+        if is_plain(query, request):
+            filters = state.no_filters(branch.id)
+            return _Scope(state, branch, filters, state.tree(handle, branch.id))
+        return _Scope(state, branch, filters_of(handle, query, request, branch.id), None)
+
+    def _place(self, scope: _Scope, checked_out: str) -> Place:
+        is_here = scope.branch.name == checked_out
+        return Place(self._project_name, self._root, is_here, scope.tree)
 
 
-def _chosen(branches: Sequence[BranchRow], asked: str | None, checked_out: str) -> BranchRow:
-    wanted = checked_out if asked is None else asked
-    for branch in branches:
-        if branch.name == wanted:
-            return branch
-    if asked is not None:
-        known = ", ".join(branch.name or "(none)" for branch in branches)
-        raise NotFoundError(
-            f"branch {asked!r} is not indexed", hint=f"indexed: {known}", branch=asked
-        )
-    if branches:
-        return branches[0]
-    return BranchRow(NO_BRANCH, checked_out, None, 0, complete=False, indexed_at_ms=None)
+def _found(handle: Handle, question: Question, scope: _Scope) -> Found:
+    """Find candidates the shortest way: from what is kept, when there are words alone."""
+    if scope.tree is None or is_by_name(question):
+        return find_candidates(handle, question, scope.filters)
+    near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
+    from engine.search.tree_candidates import find_in_tree  # not for the one question of a command
+
+    return find_in_tree(handle, question, scope.tree, near)
 
 
-def _branch_asked(request: SearchRequest, query: Query) -> str | None:
-    """Give the branch that is asked for, None for the one checked out.
+def _near(handle: Handle, asked: "Asked", scope: _Scope, tree: "Tree") -> "Near":
+    """Compare a question with the places of a branch that is kept."""
+    from engine.search.meaning import StoredPlaces  # numpy
 
-    Raises:
-        InvalidQueryError: Two different branches are asked for.
-    """
-    asked = request.branch
-    for term in query.values("branch"):
-        if asked is not None and asked != term.value:
-            raise InvalidQueryError(
-                f"one branch at a time: {asked!r} and {term.value!r} are asked for",
-                position=term.position,
-            )
-        asked = term.value
-    return asked
+    kept = scope.state.vectors(handle, scope.branch.id, asked.model, tree)
+    return kept.near(asked) if kept else StoredPlaces(handle, asked, scope.filters, tree)
 
 
-def _notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterator[str]:
-    """Say in sentences what a reader of the answer may not expect."""
-    if branch.id == NO_BRANCH:
-        yield "nothing is indexed yet: cairn index does it"
-    elif is_elsewhere:
-        here, there = checked_out or "(none)", branch.name or "(none)"
-        yield f"branch {here} is not indexed yet, this is {there} as last seen: run cairn index"
-    elif not branch.complete:
-        yield "the last indexing run did not finish or still goes on: cairn index completes it"
+def _still(meaning: _Meaning, handle: Handle, scope: _Scope, mode: Mode) -> _Meaning:
+    """Forget what a question means when the vectors of another model answer by now."""
+    if meaning.asked is None or scope.state.model(handle) == meaning.asked.model:
+        return meaning
+    error = UnavailableError("another model was chosen just now", hint="search again")
+    if mode is Mode.MEANING:
+        raise error
+    return _Meaning(notes=(_note_of(error),))
+
+
+def no_vectors() -> UnavailableError:
+    """Make the error of an index without vectors."""
+    return UnavailableError("this index has no vectors", hint="cairn index makes them")
+
+
+def _note_of(error: UnavailableError) -> str:
+    return f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else "")
+
+
+def _notes_of(meaning: _Meaning, embedded: float) -> tuple[str, ...]:
+    """Say what a reader may not expect of an answer by meaning."""
+    if meaning.asked and embedded < 1:
+        return (f"{1 - embedded:.1%} of the code has no vectors yet, and is found by words alone",)
+    return meaning.notes

@@ -108,6 +108,10 @@ class Tree:
         """
         return best_places([self._impact(handle, word) for word in words], number)
 
+    def scores_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
+        """Give the BM25 score that words have in each of some places."""
+        return total_of([self._impact(handle, word) for word in words], places)
+
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[TreeFile]
     ) -> dict[int, float]:
@@ -115,7 +119,7 @@ class Tree:
         if not chosen:
             return {}
         places = [place for file in chosen for place in file.places]
-        scores = total_of([self._impact(handle, word) for word in words], places)
+        scores = self.scores_at(handle, words, places)
         best = {}
         begin = 0
         for file in chosen:

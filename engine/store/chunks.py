@@ -112,6 +112,28 @@ def matching(handle: Handle, match: str, ids: Sequence[int]) -> set[int]:
     return {chunk_id for (chunk_id,) in rows}
 
 
+def hashes_on_lines(
+    handle: Handle, blob_id: int, line_start: int, line_end: int
+) -> dict[int, bytes]:
+    """Give the hashes of the chunks of a blob that have one of these lines, by id, in order."""
+    rows = handle.execute(
+        """SELECT id, hash FROM chunks WHERE blob_id = :blob_id AND line_start <= :line_end
+             AND line_end >= :line_start ORDER BY byte_start""",
+        {"blob_id": blob_id, "line_start": line_start, "line_end": line_end},
+    )
+    return dict(rows)
+
+
+def read_hashes(handle: Handle, ids: Sequence[int]) -> dict[int, bytes]:
+    """Give the hashes of the texts of chunks."""
+    rows = handle.execute(
+        """SELECT c.id, c.hash FROM json_each(:ids) wanted
+           CROSS JOIN chunks c ON c.id = wanted.value""",
+        {"ids": json.dumps(ids)},
+    )
+    return dict(rows)
+
+
 def read_passing_symbols(
     handle: Handle, ids: Sequence[int], filters: Filters
 ) -> dict[int, SymbolFacts]:

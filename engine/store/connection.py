@@ -5,14 +5,15 @@ connections: ``with store.write() as handle`` and ``with store.read() as handle`
 ``store`` takes the handle first. ``apsw.Error`` never leaves this package.
 """
 
+import functools
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import apsw
-import sqlite_vec
 
 from engine.errors import (
     DiskFullError,
@@ -223,7 +224,7 @@ class Store:
         handle = apsw.Connection(str(self.path), flags=flags, vfs=vfs)
         handle.set_busy_timeout(self._busy_timeout_ms)
         handle.enable_load_extension(True)
-        handle.load_extension(sqlite_vec.loadable_path())
+        handle.load_extension(_vector_extension())
         handle.enable_load_extension(False)
         handle.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         handle.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -286,6 +287,15 @@ def translated(path: Path) -> Iterator[None]:
         raise UnavailableError(f"cannot open the index {path}: {error}") from error
     except apsw.Error as error:
         raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
+
+
+@functools.cache
+def _vector_extension() -> str:
+    """Give the path of sqlite-vec. Its package is not imported: it imports numpy, 0.1 s."""
+    spec = find_spec("sqlite_vec")
+    assert spec
+    assert spec.origin
+    return str(Path(spec.origin).with_name("vec0"))
 
 
 def delete_database(path: Path) -> None:

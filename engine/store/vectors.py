@@ -33,6 +33,7 @@ __all__ = [  # with what goes with vectors everywhere
     "read_chunk_vectors",
     "read_current_model",
     "read_file_vectors",
+    "read_some_file_vectors",
     "read_some_vectors",
     "signs",
 ]
@@ -88,12 +89,14 @@ def read_file_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
 
 def read_some_vectors(handle: Handle, model: ModelRow, chunk_ids: Sequence[int]) -> StoredVectors:
     """Give the vectors of some chunks; those without one are left out."""
-    rows = handle.execute(
-        f"""SELECT v.rowid, v.exact FROM json_each(:ids) wanted
-            CROSS JOIN {model.chunk_table} v ON v.rowid = wanted.value""",  # noqa: S608
-        {"ids": json.dumps(sorted(set(chunk_ids)))},
-    ).fetchall()
-    return _stacked(rows, model.dimension)
+    return _read_some(handle, model.chunk_table, chunk_ids, model.dimension)
+
+
+def read_some_file_vectors(
+    handle: Handle, model: ModelRow, file_ids: Sequence[int]
+) -> StoredVectors:
+    """Give the vectors of some files; those without one are left out."""
+    return _read_some(handle, model.file_table, file_ids, model.dimension)
 
 
 def nearest_chunks(
@@ -178,6 +181,15 @@ def _best(stored: StoredVectors, query: NDArray[np.float32], limit: int) -> list
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
     order = np.lexsort((stored.ids, -cosines))[:limit]
     return list(zip(stored.ids[order].tolist(), cosines[order].tolist(), strict=True))
+
+
+def _read_some(handle: Handle, table: str, ids: Sequence[int], dimension: int) -> StoredVectors:
+    rows = handle.execute(
+        f"""SELECT v.rowid, v.exact FROM json_each(:ids) wanted
+            CROSS JOIN {table} v ON v.rowid = wanted.value""",  # noqa: S608 - our own name
+        {"ids": json.dumps(sorted(set(ids)))},
+    ).fetchall()
+    return _stacked(rows, dimension)
 
 
 def _read_all(handle: Handle, table: str, column: str, dimension: int) -> StoredVectors:

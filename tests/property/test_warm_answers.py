@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import Hit, Mode, SearchAnswer, SearchRequest
+from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
+from tests.support.vectors import drop_vectors
+
+MODEL = "fake:a/64"
 
 _WORDS = ("open", "session", "store", "token", "path", "route", "request", "user", "close", "test")
 _NAMES = ("open_session", "SessionStore", "close", "routeRequest", "Token", "user_path")
@@ -56,6 +60,8 @@ def adds_up(hit: Hit) -> None:
     assert total == pytest.approx(explanation.score)
     assert hit.score == round(explanation.score, 4)
     assert (explanation.bm25 > 0) == ("words" in explanation.shares)
+    assert ("meaning" in explanation.shares) <= (explanation.meaning is not None)
+    assert (explanation.meaning is None) == (explanation.meaning_rank is None)
     has_words = any(match.columns for match in explanation.words)
     assert has_words or not explanation.bm25
 
@@ -80,6 +86,32 @@ def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[st
                     assert same(index.search(request)) == wanted
                 for hit in wanted.hits:
                     adds_up(hit)
+
+
+@settings(max_examples=25, deadline=None)
+@given(tree=_trees, questions=st.lists(_questions, min_size=1, max_size=3))
+def test_what_is_kept_of_vectors_changes_no_answer(
+    tree: dict[str, str], questions: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "tree"
+        write_tree(root, tree)
+        config = load_config(Path(folder) / "home", workers=1, model=MODEL)
+        fake = FakeEmbedder("a", 64)
+        fakes = Fakes(fake)
+        with Catalog(config, open_embedder=fakes) as catalog:
+            index = catalog.create(str(root))
+            index.index()
+            drop_vectors(index, "app/copy.go")
+            for question in questions:
+                for mode in (Mode.HYBRID, Mode.MEANING):
+                    request = SearchRequest(query=question, mode=mode, explain=True)
+                    with Catalog(config, open_embedder=fakes) as other:
+                        wanted = same(other.open(str(root)).search(request))
+                    for _ in range(2):
+                        assert same(index.search(request)) == wanted
+                    for hit in wanted.hits:
+                        adds_up(hit)
 
 
 @settings(max_examples=15, deadline=None)

@@ -6,23 +6,11 @@ from engine.search.breakdown import NOT_SCORED
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.query import parse_query
-from engine.search.rank import (
-    CROWDING,
-    DEFINITION_SHARE,
-    FOLDER_SHARE,
-    KEYWORD_POWER,
-    MENTION_SHARE,
-    PATH_POWER,
-    PATH_SHARE,
-    PROTOTYPE_FACTOR,
-    SAME_STEM_FACTOR,
-    WORD_SHARE,
-    Candidate,
-    rank,
-)
+from engine.search.rank import Candidate, rank
+from engine.search.weights import BY_WORDS
 from engine.store.chunks import ChunkFacts, SymbolFacts
 
-DOCUMENTS = frozenset({"markdown"})
+W = BY_WORDS
 
 
 def lexical(text: str) -> Lexical:
@@ -46,13 +34,13 @@ def candidate(
 
 def ranked(question: str, *candidates: Candidate) -> list[str]:
     found = list(candidates)
-    rank(found, lexical(question), DOCUMENTS)
+    rank(found, lexical(question), W)
     return [f"{c.chunk.path}:{c.chunk.line_start}" for c in found]
 
 
 def score_of(question: str, one: Candidate, *others: Candidate) -> float:
     """Give a candidate's score without coherence: a stronger file takes all of that share."""
-    rank([one, *others], lexical(question), DOCUMENTS)
+    rank([one, *others], lexical(question), W)
     return one.score
 
 
@@ -62,9 +50,9 @@ def test_more_words_rank_higher() -> None:
 
 def test_keyword_scores_are_shares_of_the_best() -> None:
     weak, best = candidate("a.py", 1.0), candidate("b.py", 16.0)
-    rank([weak, best], lexical("zeta"), DOCUMENTS)
+    rank([weak, best], lexical("zeta"), W)
     # (1/16)^0.75 = 0.125, and 0.6 × 0.125 for its file; the best has 1 + 0.6.
-    assert weak.score == pytest.approx((1 / 16) ** KEYWORD_POWER * 1.6)
+    assert weak.score == pytest.approx((1 / 16) ** W.words_power * 1.6)
     assert best.score == pytest.approx(1.6)
 
 
@@ -82,9 +70,9 @@ def test_the_name_of_a_file_counts_more_than_its_folder() -> None:
     plain = candidate("other.py")
     named = candidate("session.py")
     nested = candidate("session/other.py")
-    rank([plain, named, nested], lexical("session"), DOCUMENTS)
-    assert named.score - plain.score == pytest.approx(PATH_SHARE)
-    assert nested.score - plain.score == pytest.approx(PATH_SHARE * FOLDER_SHARE**PATH_POWER)
+    rank([plain, named, nested], lexical("session"), W)
+    assert named.score - plain.score == pytest.approx(W.path)
+    assert nested.score - plain.score == pytest.approx(W.path * W.folder**W.path_power)
 
 
 def test_words_that_share_their_beginning_match_a_path() -> None:
@@ -95,22 +83,22 @@ def test_words_that_share_their_beginning_match_a_path() -> None:
 @pytest.mark.parametrize(
     ("question", "share"),
     [
-        ("SessionStore", DEFINITION_SHARE),
-        ("where is SessionStore closed", MENTION_SHARE),
-        ("where is Session closed", WORD_SHARE),
+        ("SessionStore", W.definition),
+        ("where is SessionStore closed", W.mention),
+        ("where is Session closed", W.word_definition),
     ],
 )
 def test_definitions_count_by_what_the_question_is(question: str, share: float) -> None:
     name = "SessionStore" if "Store" in question else "Session"
     with_it, without = candidate("a.py", name=name), candidate("b.py")
-    rank([with_it, without], lexical(question), DOCUMENTS)
+    rank([with_it, without], lexical(question), W)
     assert with_it.score - without.score == pytest.approx(share)
 
 
 def test_a_definition_in_a_file_of_its_name_is_meant() -> None:
     same, other = candidate("x.py", name="Zeta"), candidate("zeta.py", name="Zeta")
-    rank([same, other], lexical("Zeta"), DOCUMENTS)
-    gain = DEFINITION_SHARE * (SAME_STEM_FACTOR - 1) + PATH_SHARE
+    rank([same, other], lexical("Zeta"), W)
+    gain = W.definition * (W.same_stem - 1) + W.path
     assert other.score - same.score == pytest.approx(gain)
 
 
@@ -119,8 +107,8 @@ def test_a_prototype_counts_less_than_a_definition() -> None:
     prototype = candidate("a.h", name="dict_add", kind="function")
     assert prototype.symbol
     prototype.symbol = prototype.symbol._replace(line_end=1)
-    rank([prototype, body], lexical("dict_add"), DOCUMENTS)
-    assert body.score - prototype.score == pytest.approx(DEFINITION_SHARE * (1 - PROTOTYPE_FACTOR))
+    rank([prototype, body], lexical("dict_add"), W)
+    assert body.score - prototype.score == pytest.approx(W.definition * (1 - W.prototype))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +146,7 @@ def test_tests_are_not_lowered_when_they_are_asked_for() -> None:
 def test_generated_code_and_documents_count_half() -> None:
     plain, generated = candidate("a.py"), candidate("b.py", generated=True)
     document = candidate("c.md")
-    rank([plain, generated, document], lexical("zeta"), DOCUMENTS)
+    rank([plain, generated, document], lexical("zeta"), W)
     assert generated.score == pytest.approx(plain.score / 2)
     assert document.score == pytest.approx(plain.score * DOCUMENT_FACTOR)
 
@@ -170,7 +158,7 @@ def test_one_file_does_not_crowd_the_answer() -> None:
         candidate("small.py", 0.9),
     )
     assert order[:2] == ["big.py:1", "small.py:1"]
-    assert CROWDING < 0.5
+    assert W.crowding < 0.5
 
 
 def test_ties_are_ordered_by_path_and_line() -> None:
@@ -185,7 +173,7 @@ def test_a_breakdown_makes_its_score() -> None:
         candidate("README.md", 1.0),
         candidate("src/none.py", 0.0),
     ]
-    rank(found, lexical("where is SessionStore"), DOCUMENTS)
+    rank(found, lexical("where is SessionStore"), W)
     assert [each.breakdown.score for each in found] == pytest.approx([e.score for e in found])
     crowded = next(each for each in found if each.chunk.line_start == 1 and "src/s" in str(each))
     assert crowded.breakdown.why[-1] == "place 2 of its file"
@@ -196,14 +184,14 @@ def test_a_breakdown_makes_its_score() -> None:
 
 def test_only_what_is_shown_gets_a_breakdown() -> None:
     found = [candidate("a.py", 2.0), candidate("b.py", 1.0)]
-    rank(found, lexical("zeta"), DOCUMENTS, shown=1)
+    rank(found, lexical("zeta"), W, shown=1)
     assert found[0].breakdown.why == ("words 1.00",)
     assert found[1].breakdown is NOT_SCORED
 
 
 def test_several_places_of_a_file_are_told_apart_by_their_order() -> None:
     found = [candidate("a.py", 1.0, line=line) for line in (30, 1, 12)]
-    rank(found, lexical("zeta"), DOCUMENTS)
+    rank(found, lexical("zeta"), W)
     assert [each.chunk.line_start for each in found] == [1, 12, 30]
-    # Coherence goes to the first; each further one counts CROWDING of the one before.
-    assert found[2].score / found[1].score == pytest.approx(CROWDING)
+    # Coherence goes to the first; each further one counts W.crowding of the one before.
+    assert found[2].score / found[1].score == pytest.approx(W.crowding)

@@ -1,0 +1,150 @@
+"""Code like that of a place: by the vectors that are stored, without a question or a model."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
+from engine.records import Mode, RelatedRequest, SearchRequest, display_path
+from engine.search.breakdown import Breakdown, Part, lowered
+from engine.search.candidates import Found
+from engine.search.pathrules import is_test, path_factors
+from engine.search.pathwords import DOCUMENT_FACTOR
+from engine.search.question import MAX_LIMIT
+from engine.search.rank import Candidate
+from engine.search.weights import BY_MEANING
+from engine.store import chunks, files
+from engine.store.chunks import ChunkFacts
+from engine.store.connection import Handle
+from engine.store.filters import Filters
+from engine.store.models import ModelRow
+from engine.syntax.languages import DOCUMENT_LANGUAGES
+
+#: Places of the same file are known to who asks.
+SAME_FILE_FACTOR = 0.5
+#: The same text elsewhere says nothing new.
+COPY_FACTOR = 0.5
+# Nearest chunks that are ranked.
+_MOST_RANKED = 200
+
+
+class Source(NamedTuple):
+    """The place that others are compared with."""
+
+    path: str
+    language: str
+    hashes: dict[int, bytes]  # of its chunks, by id
+
+
+def request_of(wanted: RelatedRequest) -> SearchRequest:
+    """Give the request that makes hits as searches do.
+
+    Raises:
+        InvalidInputError: A number is out of range.
+    """
+    if not 1 <= wanted.limit <= MAX_LIMIT:
+        raise InvalidInputError(f"limit is {wanted.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
+    last = wanted.line_start if wanted.line_end is None else wanted.line_end
+    if not 1 <= wanted.line_start <= last:
+        raise InvalidInputError(
+            f"lines {wanted.line_start} to {last} are none, the first line is 1", field="line"
+        )
+    lines = str(last) if last == wanted.line_start else f"{wanted.line_start}-{last}"
+    return SearchRequest(
+        query=f"{display_path(wanted.path)}:{lines}",
+        mode=Mode.MEANING,
+        limit=wanted.limit,
+        context=wanted.context,
+    )
+
+
+def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
+    """Find the chunks that hold the lines of a place.
+
+    Raises:
+        FileNotIndexedError: The file is not in the index.
+        InvalidInputError: It has no such line, or no text.
+    """
+    path = display_path(wanted.path)
+    file = files.read_file(handle, branch_id, wanted.path)
+    if file is None:
+        raise FileNotIndexedError(
+            f"{path} is not in the index", hint="cairn why PATH says the reason", path=path
+        )
+    last = wanted.line_end or wanted.line_start
+    if last > file.line_count:
+        raise InvalidInputError(
+            f"{path} has {file.line_count} lines, line {last} was asked for", field="line"
+        )
+    hashes = chunks.hashes_on_lines(handle, file.blob_id, wanted.line_start, last)
+    return Source(wanted.path, file.language, hashes)
+
+
+def find_related(
+    handle: Handle, model: ModelRow, source: Source, filters: Filters, limit: int
+) -> Found:
+    """Find the places nearest to a place, itself left out, best first.
+
+    Raises:
+        UnavailableError: The place has no vector.
+    """
+    from engine.search.meaning import Asked, asked_of_chunks, near_by_text  # numpy
+
+    asked: Asked | None = asked_of_chunks(handle, model, list(source.hashes))
+    if asked is None:
+        raise UnavailableError(
+            "this place has no vectors yet", hint="cairn index completes the index"
+        )
+    most = _MOST_RANKED + len(source.hashes)
+    near = near_by_text(handle, asked, filters, most)
+    for chunk_id in source.hashes:
+        near.pop(chunk_id, None)
+    facts = chunks.read_chunks(handle, list(near), filters)
+    copies = set(source.hashes.values())
+    hashes = chunks.read_hashes(handle, list(near))
+    candidates = []
+    for chunk_id, chunk in facts.items():
+        breakdown = _breakdown(chunk, near[chunk_id], source, is_copy=hashes[chunk_id] in copies)
+        candidates.append(
+            Candidate(
+                chunk=chunk, cosine=near[chunk_id], score=breakdown.score, breakdown=breakdown
+            )
+        )
+    _spread(candidates)
+    scores = [0.0] * len(candidates)
+    return Found(candidates[:limit], scores, is_capped=False, cosines=list(near.values()))
+
+
+def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: bool) -> Breakdown:
+    factors = list(
+        path_factors(
+            chunk.path,
+            is_generated=bool(chunk.is_generated),
+            asks_for_tests=is_test(source.path),
+        )
+    )
+    if chunk.language in DOCUMENT_LANGUAGES and source.language not in DOCUMENT_LANGUAGES:
+        factors.append(lowered("document", DOCUMENT_FACTOR))
+    if chunk.path == source.path:
+        factors.append(lowered("same file", SAME_FILE_FACTOR))
+    if is_copy:
+        factors.append(Part("copy", COPY_FACTOR, "the same text"))
+    return Breakdown((Part("meaning", cosine, f"meaning {cosine:.2f}"),), tuple(factors))
+
+
+def _spread(candidates: list[Candidate]) -> None:
+    """Sort, best first, each further place of a file lowered by the crowd."""
+    candidates.sort(key=_order)
+    taken: dict[str, int] = defaultdict(int)
+    for candidate in candidates:
+        path, breakdown = candidate.chunk.path, candidate.breakdown
+        if taken[path]:
+            value = BY_MEANING.crowding ** taken[path]
+            crowding = Part("crowding", value, f"place {taken[path] + 1} of its file")
+            candidate.breakdown = breakdown._replace(factors=(*breakdown.factors, crowding))
+            candidate.score = candidate.breakdown.score
+        taken[path] += 1
+    candidates.sort(key=_order)
+
+
+def _order(candidate: Candidate) -> tuple[float, str, int]:
+    return (-candidate.score, candidate.chunk.path, candidate.chunk.line_start)
