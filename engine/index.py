@@ -3,21 +3,19 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.clock import iso_time, now_ms
+from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
 from engine.fingerprint import fingerprint
-from engine.indexer import Indexer, Run
 from engine.lock import indexing_lock
-from engine.model_switch import ModelSwitch
 from engine.pauses import without_full_collections
 from engine.records import (
     IndexOptions,
@@ -33,7 +31,6 @@ from engine.records import (
     SymbolHit,
     display_path,
 )
-from engine.report import report_of
 from engine.scope import Scope, path_within, scope_of
 from engine.search.places import MOST_THREADS, Effort
 from engine.search.query import Query
@@ -49,6 +46,8 @@ from engine.workers import WorkerLimits, WorkerPool
 
 if TYPE_CHECKING:
     from engine.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
+    from engine.indexer import Run
+    from engine.model_switch import ModelSwitch
 
 # A run during which another branch was checked out is done again, so many times at most.
 _MOST_SWITCHES = 2
@@ -112,11 +111,8 @@ class Index:
         if row is None:
             raise ProjectNotFoundError(f"{file.name} holds no project")
         pool = WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))
-        index = cls(file, os.fsdecode(row.root), config, pool, create=False)
-        try:
+        with closing(cls(file, os.fsdecode(row.root), config, pool, create=False)) as index:
             yield index
-        finally:
-            index.close()
 
     @staticmethod
     def delete(file: Path) -> None:
@@ -157,6 +153,10 @@ class Index:
             Cancelled: ``cancelled`` said so.
             UnavailableError: Disk full, or the database stayed locked.
         """
+        from engine.indexer import Indexer  # these three with numpy, which other calls do without
+        from engine.model_switch import ModelSwitch
+        from engine.report import report_of
+
         started = time.monotonic()
         options = options or IndexOptions()
         scope = self._scope(options)
@@ -247,7 +247,7 @@ class Index:
                 model=model.name if model else None,
                 fingerprint=row.fingerprint or "",
                 size_bytes=self._store.size_bytes(),
-                last_indexed_at=_iso_or_none(branch.indexed_at_ms),
+                last_indexed_at=iso_or_none(branch.indexed_at_ms),
             )
 
     def summary(self) -> ProjectSummary:
@@ -259,7 +259,7 @@ class Index:
                 path=display_path(self.root),
                 files=files.count_files(handle, branch.id),
                 size_bytes=self._store.size_bytes(),
-                last_indexed_at=_iso_or_none(branch.indexed_at_ms),
+                last_indexed_at=iso_or_none(branch.indexed_at_ms),
             )
 
     def why(self, path: str) -> PathExplanation:
@@ -324,10 +324,10 @@ class Index:
         self,
         scope: Scope,
         options: IndexOptions,
-        switch: ModelSwitch,
+        switch: "ModelSwitch",
         on_progress: ProgressCallback | None,
         cancelled: Callable[[], bool] | None,
-    ) -> Run:
+    ) -> "Run":
         """Store scope, branch and model, and a new fingerprint when contents are stale."""
         head = read_head(self.root)
         value = fingerprint()
@@ -346,6 +346,8 @@ class Index:
             branch_id = project.upsert_branch(handle, head.branch, head.commit)
             branches = project.read_branches(handle)
             switch.begin(handle, now_ms=now)
+        from engine.indexer import Run
+
         return Run(
             root=self.root,
             branch_id=branch_id,
@@ -391,7 +393,3 @@ def _never() -> bool:
 
 def _ignore(_progress: Progress) -> None:
     pass
-
-
-def _iso_or_none(at_ms: int | None) -> str | None:
-    return None if at_ms is None else iso_time(at_ms)
