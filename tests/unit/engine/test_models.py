@@ -21,8 +21,8 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def shown(config: Config, model: str) -> ModelState:
-    return show_model(load_config(config.data_dir, model=model, query_timeout=300))
+def shown(config: Config, model: str, **settings: int) -> ModelState:
+    return show_model(load_config(config.data_dir, model=model, **settings))
 
 
 def text_of(state: ModelState) -> str:
@@ -67,7 +67,7 @@ def test_a_server(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
         assert stub.requests[-1].headers["authorization"] == "Bearer k-secret"
         assert "k-secret" not in str(state)
         stub.always = hang
-        assert "no answer within 0.3 s" in text_of(shown(config, model))
+        assert "no answer within 0.3 s" in text_of(shown(config, model, query_timeout=300))
 
 
 def test_the_list_has_what_was_chosen_whatever_it_is(config: Config) -> None:
