@@ -54,7 +54,8 @@ class BuiltIn:
         vectors = np.zeros((len(paths), self.dimension), np.float32)
         for number, path in enumerate(paths):
             folders, _, name = path.rpartition("/")
-            vectors[number] = self._model.embed_path(terms_of(folders), terms_of(name))
+            stem = terms_of(name.partition(".")[0]) or terms_of(name)
+            vectors[number] = self._model.embed_path(terms_of(folders), stem)
         return vectors
 
     def embed_query(self, text: str) -> Vectors:

@@ -1,50 +1,267 @@
-"""The built-in static model. Placeholder of the groundwork: vectors by hashed words."""
+"""The built-in model: a bag of weighted words, for meaning without a neural network.
+
+Every word has a vector, which counts differently in questions, chunks and paths; a text's vector is
+their sum, scaled to length 1. The words are those of
+``syntax.terms``, so that what the keyword index splits, the model splits alike. A word without a
+row of its own is cut into rows of known words and pieces, the longest first. Weights were
+learned by ``embedding.training``; ``model/MODEL_CARD.md`` says from what.
+
+A word that stands n times in a field of a chunk counts n to a power, times the field's factor; both
+stand in the file, beside the weights.
+
+The file: the line ``cairn-static 2``, a line of JSON, the words and pieces joined by line feeds,
+the scales of the rows as float16, for questions, chunks and paths one after the other, and the
+rows as int8; lengths follow from the JSON.
+"""
 
 import functools
-from collections.abc import Sequence
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from typing import Final, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.embedding.embedder import Vectors
-from engine.syntax.terms import words_of
+from engine.syntax.terms import terms_of
+
+MAGIC: Final = b"cairn-static 2\n"
+_MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
+_LONGEST_PIECE: Final = 24
+_LONGEST_WORD: Final = 64  # characters; what is longer is data
+_MOST_MADE: Final = 16_384  # rows of words without one of their own that are kept
+_ROOM: Final = 2048  # for the different words of one text
+_SIDES: Final = 3  # questions, chunks, paths
+_TINY: Final = np.float32(1e-12)
+
+Floats = NDArray[np.float32]
+
+
+class Splitter:
+    """Cuts words into rows.
+
+    Args:
+        rows: Each known word and piece with its row.
+    """
+
+    def __init__(self, rows: Mapping[str, int]) -> None:
+        self._rows = rows
+
+    def rows(self, word: str) -> list[int]:
+        """Give the rows of a word: its own, else those of its pieces; none for data."""
+        row = self._rows.get(word)
+        if row is not None:
+            return [row]
+        if word[:1].isdigit() or len(word) > _LONGEST_WORD:
+            return []
+        found = []
+        at, size = 0, len(word)
+        while at < size:
+            for end in range(min(size, at + _LONGEST_PIECE), at, -1):
+                row = self._rows.get(word[at:end])
+                if row is not None:
+                    found.append(row)
+                    at = end
+                    break
+            else:
+                at += 1
+        return found
+
+
+class Header(NamedTuple):
+    """What stands before the weights."""
+
+    name: str
+    rows: int
+    dimension: int
+    word_bytes: int
+    count_power: float  # a word that stands n times in a field counts n to this power
+    field_factors: tuple[float, float, float]  # of names, signatures and body
+    path_factors: tuple[float, float]  # of folders and stem
+    path_share: float  # what the cosine with a file's vector counts beside that with a chunk's
+    mean_share: float  # what the mean of its chunks counts in a file's vector, beside its path
+
+
+class _Rows(dict[str, int]):
+    """Words with their rows; a word that has none gets one made of its pieces.
+
+    Args:
+        words: The words and pieces of the model, with their rows.
+        splitter: Cuts other words into those.
+        levels: The rows, with room for ``_MOST_MADE`` more and a last one of zeros.
+        scales: The scale of each, in chunks.
+    """
+
+    def __init__(
+        self, words: Mapping[str, int], splitter: Splitter, levels: NDArray[np.int8], scales: Floats
+    ) -> None:
+        super().__init__(words)
+        self._splitter = splitter
+        self._levels = levels
+        self._scales = scales
+        self._first = self._next = len(words)
+        self._none = len(levels) - 1
+
+    def make_room(self) -> Self:
+        """Forget what was made, if the words of one more text might not fit."""
+        if self._next > self._none - _ROOM:
+            for word in [word for word, row in self.items() if row >= self._first]:
+                del self[word]
+            self._next = self._first
+        return self
+
+    def __missing__(self, word: str) -> int:
+        rows = self._splitter.rows(word)
+        row = self._next
+        if not rows or row == self._none:
+            return self._none
+        made = (self._levels[rows] * self._scales[rows, None]).sum(axis=0)
+        self._levels[row], self._scales[row] = quantised(made)
+        self[word] = row
+        self._next += 1
+        return row
+
+
+class _Curve(dict[int, float]):
+    """How much a word counts that stands n times in a field."""
+
+    def __init__(self, factor: float, power: float) -> None:
+        super().__init__()
+        self._factor = factor
+        self._power = power
+
+    def __missing__(self, count: int) -> float:
+        weight: float = self._factor * count**self._power
+        self[count] = weight
+        return weight
 
 
 class StaticModel:
-    """Words hashed to random vectors; to be replaced by the trained weights."""
+    """Texts → vectors of length 1; all zeros for a text without words.
 
-    name = "hashed"
-    dimension = 128
-    identity = "hashed/128/0"
+    Args:
+        data: A weights file.
 
-    def embed_chunks(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
-        """Embed the words of chunks."""
-        return np.stack([self._embed(" ".join(row)) for row in rows])
+    Raises:
+        ValueError: It is not one that this program reads.
+    """
 
-    def embed_path(self, folders: str, stem: str) -> Vectors:
-        """Embed the words of a path."""
-        return self._embed(f"{folders} {stem} {stem}")
+    def __init__(self, data: bytes) -> None:
+        if not data.startswith(MAGIC):
+            raise ValueError("not a weights file of this version")
+        end = data.index(b"\n", len(MAGIC))
+        header = Header(**json.loads(data[len(MAGIC) : end]))
+        count, self.dimension = header.rows, header.dimension
+        words_at = end + 1
+        scales_at = words_at + header.word_bytes
+        levels_at = scales_at + 2 * _SIDES * count
+        words = data[words_at:scales_at].decode().split("\n")
+        if len(words) != count or len(data) != levels_at + count * self.dimension:
+            raise ValueError("the weights file is damaged")
+        self._levels = np.zeros((count + _MOST_MADE + 1, self.dimension), np.int8)
+        self._levels[:count].ravel()[:] = np.frombuffer(data, np.int8, offset=levels_at)
+        scales = np.frombuffer(data, "<f2", _SIDES * count, scales_at).astype(np.float32)
+        self._question_scales, chunk_scales, self._path_scales = scales.reshape(_SIDES, count)
+        self._scales = np.zeros(len(self._levels), np.float32)
+        self._scales[:count] = chunk_scales
+        known = dict(zip(words, range(count), strict=True))
+        self._splitter = Splitter(known)
+        self._rows = _Rows(known, self._splitter, self._levels, self._scales)
+        self.name = header.name
+        digest = blake2b(data, digest_size=4).hexdigest()
+        #: Vectors of models with different identities cannot be compared.
+        self.identity = f"{self.name}/{self.dimension}/{digest}"
+        #: A place's score is its cosine plus this share of its file's.
+        self.path_share = header.path_share
+        self._mean_share = np.float32(header.mean_share)
+        self._folder_factor, self._stem_factor = header.path_factors
+        self._lock = threading.Lock()  # rows are made while vectors are
+        self._curves = [_Curve(factor, header.count_power) for factor in header.field_factors]
 
-    def embed_query(self, text: str) -> Vectors:
-        """Embed a question."""
-        return self._embed(" ".join(words_of(text)))
+    def embed_query(self, text: str) -> Floats:
+        """Give the vector of a question."""
+        return self._vector(Counter(terms_of(text).split()), self._question_scales)
 
-    def _embed(self, words: str) -> Vectors:
-        total = np.zeros(self.dimension, np.float32)
-        for word in words.split():
-            total += _vector_of(word)
-        length = float(np.linalg.norm(total))
-        return total / length if length else total
+    def embed_path(self, folders: str, stem: str) -> Floats:
+        """Give the vector of a path.
+
+        Args:
+            folders: The words of its folders, as ``terms_of`` gives them.
+            stem: The words of its name up to the first dot.
+        """
+        weights = dict.fromkeys(folders.split(), self._folder_factor)
+        for word in dict.fromkeys(stem.split()):
+            weights[word] = weights.get(word, 0.0) + self._stem_factor
+        return self._vector(weights, self._path_scales)
+
+    def embed_file(self, folders: str, stem: str, chunks: Floats) -> Floats:
+        """Give the vector of a file from its path, as for ``embed_path``, and from its chunks."""
+        vector = self.embed_path(folders, stem)
+        if self._mean_share and len(chunks):
+            vector = vector + self._mean_share * chunks.mean(axis=0)
+        return _unit(vector)
+
+    def embed_chunks(self, rows: Sequence[tuple[str, str, str]]) -> Floats:
+        """Give the vectors of chunks, one a row; about 40 µs each.
+
+        Args:
+            rows: The name, signature and body terms of each, as ``syntax.analysis`` gives them.
+        """
+        sums = np.zeros((len(rows), self.dimension), np.float32)
+        for total, fields in zip(sums, rows, strict=True):
+            with self._lock:
+                self._add(total, fields)
+        return normalised(sums)
+
+    def _add(self, total: Floats, fields: tuple[str, str, str]) -> None:
+        """Add the words of a chunk to its sum."""
+        row_of = self._rows.make_room().__getitem__
+        words: list[int] = []
+        weights: list[float] = []
+        for field, curve in zip(fields, self._curves, strict=True):
+            counts = Counter(field.split())
+            words += map(row_of, counts)
+            weights += map(curve.__getitem__, counts.values())
+        if words:
+            taken = np.array(words)
+            factors = np.array(weights, np.float32) * self._scales[taken]
+            total += factors @ self._levels[taken].astype(np.float32)
+
+    def _vector(self, weights: Mapping[str, float], scales: Floats) -> Floats:
+        """Give the vector of a question or a path."""
+        words = [(row, weights[word]) for word in weights for row in self._splitter.rows(word)]
+        if not words:
+            return np.zeros(self.dimension, np.float32)
+        rows, factors = zip(*words, strict=True)
+        taken = np.array(rows)
+        weighted = np.array(factors, np.float32) * scales[taken]
+        return _unit(weighted @ self._levels[taken].astype(np.float32))
 
 
-@functools.lru_cache(maxsize=100_000)
-def _vector_of(word: str) -> Vectors:
-    seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
-    vector = np.random.default_rng(seed).standard_normal(StaticModel.dimension)
-    return vector.astype(np.float32)
+def _unit(vector: Floats) -> Floats:
+    """Scale one vector to length 1."""
+    scaled: Floats = vector / max(float(np.sqrt(vector @ vector)), float(_TINY))
+    return scaled.astype(np.float32, copy=False)
+
+
+def normalised(sums: Floats) -> Floats:
+    """Scale rows to length 1; rows of zeros stay."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+    scaled: Floats = sums / np.maximum(lengths, _TINY)[:, None]
+    return scaled
+
+
+def quantised(rows: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Write rows, or one row, as whole numbers from -127 to 127 times a scale a row."""
+    scales = np.maximum(np.abs(rows).max(axis=-1) / np.float32(127), _TINY)
+    return np.rint(rows / scales[..., None]).astype(np.int8), scales
 
 
 @functools.cache
 def load_static() -> StaticModel:
-    """Load the model once a process."""
-    return StaticModel()
+    """Give the model that comes with the program; read once a process."""
+    with open(_MODEL_FILE, "rb") as file:
+        return StaticModel(file.read())

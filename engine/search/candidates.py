@@ -1,7 +1,7 @@
 """Find what may answer a question in the database: by words, meaning, path and definition."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.records import Mode
@@ -79,6 +79,7 @@ def gather(handle: Handle, question: Question, filters: Filters) -> tuple[list[C
         Candidate(chunk=chunk, lexical=score, symbol=defined.get(chunk.id))
         for chunk, score in (*more.values(), *found.values())
     ]
+    _set_word_scores(handle, question, candidates)
     _set_cosines(handle, question, candidates)
     if query.phrases:
         candidates = _holding(handle, candidates, query, MOST_BY_WORDS + len(more))
@@ -111,6 +112,16 @@ def _add_near(
     if question.is_by_words and more:
         scores = scanning.scores_among(handle, question.lexical.chunk_match, list(more))
         more.update((id_, (more[id_][0], score)) for id_, score in scores.items())
+
+
+def _set_word_scores(handle: Handle, question: Question, candidates: Sequence[Candidate]) -> None:
+    """Say of candidates what each word of the question is worth in them."""
+    if not question.weights.file_words:
+        return
+    ids = [candidate.chunk.id for candidate in candidates]
+    columns = [scanning.scores_among(handle, word, ids) for word in question.lexical.path_words]
+    for candidate in candidates:
+        candidate.word_scores = [column.get(candidate.chunk.id, 0.0) for column in columns]
 
 
 def _set_cosines(handle: Handle, question: Question, candidates: list[Candidate]) -> None:

@@ -24,6 +24,7 @@ class Evidence(NamedTuple):
 
     files: Sequence[RankedFile]  # of each place
     bm25: Sequence[float]  # of each place, 0 where the question's words are not, or do not count
+    word_scores: Sequence[Sequence[float]]  # of each word alone, of each place
     definitions: Mapping[int, SymbolFacts]  # of places, the symbols asked for that start there
     cosines: Cosines | None  # None: by words alone
 

@@ -30,6 +30,7 @@ class Candidate:
 
     chunk: ChunkFacts
     lexical: float = 0.0  # BM25
+    word_scores: Sequence[float] = ()  # BM25 of each word alone
     cosine: float | None = None  # of question and place; None: by words alone
     file_cosine: float | None = None  # of question and path
     symbol: SymbolFacts | None = None  # what it defines of the names asked for
@@ -67,9 +68,11 @@ class Ranking:
         self._contents = self._keyword
         self._meaning: Sequence[float] = ()
         self._file_meaning: Sequence[float] = ()
+        self._file_words = _file_words_shares(features, weights)
         if features.evidence.cosines:
-            self._meaning = _meaning_shares(features.evidence.cosines, weights)
-            self._file_meaning = _file_meaning_shares(features, weights)
+            near = _nearness(features.evidence.cosines)
+            self._meaning = _meaning_shares(near, weights)
+            self._file_meaning = _file_meaning_shares(features, near, weights)
             self._contents = list(map(add, self._keyword, self._meaning))
         self._paths = _path_shares(features, weights)
         self._of_files = self._shares_of_files()
@@ -98,9 +101,13 @@ class Ranking:
             shares.append(Part("file", value) if is_alone else raised("file", value))
         if file in self._paths:
             shares.append(raised("path", self._paths[file]))
-        if self._file_meaning and self._file_meaning[run]:
-            part = raised("file_meaning", self._file_meaning[run], "meaning of the path")
-            shares.append(part if part.value >= _LEAST_SAID else part._replace(why=""))
+        for name, why, of_files in (
+            ("file_words", "words of the file", self._file_words),
+            ("file_meaning", "meaning of the file", self._file_meaning),
+        ):
+            if of_files and of_files[run]:
+                part = raised(name, of_files[run], why)
+                shares.append(part if part.value >= _LEAST_SAID else part._replace(why=""))
         symbol = self._definitions.get(place)
         if symbol:
             value = self._definition_share(symbol, file)
@@ -129,7 +136,10 @@ class Ranking:
     def _shares_of_files(self) -> list[float]:
         """Give what each file adds to all of its places."""
         shares = list(map(self._paths.get, self._files, repeat(0.0)))
-        return list(map(add, shares, self._file_meaning)) if self._file_meaning else shares
+        for of_files in (self._file_words, self._file_meaning):
+            if of_files:
+                shares = list(map(add, shares, of_files))
+        return shares
 
     def _sums_and_tops(self) -> tuple[list[float], list[float]]:
         """Give the sum and the largest of what the places of each file add by their text."""
@@ -246,6 +256,7 @@ def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Featur
     evidence = Evidence(
         [by_path[candidate.chunk.path] for candidate in ordered],
         [candidate.lexical for candidate in ordered],
+        list(zip(*[candidate.word_scores for candidate in ordered], strict=True)),
         {place: each.symbol for place, each in enumerate(ordered) if each.symbol},
         Cosines(
             [candidate.cosine or 0.0 for candidate in ordered],
@@ -264,22 +275,44 @@ def _keyword_shares(bm25: Sequence[float], weights: Weights) -> list[float]:
     return [words * (score / best) ** power for score in bm25]
 
 
-def _meaning_shares(cosines: Cosines, weights: Weights) -> list[float]:
-    """Give what the nearness of places adds."""
-    near = [
+def _file_words_shares(features: Features, weights: Weights) -> list[float]:
+    """Give what the words add that the places of each file have together."""
+    columns = features.evidence.word_scores
+    if not weights.file_words or not columns:
+        return []
+    together = [
+        sum([max(column[begin:end]) for column in columns])
+        for begin, end in zip(features.begins, features.ends, strict=True)
+    ]
+    unit = weights.file_words / (max(together, default=0.0) or 1.0)
+    return [unit * each for each in together]
+
+
+def _nearness(cosines: Cosines) -> list[float]:
+    """Give how near places are, by their text and the path of their file."""
+    return [
         cosine + FILE_SHARE * of_file
         for cosine, of_file in zip(cosines.places, cosines.files, strict=True)
     ]
+
+
+def _meaning_shares(near: Sequence[float], weights: Weights) -> list[float]:
+    """Give what the nearness of places adds."""
     return _powers(near, weights.meaning, weights.meaning_power)
 
 
-def _file_meaning_shares(features: Features, weights: Weights) -> list[float]:
-    """Give what the meaning of their paths adds to files."""
-    cosines = features.evidence.cosines
-    if not cosines or not weights.file_meaning:
+def _file_meaning_shares(
+    features: Features, near: Sequence[float], weights: Weights
+) -> list[float]:
+    """Give what the nearness of all its places adds to each file."""
+    if not weights.file_meaning:
         return []
-    near = [cosines.files[begin] for begin in features.begins]
-    return _powers(near, weights.file_meaning, weights.meaning_power)
+    powers = _powers(near, 1.0, weights.file_meaning_power)
+    together = [
+        sum(powers[begin:end]) for begin, end in zip(features.begins, features.ends, strict=True)
+    ]
+    unit = weights.file_meaning / (max(together, default=0.0) or 1.0)
+    return [unit * each for each in together]
 
 
 def _powers(near: Sequence[float], weight: float, power: float) -> list[float]:

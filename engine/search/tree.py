@@ -112,6 +112,12 @@ class Tree:
         """Give the BM25 score that words have in each of some places."""
         return total_of([self._impact(handle, word) for word in words], places)
 
+    def word_scores_at(
+        self, handle: Handle, words: Sequence[str], places: Sequence[int]
+    ) -> list[list[float]]:
+        """Give, for each word alone, the BM25 score that it has in each of some places."""
+        return [self.scores_at(handle, [word], places) for word in words]
+
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[TreeFile]
     ) -> dict[int, float]:

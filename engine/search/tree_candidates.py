@@ -71,7 +71,10 @@ def _ranked(
     files = tree.files_at(places)
     definitions = {bisect_left(places, place): found.defined[place] for place in found.defined}
     cosines = near.cosines_at(places) if near else None
-    evidence = Evidence(files, scores, definitions, cosines)
+    words: list[list[float]] = []
+    if question.weights.file_words:
+        words = tree.word_scores_at(handle, question.lexical.path_words, places)
+    evidence = Evidence(files, scores, words, definitions, cosines)
     ranking = Ranking(features_of(question.lexical, evidence, tree.vocabulary), question.weights)
     best = ranking.best(question.limit)
     chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
@@ -80,6 +83,7 @@ def _ranked(
         Candidate(
             _facts(files[ranked.place], chunk_id, spans[chunk_id]),
             scores[ranked.place],
+            (),
             cosines.places[ranked.place] if cosines else None,
             cosines.files[ranked.place] if cosines else None,
             definitions.get(ranked.place, spans[chunk_id].symbol),

@@ -10,16 +10,14 @@ time, each kept where its neighbours do as well: overall quality changes by less
 any of them is varied by a third. ``tests/benchmark/README.md`` has the table.
 """
 
-from collections.abc import Mapping
-from enum import Enum, auto
 from typing import NamedTuple
 
 from engine.records import Mode
-from engine.search.lexical import Lexical, is_compound
+from engine.search.lexical import Lexical
 
 #: A place is as near to a question as the cosine of the two, and this much of the cosine of the
 #: question and the path of its file.
-FILE_SHARE = 0.5
+FILE_SHARE = 0.4
 #: What is less near than this is not found by its meaning beside words. The share of the nearest
 #: place is that of its nearness in this much, when it is less.
 LEAST_NEARNESS = 0.3
@@ -34,14 +32,18 @@ MOST_BY_DEFINITION = 100
 class Weights(NamedTuple):
     """The numbers that make a score of features."""
 
-    #: The most that words add, and meaning, and the meaning of the path alone.
+    #: The most that the words and the meaning of a place add.
     words: float = 1.0
     meaning: float = 0.0
+    #: The most that the words add that the places of a file have together, however far apart, and
+    #: that being near in many places adds, to all places of that file.
+    file_words: float = 0.0
     file_meaning: float = 0.0
     #: Each counts by a power of its share of the best: below 1 the tail still counts, above 1 the
     #: best stand out.
     words_power: float = 0.75
-    meaning_power: float = 3.0
+    meaning_power: float = 2.0
+    file_meaning_power: float = 4.0
     #: The most that the words of a path add.
     path: float = 2.0
     path_power: float = 0.75
@@ -67,33 +69,16 @@ class Weights(NamedTuple):
     crowding: float = 0.3
 
 
-class QuestionKind(Enum):
-    """What a question looks like."""
-
-    SYMBOL = auto()  # one name and nothing else
-    MIXED = auto()  # words around a compound name
-    PROSE = auto()  # words
-
-
 #: Without vectors.
-BY_WORDS = Weights()
+BY_WORDS = Weights(coherence=0.3, file_words=0.3)
 #: In mode ``meaning``, where neither words nor names count.
 BY_MEANING = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
-#: In mode ``hybrid``: a name is found by its words and where it is defined, prose by its meaning.
-BY_BOTH: Mapping[QuestionKind, Weights] = {
-    QuestionKind.SYMBOL: Weights(meaning=0.2),
-    QuestionKind.MIXED: Weights(meaning=0.5, file_meaning=0.2),
-    QuestionKind.PROSE: Weights(meaning=1.0, file_meaning=0.4),
-}
-
-
-def kind_of(lexical: Lexical) -> QuestionKind:
-    """Say what a question looks like."""
-    if lexical.is_symbol_query:
-        return QuestionKind.SYMBOL
-    if any(is_compound(typed) for typed in lexical.names.values()):
-        return QuestionKind.MIXED
-    return QuestionKind.PROSE
+#: In mode ``hybrid``, when the whole question is a name: its words and its definition find it …
+NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
+#: … and any other question, in which meaning counts more than words.
+PROSE_BY_BOTH = Weights(
+    words=1.25, meaning=1.9, coherence=0.3, file_words=0.6, file_meaning=0.5, path=1.6
+)
 
 
 def weights_of(lexical: Lexical, mode: Mode, *, has_meaning: bool) -> Weights:
@@ -106,4 +91,6 @@ def weights_of(lexical: Lexical, mode: Mode, *, has_meaning: bool) -> Weights:
     """
     if not has_meaning:
         return BY_WORDS
-    return BY_MEANING if mode is Mode.MEANING else BY_BOTH[kind_of(lexical)]
+    if mode is Mode.MEANING:
+        return BY_MEANING
+    return NAME_BY_BOTH if lexical.is_symbol_query else PROSE_BY_BOTH

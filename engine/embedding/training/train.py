@@ -1,0 +1,212 @@
+"""Learning the rows and factors of a static model.
+
+Adam (Kingma and Ba 2015), applied to the rows that a batch touches, with a count of steps for each
+row; the rate falls linearly. Rows begin at random, factors as smooth inverse frequencies (Arora
+et al. 2017): the more often a word stands in code, the less it says.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from engine.embedding.static import Splitter
+from engine.embedding.training.batches import BagShape, Batch, Corpus, Sampler
+from engine.embedding.training.loss import contrast
+from engine.embedding.training.vocabulary import row_frequencies
+
+Floats = NDArray[np.float32]
+
+_FREQUENT: Final = 1e-3  # the share of a word above which it counts less than half
+_EPSILON: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a run is made of."""
+
+    dimension: int = 256
+    sizes: tuple[int, ...] = (256, 128)  # leading dimensions that are to serve alone
+    epochs: float = 1.0
+    rate: float = 4e-3
+    factor_rate: float = 2e-2  # of the logarithms of the factors
+    temperature: float = 0.06
+    path_share: float = 0.4
+    mean_share: float = 0.0  # of its chunks, in the vector of a file; not learned with
+    decays: tuple[float, float] = (0.9, 0.98)
+    seed: int = 1
+    shape: BagShape = field(default_factory=BagShape)
+
+
+class Weights:
+    """The parameters.
+
+    Args:
+        rows: Rows × dimension.
+        logs: Rows × sides, the logarithms of the factors. A row counts with a factor of its own in
+            questions, in answers and in paths: ``how`` says nothing when asked, ``src`` nothing in
+            a path.
+    """
+
+    def __init__(self, rows: Floats, logs: Floats) -> None:
+        self.rows = rows
+        self.logs = logs
+
+    def table(self) -> Floats:
+        """Give the rows times their factors, sides × rows × dimension."""
+        factors: Floats = np.exp(self.logs).T[:, :, None]
+        return factors * self.rows
+
+
+def first_weights(corpus: Corpus, rows: int, recipe: Recipe) -> Weights:
+    """Begin: random rows, factors by how rare a word is."""
+    random = np.random.default_rng(recipe.seed)
+    shares = [
+        row_frequencies(bags, rows) for bags in (corpus.queries, corpus.answers, corpus.paths)
+    ]
+    spread = np.float32(1 / np.sqrt(recipe.dimension))
+    return Weights(
+        random.standard_normal((rows, recipe.dimension), np.float32) * spread,
+        np.log(_FREQUENT / (_FREQUENT + np.stack(shares, axis=1))).astype(np.float32),
+    )
+
+
+class Adam:
+    """Adam for the rows that a step touches.
+
+    Args:
+        values: The parameters, changed in place; their first axis is the rows.
+        decays: Of the running mean and of the running square.
+    """
+
+    def __init__(self, values: Floats, decays: tuple[float, float]) -> None:
+        self._values = values
+        self._mean = np.zeros_like(values)
+        self._square = np.zeros_like(values)
+        self._steps = np.zeros((len(values), *[1] * (values.ndim - 1)), np.float32)
+        self._decays = decays
+
+    def step(self, rows: NDArray[np.integer], gradient: Floats, rate: float) -> None:
+        """Move some rows against their gradient."""
+        keep, keep_square = map(np.float32, self._decays)
+        steps = self._steps[rows] + 1
+        self._steps[rows] = steps
+        mean = self._mean[rows]
+        mean *= keep
+        mean += (1 - keep) * gradient
+        self._mean[rows] = mean
+        square = self._square[rows]
+        square *= keep_square
+        np.square(gradient, out=gradient)
+        gradient *= 1 - keep_square
+        square += gradient
+        self._square[rows] = square
+        square /= 1 - keep_square**steps
+        np.sqrt(square, out=square)
+        square += np.float32(_EPSILON)
+        mean /= square
+        mean *= np.float32(rate) / (1 - keep**steps)
+        self._values[rows] -= mean
+
+
+class Trainer:
+    """Takes steps.
+
+    Args:
+        weights: The parameters, changed in place.
+        recipe: How.
+    """
+
+    def __init__(self, weights: Weights, recipe: Recipe) -> None:
+        self._weights = weights
+        self._recipe = recipe
+        self._rows = Adam(weights.rows, recipe.decays)
+        self._logs = Adam(weights.logs, recipe.decays)
+
+    def gradients(self, batch: Batch) -> tuple[float, NDArray[np.integer], Floats, Floats]:
+        """Give the loss, the rows a batch touches, and the gradients of those rows and factors."""
+        recipe, weights = self._recipe, self._weights
+        touched, sides = _narrowed([batch.queries, batch.answers, batch.paths])
+        rows = weights.rows[touched]
+        factors = np.exp(weights.logs[touched])
+        queries, answers, paths = (
+            side @ (rows * factors[:, at, None]) for at, side in enumerate(sides)
+        )
+        scored = contrast(
+            (queries, answers, paths),
+            batch.masked,
+            temperature=recipe.temperature,
+            path_share=recipe.path_share,
+            sizes=recipe.sizes,
+        )
+        d_rows = np.zeros_like(rows)
+        d_logs = np.zeros_like(factors)
+        slopes = (scored.queries, scored.answers, scored.paths)
+        for at, (side, slope) in enumerate(zip(sides, slopes, strict=True)):
+            through = side.T.tocsr() @ slope
+            through *= factors[:, at, None]
+            d_rows += through
+            d_logs[:, at] = np.einsum("ij,ij->i", through, rows)
+        return scored.value, touched, d_rows, d_logs
+
+    def step(self, batch: Batch, progress: float) -> float:
+        """Learn from a batch; gives its loss.
+
+        Args:
+            batch: What from.
+            progress: From 0 at the beginning to 1 at the end.
+        """
+        value, touched, d_rows, d_logs = self.gradients(batch)
+        left = max(1 - progress, 0.02) * min(1.0, 0.1 + progress * 50)
+        self._rows.step(touched, d_rows, self._recipe.rate * left)
+        self._logs.step(touched, d_logs, self._recipe.factor_rate * left)
+        return value
+
+
+def _narrowed(matrices: list[csr_matrix]) -> tuple[NDArray[np.integer], list[csr_matrix]]:
+    """Keep the columns that are used; gives their numbers, and the matrices over them."""
+    touched, columns = np.unique(
+        np.concatenate([each.indices for each in matrices]), return_inverse=True
+    )
+    parts = np.split(columns.astype(np.int32), np.cumsum([each.nnz for each in matrices])[:-1])
+    return touched, [
+        csr_matrix((each.data, part, each.indptr), shape=(each.shape[0], len(touched)))
+        for each, part in zip(matrices, parts, strict=True)
+    ]
+
+
+def train(
+    corpus: Corpus,
+    rows: int,
+    splitter: Splitter,
+    recipe: Recipe,
+    tell: Callable[[int, int, float], None],
+) -> Weights:
+    """Learn a model.
+
+    Args:
+        corpus: The pairs.
+        rows: How many rows the vocabulary has.
+        splitter: Cuts words into rows.
+        recipe: How.
+        tell: Called after each step with its number, the number of all, and a running loss.
+    """
+    random = np.random.default_rng(recipe.seed)
+    weights = first_weights(corpus, rows, recipe)
+    trainer = Trainer(weights, recipe)
+    sampler = Sampler(corpus, rows, recipe.shape, splitter, random)
+    steps = max(1, round(recipe.epochs * len(corpus.kinds) / 1024))
+    running = 0.0
+    for number, batch in zip(range(steps), _without_end(sampler), strict=False):
+        value = trainer.step(batch, number / steps)
+        running = value if number == 0 else 0.98 * running + 0.02 * value
+        tell(number + 1, steps, running)
+    return weights
+
+
+def _without_end(sampler: Sampler) -> Iterator[Batch]:
+    while True:
+        yield from sampler.batches()

@@ -1,0 +1,135 @@
+"""The built-in model: words → vectors of length 1."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from engine.embedding import static
+from engine.embedding.static import Header, Splitter, StaticModel
+from engine.embedding.training.export import exported
+
+WORDS = ["session", "cookie", "store", "tree", "leaf", "client", "er", "s", "x"]
+VECTORS = [
+    [1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.7, 0, 0.3, 0], [0, 1, 0, 0], [0, 0.9, 0.1, 0],
+    [0, 0, 1, 0], [0, 0, 0, 0.5], [0, 0, 0, 0.2], [0, 0, 0.1, 0.1],
+]  # fmt: skip
+HEADER = Header("tiny", 0, 0, 0, 0.5, (3.0, 1.0, 1.0), (1.0, 2.0), 0.4, 0.5)
+
+
+def file_of(header: Header = HEADER) -> bytes:
+    rows = np.array(VECTORS, np.float32)
+    return exported(header, WORDS, rows, np.ones((len(rows), 3), np.float32))
+
+
+@pytest.fixture
+def model() -> StaticModel:
+    return StaticModel(file_of())
+
+
+def test_vectors_have_length_one_and_near_meanings_lie_near(model: StaticModel) -> None:
+    chunks = model.embed_chunks(
+        [("session", "", "store cookie"), ("tree", "", "leaf leaf"), ("", "client", "")]
+    )
+    assert chunks.dtype == np.float32
+    assert np.allclose(np.linalg.norm(chunks, axis=1), 1, atol=1e-5)
+    question = model.embed_query("How is a Cookie stored?")
+    assert question.shape == (model.dimension,)
+    assert int(np.argmax(chunks @ question)) == 0
+
+
+def test_a_text_without_words_is_all_zeros(model: StaticModel) -> None:
+    chunks = model.embed_chunks([("", "", ""), ("", "", "123456"), ("tree", "", "")])
+    assert chunks.any(axis=1).tolist() == [False, False, True]
+    assert not model.embed_query("?").any()
+    assert not model.embed_path("", "").any()
+    assert model.embed_chunks([]).shape == (0, 4)
+
+
+def test_an_unknown_word_is_made_of_its_pieces(model: StaticModel) -> None:
+    assert Splitter({"client": 0, "s": 1, "er": 2}).rows("clients") == [0, 1]
+    assert Splitter({"client": 0}).rows("1234567") == []
+    plural = model.embed_query("clients")
+    known = model.embed_query("client")
+    assert 0.9 < float(plural @ known) < 1
+
+
+def test_names_count_more_than_bodies(model: StaticModel) -> None:
+    by_name, by_body = model.embed_chunks([("tree", "", "session"), ("session", "", "tree")])
+    assert by_name @ model.embed_query("tree") > by_body @ model.embed_query("tree")
+
+
+def test_words_count_differently_in_questions_chunks_and_paths() -> None:
+    rows = np.array([[1, 0], [0, 1]], np.float32)
+    factors = np.array([[1, 1e-3, 1], [1e-3, 1, 1]], np.float32)
+    model = StaticModel(exported(HEADER, ["how", "tree"], rows, factors))
+    assert model.embed_query("how tree") @ [1, 0] > 0.99
+    assert model.embed_chunks([("", "", "how tree")])[0] @ [0, 1] > 0.99
+    assert np.allclose(model.embed_path("how tree", ""), np.sqrt(0.5), atol=1e-3)
+
+
+def test_repeated_words_count_more(model: StaticModel) -> None:
+    once, often = model.embed_chunks([("", "", "tree session"), ("", "", "tree tree tree session")])
+    assert often @ model.embed_query("tree") > once @ model.embed_query("tree")
+
+
+def test_a_file_is_its_path_and_its_chunks(model: StaticModel) -> None:
+    chunks = model.embed_chunks([("tree", "", "")])
+    path = model.embed_path("client", "session")
+    whole = model.embed_file("client", "session", chunks)
+    tree = model.embed_query("tree")
+    assert float(np.linalg.norm(whole)) == pytest.approx(1, abs=1e-5)
+    assert whole @ tree > path @ tree
+    assert np.allclose(model.embed_file("client", "session", chunks[:0]), path)
+
+
+def test_equal_input_gives_equal_vectors(model: StaticModel) -> None:
+    rows = [("session", "client", f"store{number} tree sessions") for number in range(50)]
+    first = model.embed_chunks(rows)
+    assert (first == StaticModel(file_of()).embed_chunks(rows)).all()
+    assert (first[::-1] == model.embed_chunks(rows[::-1])).all()
+
+
+def test_made_words_are_forgotten_without_a_trace(
+    model: StaticModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [("", "", f"tree{'s' * number}x client") for number in range(1, 60)]
+    expected = model.embed_chunks(rows)
+    monkeypatch.setattr(static, "_MOST_MADE", 12)
+    monkeypatch.setattr(static, "_ROOM", 4)
+    small = StaticModel(file_of())
+    assert (small.embed_chunks(rows) == expected).all()
+    assert len(small._rows) <= len(WORDS) + 12
+
+
+def test_threads_do_not_mix_words(model: StaticModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("", "", f"client{'s' * number}x tree") for number in range(1, 60)]
+    expected = model.embed_chunks(rows)
+    monkeypatch.setattr(static, "_MOST_MADE", 12)
+    monkeypatch.setattr(static, "_ROOM", 4)
+    small = StaticModel(file_of())
+    wrong: list[int] = []
+
+    def embed() -> None:
+        wrong.extend(1 for _ in range(10) if (small.embed_chunks(rows) != expected).any())
+
+    threads = [threading.Thread(target=embed) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_identity_tells_weights_apart(model: StaticModel) -> None:
+    other = StaticModel(file_of(HEADER._replace(path_share=0.5)))
+    name, dimension, digest = model.identity.split("/")
+    assert (name, dimension, len(digest)) == ("tiny", "4", 8)
+    assert other.identity != model.identity
+    assert other.path_share == 0.5
+
+
+@pytest.mark.parametrize("data", [b"", b"cairn-static 9\n{}", file_of()[:-1], file_of() + b"x"])
+def test_another_file_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="weights file"):
+        StaticModel(data)
