@@ -168,9 +168,18 @@ def _likely(
         ids, flat = ids[is_in], flat[is_in]
     if len(ids) <= wanted:
         return ids
-    different = np.bitwise_count(flat ^ signs(query[np.newaxis, :]))
-    distances = different.sum(axis=1, dtype=np.uint16)
+    distances = _different_bits(flat, signs(query[np.newaxis, :]))
     return ids[np.argpartition(distances, wanted)[:wanted]]
+
+
+def _different_bits(rows: NDArray[np.uint8], one: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Count, for each row, the bits that differ from those of one; in words of the widest kind."""
+    width = next(width for width in (8, 4, 2, 1) if rows.shape[1] % width == 0)
+    words, wanted = rows.view(f"u{width}"), one.view(f"u{width}")[0]
+    distances = np.zeros(len(rows), np.uint16)
+    for column, word in enumerate(wanted):
+        distances += np.bitwise_count(words[:, column] ^ word)
+    return distances
 
 
 def _best(stored: StoredVectors, query: NDArray[np.float32], limit: int) -> list[tuple[int, float]]:
@@ -221,8 +230,9 @@ def _read_blocks(
     ids = np.frombuffer(b"".join([row[1] for row in rows]), np.int64)
     flat = np.frombuffer(b"".join([row[2] for row in rows]), np.uint8).reshape(-1, row_bytes)
     is_used = np.unpackbits(used, bitorder="little").astype(np.bool_)
-    if is_used.all():
-        return ids, flat
+    number = int(np.count_nonzero(is_used))
+    if is_used[:number].all():  # as after a first run: only the last block has room
+        return ids[:number], flat[:number]
     return ids[is_used], flat[is_used]
 
 
