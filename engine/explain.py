@@ -16,7 +16,7 @@ from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.source.notebook import NOTEBOOK_LANGUAGE
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
-from engine.store import files
+from engine.store import files, models
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
@@ -84,7 +84,9 @@ def explain_path(
     facts = files.read_file(handle, branch_id, path)
     skip = files.read_skip(handle, branch_id, path)
     if facts:
-        return _indexed(root, path, facts, skip, foreseen)
+        explanation = _indexed(root, path, facts, skip, foreseen)
+        explanation.facts["embedded"] = models.is_embedded(handle, facts.blob_id)
+        return explanation
     folder = path if skip else _skipped_folder_above(handle, branch_id, path)
     if folder:
         skip = skip or files.read_skip(handle, branch_id, folder)

@@ -217,6 +217,15 @@ def embedded_share(handle: Handle, model: ModelRow, branch_id: int) -> float:
     return count_vectors(handle, model, branch_id) / chunks if chunks else 1.0
 
 
+def is_embedded(handle: Handle, blob_id: int) -> bool:
+    """Say whether all chunks of a blob have a vector of the current model."""
+    model = read_current_model(handle)
+    if model is None:
+        return False
+    lacking = f"SELECT 1 FROM chunks WHERE blob_id = ? AND {_without(model.chunk_table)}"  # noqa: S608
+    return handle.execute(f"{lacking} LIMIT 1", (blob_id,)).fetchone() is None
+
+
 def sparse_blocks(handle: Handle, table: str) -> list[int]:
     """Give the numbers of the blocks to be emptied, when a third of a table or more is holes.
 

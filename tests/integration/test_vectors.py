@@ -313,6 +313,8 @@ def test_without_a_model_vectors_stay_as_long_as_their_chunks(
         assert index.index().embeddings_generated == 0
         status = index.status()
         assert (status.embeddings, status.model) == (status.chunks - 1, "static")
+        assert index.why("new.py").facts["embedded"] is False
+        assert index.why("app/session.py").facts["embedded"] is True
         check_sound(database(config, tree))
 
 
