@@ -1,5 +1,7 @@
 """How an explanation reads on a terminal."""
 
+from dataclasses import replace
+
 from engine.records import Explanation, WordMatch
 from web.render import explanation_lines
 
@@ -54,3 +56,12 @@ def test_a_word_cannot_command_the_terminal() -> None:
     word = WordMatch(word="a\x1b[2J", columns=(), chunks=0)
     lines = explanation_lines(explanation({"words": 1.0}, {}, 1.0, words=(word,)))
     assert lines[-1] == "  a\\x1b[2J  -  in 0 chunks"
+
+
+def test_meaning_is_told_with_its_rank() -> None:
+    told = explanation({"words": 1.0, "meaning": 0.5}, {}, 1.5)
+    told = replace(told, meaning=0.618, file_meaning=0.25, meaning_rank=2)
+    assert explanation_lines(told) == [
+        "score 1.5000 = words 1.0000 + meaning 0.5000",
+        "meaning 0.62, rank 2; of the path 0.25",
+    ]

@@ -1,0 +1,95 @@
+"""How words and meaning are weighed against each other, with the arithmetic."""
+
+import pytest
+
+from engine.records import Mode
+from engine.search.lexical import Lexical, lexical_of
+from engine.search.query import parse_query
+from engine.search.rank import Candidate, rank
+from engine.search.weights import (
+    BY_BOTH,
+    BY_MEANING,
+    BY_WORDS,
+    FILE_SHARE,
+    LEAST_NEARNESS,
+    QuestionKind,
+    Weights,
+    kind_of,
+    weights_of,
+)
+from engine.store.chunks import ChunkFacts
+
+PLAIN = Weights(coherence=0.0, meaning=2.0, meaning_power=2.0, words_power=1.0, path=0.0)
+
+
+def lexical(text: str) -> Lexical:
+    return lexical_of(parse_query(text))
+
+
+def candidate(path: str, bm25: float, cosine: float, of_file: float = 0.0) -> Candidate:
+    chunk = ChunkFacts(1, 1, 1, path, "python", False, 0, 1, 1, 9, None)
+    return Candidate(chunk=chunk, lexical=bm25, cosine=cosine, file_cosine=of_file)
+
+
+def scores(weights: Weights, *candidates: Candidate) -> list[float]:
+    rank(list(candidates), lexical("zeta"), weights)
+    for each in candidates:
+        assert each.breakdown.score == pytest.approx(each.score)
+    return [each.score for each in candidates]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("SessionStore", QuestionKind.SYMBOL),
+        ("Session::open", QuestionKind.SYMBOL),
+        ("where is SessionStore closed", QuestionKind.MIXED),
+        ("where are sessions closed", QuestionKind.PROSE),
+        ("Where Session", QuestionKind.PROSE),
+    ],
+)
+def test_a_question_is_of_a_kind(question: str, kind: QuestionKind) -> None:
+    assert kind_of(lexical(question)) is kind
+
+
+def test_weights_depend_on_mode_and_kind() -> None:
+    prose = lexical("where are sessions closed")
+    assert weights_of(prose, Mode.HYBRID, has_meaning=True) is BY_BOTH[QuestionKind.PROSE]
+    assert weights_of(prose, Mode.MEANING, has_meaning=True) is BY_MEANING
+    assert weights_of(prose, Mode.HYBRID, has_meaning=False) is BY_WORDS
+    assert BY_BOTH[QuestionKind.SYMBOL].meaning < BY_BOTH[QuestionKind.PROSE].meaning
+
+
+def test_meaning_is_a_power_of_the_share_of_the_nearest() -> None:
+    by_words, by_meaning = candidate("a.py", 4.0, 0.2), candidate("b.py", 1.0, 0.8)
+    # 4/4 + 2 × (0.2/0.8)², and 1/4 + 2 × (0.8/0.8)².
+    assert scores(PLAIN, by_words, by_meaning) == pytest.approx([1.125, 2.25])
+    assert by_words.breakdown.why == ("words 1.00", "meaning 0.20")
+
+
+def test_a_path_counts_in_the_nearness_of_its_places() -> None:
+    here, there = candidate("a.py", 0.0, 0.6, 0.4), candidate("b.py", 0.0, 0.6, 0.0)
+    near = 0.6 + FILE_SHARE * 0.4
+    assert scores(PLAIN, here, there) == pytest.approx([2.0, 2 * (0.6 / near) ** 2])
+
+
+def test_the_path_alone_adds_its_own_share() -> None:
+    weights = PLAIN._replace(meaning=0.0, file_meaning=1.0)
+    here, there = candidate("a.py", 0.0, 0.6, 0.8), candidate("b.py", 0.0, 0.6, 0.4)
+    assert scores(weights, here, there) == pytest.approx([1.0, 0.25])
+    assert here.breakdown.why == ("meaning of the path +1.00",)
+
+
+def test_what_points_away_adds_nothing() -> None:
+    assert scores(PLAIN, candidate("a.py", 0.0, 0.8), candidate("b.py", 0.0, -0.8)) == [2.0, 0.0]
+
+
+def test_the_nearest_of_nothing_near_does_not_count_in_full() -> None:
+    half = LEAST_NEARNESS / 2
+    assert scores(PLAIN, candidate("a.py", 0.0, half)) == pytest.approx([2 * 0.25])
+
+
+def test_places_without_meaning_are_ranked_as_before() -> None:
+    one = candidate("a.py", 1.0, 0.0)
+    one.cosine = one.file_cosine = None
+    assert scores(BY_WORDS._replace(path=0.0), one) == pytest.approx([1 + BY_WORDS.coherence])
