@@ -1,7 +1,6 @@
 """The built-in model: a bag of weighted words, for meaning without a neural network.
 
-Every word has a vector, which counts differently in questions, chunks and paths; a text's vector is
-their sum, scaled to length 1. The words are those of
+Every word has a vector; a text's vector is their sum, scaled to length 1. The words are those of
 ``syntax.terms``, so that what the keyword index splits, the model splits alike. A word without a
 row of its own is cut into rows of known words and pieces, the longest first. Weights were
 learned by ``embedding.training``; ``model/MODEL_CARD.md`` says from what.
@@ -9,9 +8,8 @@ learned by ``embedding.training``; ``model/MODEL_CARD.md`` says from what.
 A word that stands n times in a field of a chunk counts n to a power, times the field's factor; both
 stand in the file, beside the weights.
 
-The file: the line ``cairn-static 2``, a line of JSON, the words and pieces joined by line feeds,
-the scales of the rows as float16, for questions, chunks and paths one after the other, and the
-rows as int8; lengths follow from the JSON.
+The file: the line ``cairn-static 1``, a line of JSON, the words and pieces joined by line feeds,
+the scale of each row as float16, and the rows as int8; lengths follow from the JSON.
 """
 
 import functools
@@ -28,13 +26,12 @@ from numpy.typing import NDArray
 
 from engine.syntax.terms import terms_of
 
-MAGIC: Final = b"cairn-static 2\n"
+MAGIC: Final = b"cairn-static 1\n"
 _MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
-_LONGEST_PIECE: Final = 24
+_START: Final = 3  # letters
 _LONGEST_WORD: Final = 64  # characters; what is longer is data
-_MOST_MADE: Final = 16_384  # rows of words without one of their own that are kept
+_MOST_MADE: Final = 32_768  # rows of words without one of their own that are kept
 _ROOM: Final = 2048  # for the different words of one text
-_SIDES: Final = 3  # questions, chunks, paths
 _TINY: Final = np.float32(1e-12)
 
 Floats = NDArray[np.float32]
@@ -49,6 +46,18 @@ class Splitter:
 
     def __init__(self, rows: Mapping[str, int]) -> None:
         self._rows = rows
+        self._longest: dict[str, int] = {}  # by how words begin
+
+    def _longest_by_start(self) -> dict[str, int]:
+        """Give the length of the longest word of each beginning of three letters."""
+        if not self._longest:
+            longest: dict[str, int] = {}
+            for word in self._rows:
+                start = word[:_START]
+                if len(word) > longest.get(start, 0):
+                    longest[start] = len(word)
+            self._longest = longest
+        return self._longest
 
     def rows(self, word: str) -> list[int]:
         """Give the rows of a word: its own, else those of its pieces; none for data."""
@@ -58,10 +67,12 @@ class Splitter:
         if word[:1].isdigit() or len(word) > _LONGEST_WORD:
             return []
         found = []
+        known, longest = self._rows.get, self._longest_by_start()
         at, size = 0, len(word)
         while at < size:
-            for end in range(min(size, at + _LONGEST_PIECE), at, -1):
-                row = self._rows.get(word[at:end])
+            most = longest.get(word[at : at + _START], _START - 1)
+            for end in range(min(size, at + most), at, -1):
+                row = known(word[at:end])
                 if row is not None:
                     found.append(row)
                     at = end
@@ -92,7 +103,7 @@ class _Rows(dict[str, int]):
         words: The words and pieces of the model, with their rows.
         splitter: Cuts other words into those.
         levels: The rows, with room for ``_MOST_MADE`` more and a last one of zeros.
-        scales: The scale of each, in chunks.
+        scales: The scale of each.
     """
 
     def __init__(
@@ -157,16 +168,14 @@ class StaticModel:
         count, self.dimension = header.rows, header.dimension
         words_at = end + 1
         scales_at = words_at + header.word_bytes
-        levels_at = scales_at + 2 * _SIDES * count
+        levels_at = scales_at + 2 * count
         words = data[words_at:scales_at].decode().split("\n")
         if len(words) != count or len(data) != levels_at + count * self.dimension:
             raise ValueError("the weights file is damaged")
         self._levels = np.zeros((count + _MOST_MADE + 1, self.dimension), np.int8)
         self._levels[:count].ravel()[:] = np.frombuffer(data, np.int8, offset=levels_at)
-        scales = np.frombuffer(data, "<f2", _SIDES * count, scales_at).astype(np.float32)
-        self._question_scales, chunk_scales, self._path_scales = scales.reshape(_SIDES, count)
         self._scales = np.zeros(len(self._levels), np.float32)
-        self._scales[:count] = chunk_scales
+        self._scales[:count] = np.frombuffer(data, "<f2", count, scales_at)
         known = dict(zip(words, range(count), strict=True))
         self._splitter = Splitter(known)
         self._rows = _Rows(known, self._splitter, self._levels, self._scales)
@@ -183,7 +192,7 @@ class StaticModel:
 
     def embed_query(self, text: str) -> Floats:
         """Give the vector of a question."""
-        return self._vector(Counter(terms_of(text).split()), self._question_scales)
+        return self._vector(Counter(terms_of(text).split()))
 
     def embed_path(self, folders: str, stem: str) -> Floats:
         """Give the vector of a path.
@@ -195,7 +204,7 @@ class StaticModel:
         weights = dict.fromkeys(folders.split(), self._folder_factor)
         for word in dict.fromkeys(stem.split()):
             weights[word] = weights.get(word, 0.0) + self._stem_factor
-        return self._vector(weights, self._path_scales)
+        return self._vector(weights)
 
     def embed_file(self, folders: str, stem: str, chunks: Floats) -> Floats:
         """Give the vector of a file from its path, as for ``embed_path``, and from its chunks."""
@@ -230,14 +239,14 @@ class StaticModel:
             factors = np.array(weights, np.float32) * self._scales[taken]
             total += factors @ self._levels[taken].astype(np.float32)
 
-    def _vector(self, weights: Mapping[str, float], scales: Floats) -> Floats:
+    def _vector(self, weights: Mapping[str, float]) -> Floats:
         """Give the vector of a question or a path."""
         words = [(row, weights[word]) for word in weights for row in self._splitter.rows(word)]
         if not words:
             return np.zeros(self.dimension, np.float32)
         rows, factors = zip(*words, strict=True)
         taken = np.array(rows)
-        weighted = np.array(factors, np.float32) * scales[taken]
+        weighted = np.array(factors, np.float32) * self._scales[taken]
         return _unit(weighted @ self._levels[taken].astype(np.float32))
 
 

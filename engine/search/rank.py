@@ -15,6 +15,7 @@ from engine.search.breakdown import NOT_SCORED, Breakdown, Part, raised
 from engine.search.features import Cosines, Evidence, Features, features_of
 from engine.search.lexical import Lexical, is_compound, qualified_form
 from engine.search.pathwords import PathVocabulary, RankedFile
+from engine.search.symbols import kind_weight
 from engine.search.weights import FILE_SHARE, LEAST_NEARNESS, Weights
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
@@ -212,10 +213,13 @@ class Ranking:
             share *= weights.other_qualifier
         if symbol.kind == "constructor":
             share *= weights.constructor
-        elif symbol.kind in _CALLABLE and symbol.line_start == symbol.line_end:
-            share *= weights.prototype
+        else:
+            share *= kind_weight(symbol.kind)
+            if symbol.kind in _CALLABLE and symbol.line_start == symbol.line_end:
+                share *= weights.prototype
         if _bare(file.stem) == _bare(symbol.name):
-            share *= weights.same_stem
+            is_whole = file.stem == file.path.rpartition("/")[2].rpartition(".")[0]
+            share *= weights.same_stem if is_whole else weights.stem_begins
         return share
 
 

@@ -23,7 +23,7 @@ _NAMES = 100  # fuzzy names looked up at most
 _LEAST_LIKENESS = 72.0  # of 100; below, names differ in more than a typing error
 
 # Definitions that people look for first. A name is a class more often than a variable.
-_KIND_WEIGHT = {
+KIND_WEIGHT = {
     "class": 1.0,
     "struct": 1.0,
     "interface": 1.0,
@@ -158,6 +158,11 @@ def check_match(name: str, match: str, limit: int) -> None:
         raise InvalidInputError(f"limit is {limit}, wanted 1 to {MAX_LIMIT}", field="limit")
 
 
+def kind_weight(kind: str) -> float:
+    """Give how often a name that people look for is a definition of a kind, 1 for classes."""
+    return KIND_WEIGHT.get(kind, _OTHER_KIND_WEIGHT)
+
+
 def _near_names(handle: Handle, folded: str) -> dict[str, float]:
     """Give names that hold the text or differ by typing errors, with a likeness below 0.7."""
     from rapidfuzz import fuzz, process  # costs more than any other way to find a symbol
@@ -180,9 +185,9 @@ def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
         how = "name starts so"
     else:
         how = "similar name"
-    weight = _KIND_WEIGHT.get(row.kind, _OTHER_KIND_WEIGHT)
+    weight = kind_weight(row.kind)
     if row.language in DOCUMENT_LANGUAGES:  # the keys of data define nothing
-        weight = min(weight, _KIND_WEIGHT["section"])
+        weight = min(weight, KIND_WEIGHT["section"])
     if weight != 1.0:
         factors.append(Part(row.kind, weight))
     if not row.is_exported:

@@ -59,6 +59,8 @@ class Weights(NamedTuple):
     word_definition: float = 0.3
     #: A definition in a file of the same name is the one that is meant.
     same_stem: float = 1.5
+    #: … and one whose name goes on (``Mapper.Async.cs``) has a part of it.
+    stem_begins: float = 1.3
     other_case: float = 0.5
     other_qualifier: float = 0.6
     #: A function on one line is a prototype more often than a definition …
@@ -70,14 +72,14 @@ class Weights(NamedTuple):
 
 
 #: Without vectors.
-BY_WORDS = Weights(coherence=0.3, file_words=0.3)
+BY_WORDS = Weights()
 #: In mode ``meaning``, where neither words nor names count.
 BY_MEANING = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
 #: In mode ``hybrid``, when the whole question is a name: its words and its definition find it …
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
 #: … and any other question, in which meaning counts more than words.
 PROSE_BY_BOTH = Weights(
-    words=1.25, meaning=1.9, coherence=0.3, file_words=0.6, file_meaning=0.5, path=1.6
+    words=1.6, meaning=2.0, coherence=0.3, file_words=0.8, file_meaning=0.5, path=1.6
 )
 
 

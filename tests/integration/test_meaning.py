@@ -12,7 +12,8 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import UnavailableError
 from engine.index import Index
-from engine.records import Mode, SearchAnswer, SearchRequest
+from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
+from engine.search import meaning
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import SAMPLE, write_tree
@@ -95,6 +96,20 @@ def test_filters_hold_for_what_meaning_finds(
     hits = answers(index, SearchRequest(query=question, mode=mode)).hits
     assert hits
     assert all(hit.path.endswith(passes) for hit in hits)
+
+
+def test_vectors_that_are_too_many_to_be_kept_are_asked_of_the_database(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [
+        SearchRequest(query="open a session for a user", mode=mode, explain=True)
+        for mode in (Mode.HYBRID, Mode.MEANING)
+    ]
+    wanted = [answers(index, request) for request in requests]
+    index.index(IndexOptions(force=True))
+    monkeypatch.setattr(meaning, "MOST_BYTES", 0)
+    for request, kept in zip(requests, wanted, strict=True):
+        assert answers(index, request).hits == kept.hits
 
 
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING])

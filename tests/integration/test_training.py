@@ -48,7 +48,7 @@ def test_a_model_learns_what_words_go_together(tmp_path: Path) -> None:
         [
             sys.executable, "-m", "engine.embedding.training", str(tmp_path),
             str(tmp_path / "list"), str(out), "--exclude", str(tmp_path / "excluded"),
-            "--seed", "5", "--epochs", "300",
+            "--seed", "7", "--epochs", "300", "--dimension", "64",
         ],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip

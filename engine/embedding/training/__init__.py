@@ -2,5 +2,6 @@
 
 ``corpora`` reads repositories, ``pairs`` finds questions and answers in them, ``shards`` keeps the
 counted words of one repository, ``vocabulary`` chooses the rows, ``batches`` draws, ``loss`` and
-``train`` learn, ``export`` writes the file. ``python -m engine.embedding.training`` leads through.
+``train`` learn, ``joining`` makes one model of several runs, ``export`` writes the file.
+``python -m engine.embedding.training`` leads through.
 """

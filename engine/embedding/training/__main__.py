@@ -1,6 +1,7 @@
 """Train the built-in model.
 
     python -m engine.embedding.training MIRRORS LIST OUT [--exclude FILE] [--seed N] [--epochs N]
+        [--dimension N]
 
 MIRRORS holds bare git directories, OWNER+NAME/repo; LIST names repositories, one OWNER/NAME a line;
 no line of those in FILE is learned from. OUT receives ``static.bin``, ``manifest.json`` (each
@@ -16,8 +17,6 @@ from collections.abc import Iterator
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from engine.embedding.static import Header, Splitter
 from engine.embedding.training.batches import corpus_of
@@ -51,6 +50,7 @@ def main() -> None:
     parser.add_argument("--exclude", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--epochs", type=float, default=Recipe().epochs)
+    parser.add_argument("--dimension", type=int, default=Recipe().joined_dimension)
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     excluded = _names_in(arguments.exclude) if arguments.exclude else []
@@ -67,7 +67,10 @@ def main() -> None:
         for number, _ in enumerate(pool.imap_unordered(read, works), 1):
             if number % 20 == 0:
                 _tell(f"{number} repositories, {time.monotonic() - started:.0f} s")
-    learn(works, arguments.out, Recipe(seed=arguments.seed, epochs=arguments.epochs))
+    recipe = Recipe(
+        seed=arguments.seed, epochs=arguments.epochs, joined_dimension=arguments.dimension
+    )
+    learn(works, arguments.out, recipe)
     _tell(f"done after {time.monotonic() - started:.0f} s")
 
 
@@ -82,7 +85,7 @@ def learn(works: list[Work], out: Path, recipe: Recipe) -> None:
     shards = [load_shard(work.shard) for work in works]
     words, pieces = vocabulary_of(shards)
     splitter = Splitter(known_rows(words, pieces))
-    weights = train(
+    table = train(
         corpus_of([shard for shard in shards if shard.size], splitter),
         len(words) + len(pieces),
         splitter,
@@ -101,9 +104,7 @@ def learn(works: list[Work], out: Path, recipe: Recipe) -> None:
         path_share=recipe.path_share,
         mean_share=recipe.mean_share,
     )
-    (out / "static.bin").write_bytes(
-        exported(header, [*words, *pieces], weights.rows, np.exp(weights.logs))
-    )
+    (out / "static.bin").write_bytes(exported(header, [*words, *pieces], table))
     manifest = [
         {
             "repository": work.mirror.name,

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from engine.embedding.static import Splitter
-from engine.embedding.training.pairs import Kind
 from engine.embedding.training.shards import BODY, FIELD_CODES, NAME, SIGNATURE, Bags, Shard
 from engine.embedding.training.vocabulary import expanded, rows_of
 
@@ -32,7 +31,7 @@ _ENDINGS: Final = (
 class BagShape:
     """How the words of an answer count."""
 
-    field_factors: tuple[float, float, float] = (6.0, 1.0, 1.0)  # name, signature, body
+    field_factors: tuple[float, float, float] = (8.0, 1.0, 1.0)  # name, signature, body
     path_factors: tuple[float, float] = (1.0, 2.0)  # folders, stem
     count_power: float = 0.75  # a word that stands n times counts n to this power
     word_drop: float = 0.25
@@ -92,6 +91,18 @@ def corpus_of(shards: Sequence[Shard], splitter: Splitter) -> Corpus:
     )
 
 
+def distinct(corpus: Corpus) -> NDArray[np.int64]:
+    """Give the numbers of the pairs without those that ask the same of the same file again.
+
+    A class with many members would else be asked for by its name once a member.
+    """
+    keys = (corpus.kinds, corpus.files, corpus.query_hashes)
+    order = np.lexsort(keys)  # stable: the first of equal ones comes first
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = np.any([np.diff(key[order].astype(np.int64)) != 0 for key in keys], axis=0)
+    return np.sort(order[is_new])
+
+
 def _joined(bags: list[Bags]) -> Bags:
     starts = np.cumsum([0, *(int(each.offsets[-1]) for each in bags)])
     offsets = [each.offsets[:-1] + start for each, start in zip(bags, starts[:-1], strict=True)]
@@ -125,15 +136,21 @@ class Sampler:
         self._rows = rows
         self._shape = shape
         self._random = random
+        self._numbers = distinct(corpus)
         self._answer_weights = shape.answer_weights()
         self._path_weights = shape.path_weights()
         self._openings = [_rows_of_phrase(phrase, splitter) for phrase in _OPENINGS]
         self._endings = [_rows_of_phrase(phrase, splitter) for phrase in _ENDINGS]
 
+    @property
+    def size(self) -> int:
+        """How many pairs an epoch has."""
+        return len(self._numbers)
+
     def batches(self) -> Iterator[Batch]:
-        """Give one epoch: every pair once, in blocks of one repository."""
+        """Give one epoch: every distinct pair once, in blocks of one repository."""
         random = self._random
-        order = random.permutation(len(self._corpus.kinds))
+        order = random.permutation(self._numbers)
         order = order[np.argsort(self._corpus.repositories[order], kind="stable")]
         bounds = np.searchsorted(
             self._corpus.repositories[order], np.arange(self._corpus.repositories.max() + 2)
@@ -173,6 +190,14 @@ class Sampler:
         weights[random.random(len(words), np.float32) < shape.word_drop] = 0
         paths = _matrix(words, weights, owners, (len(chosen), self._rows))
         return Batch(self._queries(chosen), answers, paths, self._masked(chosen))
+
+    def whole(self, chosen: NDArray[np.integer]) -> tuple[csr_matrix, csr_matrix]:
+        """Give the questions and answers of some pairs with all their words and no others."""
+        shape = (len(chosen), self._rows)
+        words, _, owners = _taken(self._corpus.queries, chosen)
+        queries = _matrix(words, np.ones(len(words), np.float32), owners, shape)
+        words, codes, owners = _taken(self._corpus.answers, chosen)
+        return queries, _matrix(words, self._answer_weights[codes], owners, shape)
 
     def _queries(self, chosen: NDArray[np.integer]) -> csr_matrix:
         random = self._random
@@ -221,9 +246,3 @@ def _matrix(
 ) -> csr_matrix:
     keep = weights > 0
     return csr_matrix((weights[keep], (owners[keep], words[keep].astype(np.int32))), shape=shape)
-
-
-def without(corpus: Corpus, kinds: frozenset[Kind]) -> NDArray[np.int64]:
-    """Give the numbers of the pairs that are of none of some kinds."""
-    found: NDArray[np.int64] = np.flatnonzero(~np.isin(corpus.kinds, list(kinds)))
-    return found

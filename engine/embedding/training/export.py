@@ -9,22 +9,17 @@ from numpy.typing import NDArray
 from engine.embedding.static import MAGIC, Header, quantised
 
 
-def exported(
-    header: Header, words: Sequence[str], rows: NDArray[np.float32], factors: NDArray[np.float32]
-) -> bytes:
+def exported(header: Header, words: Sequence[str], table: NDArray[np.float32]) -> bytes:
     """Give the bytes of a weights file.
 
     Args:
         header: What stands before the weights; its sizes are taken from the rows and the words.
         words: Words and pieces, one a row.
-        rows: Rows × dimension.
-        factors: Rows × sides.
+        table: Rows × dimension, the factors multiplied in.
     """
-    levels, scales = quantised(rows)
-    # Only directions count: the largest is brought to 1, for float16 to hold all of them well.
-    scaled = factors * scales[:, None]
-    scaled /= scaled.max(axis=0)
+    levels, scales = quantised(table)
+    scales /= scales.max()  # only directions count, and float16 holds these well
     blob = "\n".join(words).encode()
-    sizes = {"rows": len(words), "dimension": rows.shape[1], "word_bytes": len(blob)}
+    sizes = {"rows": len(words), "dimension": table.shape[1], "word_bytes": len(blob)}
     line = json.dumps(header._replace(**sizes)._asdict(), sort_keys=True).encode()
-    return b"".join([MAGIC, line, b"\n", blob, scaled.T.astype("<f2").tobytes(), levels.tobytes()])
+    return b"".join([MAGIC, line, b"\n", blob, scales.astype("<f2").tobytes(), levels.tobytes()])

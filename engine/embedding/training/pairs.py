@@ -75,7 +75,6 @@ class Kind(IntEnum):
     MENTION = 7
     MODULE = 8
     WINDOW = 9
-    MEMBER = 10
 
 
 #: The most pairs of a kind that one repository gives.
@@ -90,7 +89,6 @@ CAPS: Final[dict[Kind, int]] = {
     Kind.MENTION: 1500,
     Kind.MODULE: 1500,
     Kind.WINDOW: 400,
-    Kind.MEMBER: 1500,
 }
 #: Kinds whose questions may be a single word.
 _SHORT: Final = frozenset({Kind.NAME, Kind.CLASS, Kind.PATH})
@@ -182,7 +180,6 @@ def _add_file(collector: _Collector, pieces: list[Piece]) -> None:
         if at % 2 == 0:
             _add_class(collector, piece)
     _add_paths(collector, pieces[: _PATHS_A_FILE * 3 : 3])
-    _add_members(collector, pieces)
     if len(pieces) > 1:
         _add_head(collector, pieces)
         _add_window(collector, pieces)
@@ -245,21 +242,6 @@ def _add_class(collector: _Collector, piece: Piece) -> None:
     if words:
         signatures = " ".join(map(_described, piece.own))
         collector.add(Kind.CLASS, words, piece.answer_without(name, signatures), piece.place)
-
-
-def _add_members(collector: _Collector, pieces: list[Piece]) -> None:
-    """Pair what the comment of a type says with chunks that hold members of it."""
-    told = {
-        symbol.name: terms_of(first_sentence(symbol.doc))
-        for piece in pieces
-        for symbol in piece.own
-        if symbol.kind in _CLASSES and symbol.doc and not _LEGAL.search(symbol.doc[:200])
-    }
-    for piece in pieces[1:] if told else []:
-        if piece.whole is not None and piece.whole.kind not in _CLASSES:
-            query = told.get(_class_of(piece.whole))
-            if query:
-                collector.add(Kind.MEMBER, query, piece.answer(), piece.place)
 
 
 def _add_paths(collector: _Collector, pieces: list[Piece]) -> None:

@@ -6,15 +6,16 @@ et al. 2017): the more often a word stands in code, the less it says.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
 from engine.embedding.static import Splitter
-from engine.embedding.training.batches import BagShape, Batch, Corpus, Sampler
+from engine.embedding.training.batches import BATCH, BagShape, Batch, Corpus, Sampler
+from engine.embedding.training.joining import joined
 from engine.embedding.training.loss import contrast
 from engine.embedding.training.vocabulary import row_frequencies
 
@@ -26,9 +27,11 @@ _EPSILON: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a run is made of."""
+    """What a model is made of."""
 
-    dimension: int = 256
+    runs: int = 3  # that differ by their seed, to be joined
+    joined_dimension: int = 192  # of all runs together
+    dimension: int = 256  # of one run
     sizes: tuple[int, ...] = (256, 128)  # leading dimensions that are to serve alone
     epochs: float = 1.0
     rate: float = 4e-3
@@ -46,9 +49,7 @@ class Weights:
 
     Args:
         rows: Rows × dimension.
-        logs: Rows × sides, the logarithms of the factors. A row counts with a factor of its own in
-            questions, in answers and in paths: ``how`` says nothing when asked, ``src`` nothing in
-            a path.
+        logs: One a row, the logarithms of the factors by which the rows count.
     """
 
     def __init__(self, rows: Floats, logs: Floats) -> None:
@@ -56,21 +57,19 @@ class Weights:
         self.logs = logs
 
     def table(self) -> Floats:
-        """Give the rows times their factors, sides × rows × dimension."""
-        factors: Floats = np.exp(self.logs).T[:, :, None]
-        return factors * self.rows
+        """Give the rows times their factors."""
+        scaled: Floats = self.rows * np.exp(self.logs)[:, None]
+        return scaled
 
 
 def first_weights(corpus: Corpus, rows: int, recipe: Recipe) -> Weights:
     """Begin: random rows, factors by how rare a word is."""
     random = np.random.default_rng(recipe.seed)
-    shares = [
-        row_frequencies(bags, rows) for bags in (corpus.queries, corpus.answers, corpus.paths)
-    ]
+    shares = row_frequencies(corpus.answers, rows)
     spread = np.float32(1 / np.sqrt(recipe.dimension))
     return Weights(
         random.standard_normal((rows, recipe.dimension), np.float32) * spread,
-        np.log(_FREQUENT / (_FREQUENT + np.stack(shares, axis=1))).astype(np.float32),
+        np.log(_FREQUENT / (_FREQUENT + shares)).astype(np.float32),
     )
 
 
@@ -129,27 +128,24 @@ class Trainer:
     def gradients(self, batch: Batch) -> tuple[float, NDArray[np.integer], Floats, Floats]:
         """Give the loss, the rows a batch touches, and the gradients of those rows and factors."""
         recipe, weights = self._recipe, self._weights
-        touched, sides = _narrowed([batch.queries, batch.answers, batch.paths])
-        rows = weights.rows[touched]
-        factors = np.exp(weights.logs[touched])
-        queries, answers, paths = (
-            side @ (rows * factors[:, at, None]) for at, side in enumerate(sides)
+        touched, matrix = _narrowed(
+            vstack([batch.queries, batch.answers, batch.paths], format="csr")
         )
+        rows = weights.rows[touched]
+        factors = np.exp(weights.logs[touched])[:, None]
+        sums = matrix @ (rows * factors)
+        count = len(batch.masked)
         scored = contrast(
-            (queries, answers, paths),
+            (sums[:count], sums[count : 2 * count], sums[2 * count :]),
             batch.masked,
             temperature=recipe.temperature,
             path_share=recipe.path_share,
             sizes=recipe.sizes,
         )
-        d_rows = np.zeros_like(rows)
-        d_logs = np.zeros_like(factors)
-        slopes = (scored.queries, scored.answers, scored.paths)
-        for at, (side, slope) in enumerate(zip(sides, slopes, strict=True)):
-            through = side.T.tocsr() @ slope
-            through *= factors[:, at, None]
-            d_rows += through
-            d_logs[:, at] = np.einsum("ij,ij->i", through, rows)
+        slope = np.concatenate([scored.queries, scored.answers, scored.paths])
+        d_rows = matrix.T.tocsr() @ slope
+        d_rows *= factors
+        d_logs = np.einsum("ij,ij->i", d_rows, rows)
         return scored.value, touched, d_rows, d_logs
 
     def step(self, batch: Batch, progress: float) -> float:
@@ -166,16 +162,11 @@ class Trainer:
         return value
 
 
-def _narrowed(matrices: list[csr_matrix]) -> tuple[NDArray[np.integer], list[csr_matrix]]:
-    """Keep the columns that are used; gives their numbers, and the matrices over them."""
-    touched, columns = np.unique(
-        np.concatenate([each.indices for each in matrices]), return_inverse=True
-    )
-    parts = np.split(columns.astype(np.int32), np.cumsum([each.nnz for each in matrices])[:-1])
-    return touched, [
-        csr_matrix((each.data, part, each.indptr), shape=(each.shape[0], len(touched)))
-        for each, part in zip(matrices, parts, strict=True)
-    ]
+def _narrowed(matrix: csr_matrix) -> tuple[NDArray[np.integer], csr_matrix]:
+    """Keep the columns that are used; gives their numbers, and the matrix over them."""
+    touched, columns = np.unique(matrix.indices, return_inverse=True)
+    kept = (matrix.data, columns.astype(np.int32), matrix.indptr)
+    return touched, csr_matrix(kept, shape=(matrix.shape[0], len(touched)))
 
 
 def train(
@@ -184,7 +175,7 @@ def train(
     splitter: Splitter,
     recipe: Recipe,
     tell: Callable[[int, int, float], None],
-) -> Weights:
+) -> Floats:
     """Learn a model.
 
     Args:
@@ -192,13 +183,39 @@ def train(
         rows: How many rows the vocabulary has.
         splitter: Cuts words into rows.
         recipe: How.
-        tell: Called after each step with its number, the number of all, and a running loss.
+        tell: Called after each step with its number, the number of all of the run, and a running
+            loss.
+
+    Returns:
+        Rows × dimension, the factors multiplied in; the leading dimensions serve alone.
     """
+    tables = []
+    for run in range(recipe.runs):
+        one = replace(recipe, seed=recipe.seed + run)
+        sampler = _sampler(corpus, rows, splitter, one)
+        tables.append(_run(corpus, rows, sampler, one, tell).table())
+    if len(tables) == 1:
+        return tables[0]
     random = np.random.default_rng(recipe.seed)
+    sampler = _sampler(corpus, rows, splitter, recipe)
+    return joined(tables, corpus, sampler, recipe.joined_dimension, random)
+
+
+def _sampler(corpus: Corpus, rows: int, splitter: Splitter, recipe: Recipe) -> Sampler:
+    return Sampler(corpus, rows, recipe.shape, splitter, np.random.default_rng(recipe.seed))
+
+
+def _run(
+    corpus: Corpus,
+    rows: int,
+    sampler: Sampler,
+    recipe: Recipe,
+    tell: Callable[[int, int, float], None],
+) -> Weights:
+    """Learn with one seed."""
     weights = first_weights(corpus, rows, recipe)
     trainer = Trainer(weights, recipe)
-    sampler = Sampler(corpus, rows, recipe.shape, splitter, random)
-    steps = max(1, round(recipe.epochs * len(corpus.kinds) / 1024))
+    steps = max(1, round(recipe.epochs * sampler.size / BATCH))
     running = 0.0
     for number, batch in zip(range(steps), _without_end(sampler), strict=False):
         value = trainer.step(batch, number / steps)

@@ -26,7 +26,7 @@ def _batch() -> Batch:
 
 def _weights() -> Weights:
     rows = RANDOM.standard_normal((ROWS, DIMENSION))
-    logs = RANDOM.standard_normal((ROWS, 3)) * 0.3
+    logs = RANDOM.standard_normal(ROWS) * 0.3
     weights = Weights(rows.astype(np.float32), logs.astype(np.float32))
     weights.rows, weights.logs = rows, logs  # type: ignore[assignment] # small differences
     return weights

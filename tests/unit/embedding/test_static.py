@@ -18,8 +18,7 @@ HEADER = Header("tiny", 0, 0, 0, 0.5, (3.0, 1.0, 1.0), (1.0, 2.0), 0.4, 0.5)
 
 
 def file_of(header: Header = HEADER) -> bytes:
-    rows = np.array(VECTORS, np.float32)
-    return exported(header, WORDS, rows, np.ones((len(rows), 3), np.float32))
+    return exported(header, WORDS, np.array(VECTORS, np.float32))
 
 
 @pytest.fixture
@@ -49,6 +48,9 @@ def test_a_text_without_words_is_all_zeros(model: StaticModel) -> None:
 def test_an_unknown_word_is_made_of_its_pieces(model: StaticModel) -> None:
     assert Splitter({"client": 0, "s": 1, "er": 2}).rows("clients") == [0, 1]
     assert Splitter({"client": 0}).rows("1234567") == []
+    rows = {"cli": 0, "client": 1, "se": 2, "sess": 3, "i": 4, "on": 5, "io": 6, "x": 7}
+    assert Splitter(rows).rows("clientsessionclicx") == [1, 3, 6, 0, 7]
+    assert Splitter(rows).rows("seionи") == [2, 6]
     plural = model.embed_query("clients")
     known = model.embed_query("client")
     assert 0.9 < float(plural @ known) < 1
@@ -57,15 +59,6 @@ def test_an_unknown_word_is_made_of_its_pieces(model: StaticModel) -> None:
 def test_names_count_more_than_bodies(model: StaticModel) -> None:
     by_name, by_body = model.embed_chunks([("tree", "", "session"), ("session", "", "tree")])
     assert by_name @ model.embed_query("tree") > by_body @ model.embed_query("tree")
-
-
-def test_words_count_differently_in_questions_chunks_and_paths() -> None:
-    rows = np.array([[1, 0], [0, 1]], np.float32)
-    factors = np.array([[1, 1e-3, 1], [1e-3, 1, 1]], np.float32)
-    model = StaticModel(exported(HEADER, ["how", "tree"], rows, factors))
-    assert model.embed_query("how tree") @ [1, 0] > 0.99
-    assert model.embed_chunks([("", "", "how tree")])[0] @ [0, 1] > 0.99
-    assert np.allclose(model.embed_path("how tree", ""), np.sqrt(0.5), atol=1e-3)
 
 
 def test_repeated_words_count_more(model: StaticModel) -> None:

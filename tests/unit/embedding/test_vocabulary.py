@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.embedding.static import Splitter
-from engine.embedding.training.batches import BagShape, Sampler, corpus_of
+from engine.embedding.training.batches import BagShape, Sampler, corpus_of, distinct
 from engine.embedding.training.pairs import Kind, Pair
 from engine.embedding.training.pieces import Answer, Place
 from engine.embedding.training.shards import Bags, Shard, load_shard, save_shard, shard_of
@@ -76,3 +76,10 @@ def test_batches_mask_pieces_of_one_file_and_equal_questions() -> None:
     assert batch.paths[0, tree] == shape.path_factors[1]
     drawn = list(sampler.batches())
     assert sum(len(each.masked) for each in drawn) == 4
+
+
+def test_what_asks_the_same_of_the_same_file_counts_once() -> None:
+    pairs = [_pair("grow tree", "leaf", 1), _pair("grow tree", "leaf", 2), _pair("cut", "leaf", 1)]
+    shard = shard_of([*pairs, _pair("grow tree", "branch", 1)])
+    corpus = corpus_of([shard, shard], Splitter(known_rows(["tree", "leaf"], ["x"])))
+    assert distinct(corpus).tolist() == [0, 1, 2, 4, 5, 6]

@@ -7,14 +7,13 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.weights import (
-    BY_BOTH,
     BY_MEANING,
     BY_WORDS,
     FILE_SHARE,
     LEAST_NEARNESS,
-    QuestionKind,
+    NAME_BY_BOTH,
+    PROSE_BY_BOTH,
     Weights,
-    kind_of,
     weights_of,
 )
 from engine.store.chunks import ChunkFacts
@@ -38,26 +37,18 @@ def scores(weights: Weights, *candidates: Candidate) -> list[float]:
     return [each.score for each in candidates]
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("SessionStore", QuestionKind.SYMBOL),
-        ("Session::open", QuestionKind.SYMBOL),
-        ("where is SessionStore closed", QuestionKind.MIXED),
-        ("where are sessions closed", QuestionKind.PROSE),
-        ("Where Session", QuestionKind.PROSE),
-    ],
-)
-def test_a_question_is_of_a_kind(question: str, kind: QuestionKind) -> None:
-    assert kind_of(lexical(question)) is kind
+@pytest.mark.parametrize("name", ["SessionStore", "Session::open"])
+def test_a_name_leans_on_where_it_is_defined(name: str) -> None:
+    assert weights_of(lexical(name), Mode.HYBRID, has_meaning=True) is NAME_BY_BOTH
+    assert NAME_BY_BOTH.meaning < PROSE_BY_BOTH.meaning
 
 
-def test_weights_depend_on_mode_and_kind() -> None:
-    prose = lexical("where are sessions closed")
-    assert weights_of(prose, Mode.HYBRID, has_meaning=True) is BY_BOTH[QuestionKind.PROSE]
+@pytest.mark.parametrize("text", ["where is SessionStore closed", "Where Session"])
+def test_weights_depend_on_the_mode(text: str) -> None:
+    prose = lexical(text)
+    assert weights_of(prose, Mode.HYBRID, has_meaning=True) is PROSE_BY_BOTH
     assert weights_of(prose, Mode.MEANING, has_meaning=True) is BY_MEANING
     assert weights_of(prose, Mode.HYBRID, has_meaning=False) is BY_WORDS
-    assert BY_BOTH[QuestionKind.SYMBOL].meaning < BY_BOTH[QuestionKind.PROSE].meaning
 
 
 def test_meaning_is_a_power_of_the_share_of_the_nearest() -> None:
@@ -73,11 +64,22 @@ def test_a_path_counts_in_the_nearness_of_its_places() -> None:
     assert scores(PLAIN, here, there) == pytest.approx([2.0, 2 * (0.6 / near) ** 2])
 
 
-def test_the_path_alone_adds_its_own_share() -> None:
-    weights = PLAIN._replace(meaning=0.0, file_meaning=1.0)
-    here, there = candidate("a.py", 0.0, 0.6, 0.8), candidate("b.py", 0.0, 0.6, 0.4)
-    assert scores(weights, here, there) == pytest.approx([1.0, 0.25])
-    assert here.breakdown.why == ("meaning of the path +1.00",)
+def test_being_near_in_many_places_raises_a_file() -> None:
+    weights = PLAIN._replace(meaning=0.0, file_meaning=1.0, file_meaning_power=2.0, crowding=1.0)
+    once = candidate("a.py", 0.0, 0.8)
+    twice = [candidate("b.py", 0.0, 0.8), candidate("b.py", 0.0, 0.8)]
+    assert scores(weights, once, *twice) == pytest.approx([0.5, 1.0, 1.0])
+    assert twice[0].breakdown.why == ("meaning of the file +1.00",)
+
+
+def test_the_words_of_a_file_count_however_far_apart() -> None:
+    weights = PLAIN._replace(meaning=0.0, file_words=1.0)
+    one = candidate("a.py", 0.0, 0.0)
+    apart = [candidate("b.py", 0.0, 0.0), candidate("b.py", 0.0, 0.0)]
+    one.word_scores = (3.0, 0.0)
+    apart[0].word_scores, apart[1].word_scores = (3.0, 0.0), (1.0, 3.0)
+    assert scores(weights, one, *apart)[:2] == pytest.approx([0.5, 1.0])
+    assert apart[0].breakdown.why == ("words of the file +1.00",)
 
 
 def test_what_points_away_adds_nothing() -> None:
