@@ -5,14 +5,51 @@ What backends do is in ``embedding``; nothing here is needed to index or to sear
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from engine.config import Config
 from engine.embedding.choice import FORMS, Backend, Choice, choice_of
 from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError, InvalidInputError
-from engine.records import ModelEntry, ModelState, PulledModel
 
 _QUESTION = "where is the configuration read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """A model that the setting ``model`` can name; one row of ``cairn model list``."""
+
+    model: str  # what the setting says
+    dimension: int | None  # numbers in a vector; None: only its server knows
+    size_bytes: int | None  # of the download, about
+    licence: str
+    here: bool  # ready on this machine
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelState:
+    """The model that the settings choose, tried out; ``cairn model show``."""
+
+    model: str
+    source: str  # "built in", a folder, or the URL of a server
+    answers: bool
+    dimension: int | None
+    identity: str | None  # vectors of different ones are never compared
+    open_ms: float | None  # to load it
+    query_ms: float | None  # for one question, the first one excepted
+    error: str | None = None  # why it does not answer
+    hint: str | None = None  # and what to do
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulledModel:
+    """A model that is on this machine now; ``cairn model pull``."""
+
+    model: str  # what the setting has to say to choose it
+    path: str
+    size_bytes: int  # that came over the network, 0 when it was there already
+    duration_ms: int
 
 
 def list_models(config: Config) -> list[ModelEntry]:

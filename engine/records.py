@@ -364,43 +364,6 @@ class PathExplanation:
     facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEntry:
-    """A model that the setting ``model`` can name; one row of ``cairn model list``."""
-
-    model: str  # what the setting says
-    dimension: int | None  # numbers in a vector; None: only its server knows
-    size_bytes: int | None  # of the download, about
-    licence: str
-    here: bool  # ready on this machine
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelState:
-    """The model that the settings choose, tried out; ``cairn model show``."""
-
-    model: str
-    source: str  # "built in", a folder, or the URL of a server
-    answers: bool
-    dimension: int | None
-    identity: str | None  # vectors of different ones are never compared
-    open_ms: float | None  # to load it
-    query_ms: float | None  # for one question, the first one excepted
-    error: str | None = None  # why it does not answer
-    hint: str | None = None  # and what to do
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PulledModel:
-    """A model that is on this machine now; ``cairn model pull``."""
-
-    model: str  # what the setting has to say to choose it
-    path: str
-    size_bytes: int  # that came over the network, 0 when it was there already
-    duration_ms: int
-
-
 def is_path(text: str) -> bool:
     """Say whether a text can be a path: it has no NUL, and stands for bytes."""
     try:

@@ -3,8 +3,8 @@
 The only module of this room that computes with vectors, and so the only one that imports numpy; it
 is imported when a question has to be answered by meaning, and not before.
 
-Vectors are stored as whole numbers from -127 to 127, and a question is rounded to such numbers too.
-So a product is a sum of whole numbers, which 32-bit floats hold exactly up to about a thousand
+Vectors are stored as whole numbers from -7 to 7, and a question is rounded to such from -127 to
+127. So a product is a sum of whole numbers, which 32-bit floats hold exactly up to 18,000
 dimensions: a cosine is the same wherever and in whatever order it is computed, and what a process
 keeps answers as the database does.
 """
@@ -36,6 +36,7 @@ MOST_BYTES = 128 << 20
 # places of 256 dimensions, 7 ms for 100,000. Floats that are kept take four times the memory, and
 # as long or longer once other work has driven them out of the cache.
 _BLOCK_NUMBERS = 1 << 18
+_QUESTION_LARGEST = 127
 # What the database is asked for, to find the nearest among.
 _NEAR_CHUNKS = MOST_BY_MEANING
 _NEAR_FILES = 20
@@ -52,7 +53,8 @@ class Asked(NamedTuple):
     @classmethod
     def of(cls, model: ModelRow, vector: NDArray[np.float32]) -> "Asked":
         """Round the vector of a question."""
-        whole = vectors.quantized(vector[np.newaxis, :].astype(np.float32))[0].astype(np.float32)
+        whole = vectors.quantized(vector[np.newaxis, :].astype(np.float32), _QUESTION_LARGEST)[0]
+        whole = whole.astype(np.float32)
         return cls(model, whole, float(_lengths(whole[np.newaxis, :])[0]))
 
 

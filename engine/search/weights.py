@@ -79,7 +79,7 @@ BY_MEANING = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, cohere
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
 #: … and any other question, in which meaning counts more than words.
 PROSE_BY_BOTH = Weights(
-    words=1.6, meaning=2.0, coherence=0.3, file_words=0.8, file_meaning=0.5, path=1.6
+    words=1.6, meaning=2.0, coherence=0.1, file_words=0.8, file_meaning=0.9, path=1.6
 )
 
 

@@ -65,7 +65,7 @@ def add_model(handle: Handle, *, identity: str, name: str, dimension: int, now_m
     model = ModelRow(int(model_id), identity, name, dimension)
     handle.execute(
         f"""CREATE VIRTUAL TABLE {model.chunk_table} USING vec0 (
-              signs bit[{dimension}], exact int8[{dimension}] distance_metric=cosine,
+              signs bit[{dimension}], exact int8[{dimension // 2}],
               chunk_size={_BLOCK})"""
     )
     _create_file_table(handle, model)
@@ -272,7 +272,7 @@ def _insert(handle: Handle, table: str, rows: Sequence[tuple[Any, ...]]) -> None
 def _create_file_table(handle: Handle, model: ModelRow) -> None:
     handle.execute(
         f"""CREATE VIRTUAL TABLE {model.file_table} USING vec0 (
-              exact int8[{model.dimension}] distance_metric=cosine, chunk_size={_BLOCK})"""
+              exact int8[{model.dimension // 2}], chunk_size={_BLOCK})"""
     )
 
 

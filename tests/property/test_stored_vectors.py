@@ -9,6 +9,7 @@ from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import build_filters
 from engine.store.models import ModelRow
+from engine.store.quantize import packed, unpacked
 
 DIMENSION = 16
 IDS = st.integers(1, 700)
@@ -16,7 +17,7 @@ IDS = st.integers(1, 700)
 
 def rows_of(ids: list[int]) -> vectors.Stored:
     return np.stack(
-        [np.random.default_rng(id_).integers(-127, 128, DIMENSION, dtype=np.int8) for id_ in ids]
+        [np.random.default_rng(id_).integers(-7, 8, DIMENSION, dtype=np.int8) for id_ in ids]
     )
 
 
@@ -36,10 +37,16 @@ def check_equal(handle: Handle, model: ModelRow, kept: set[int]) -> None:
         f"SELECT rowid, signs, exact FROM {model.chunk_table} ORDER BY rowid"
     ).fetchall()
     assert [row[0] for row in found] == sorted(kept)
-    assert [row[2] for row in found] == [vector.tobytes() for vector in read.vectors]
+    assert [row[2] for row in found] == [row.tobytes() for row in packed(read.vectors)]
     if kept:
         assert np.array_equal(read.vectors, rows_of(sorted(kept)))
         assert [row[1] for row in found] == [bits.tobytes() for bits in vectors.signs(read.vectors)]
+
+
+@given(st.integers(0, 5), st.integers(1, 40), st.integers(0, 1000))
+def test_four_bits_hold_every_number(rows: int, half: int, seed: int) -> None:
+    numbers = np.random.default_rng(seed).integers(-7, 8, (rows, 2 * half), dtype=np.int8)
+    assert np.array_equal(unpacked(packed(numbers)), numbers)
 
 
 @settings(max_examples=40, deadline=None)

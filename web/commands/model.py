@@ -9,8 +9,15 @@ import click
 
 from engine.config import load_config
 from engine.errors import UnavailableError
-from engine.models import list_models, model_forms, pull_model, show_model
-from engine.records import ModelEntry, ModelState, PulledModel
+from engine.models import (
+    ModelEntry,
+    ModelState,
+    PulledModel,
+    list_models,
+    model_forms,
+    pull_model,
+    show_model,
+)
 from web.commands.options import examples, json_option, print_json, print_text
 from web.errors import OK, OUTCOMES
 from web.terminal import Style, printable, style_for

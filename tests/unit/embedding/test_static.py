@@ -1,12 +1,13 @@
 """The built-in model: words → vectors of length 1."""
 
+import os
 import threading
 
 import numpy as np
 import pytest
 
 from engine.embedding import static
-from engine.embedding.static import Header, Splitter, StaticModel
+from engine.embedding.static import Header, Splitter, StaticModel, load_static
 from engine.embedding.training.export import exported
 
 WORDS = ["session", "cookie", "store", "tree", "leaf", "client", "er", "s", "x"]
@@ -126,3 +127,24 @@ def test_the_identity_tells_weights_apart(model: StaticModel) -> None:
 def test_another_file_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="weights file"):
         StaticModel(data)
+
+
+def test_the_model_that_comes_with_the_program_knows_code() -> None:
+    model = load_static()
+    assert model is load_static()
+    chunks = model.embed_chunks(
+        [
+            ("retry request retryrequest", "retry when the connection drops", "sleep backoff"),
+            ("parse header", "split a header line", "line split colon strip"),
+            ("render template", "fill in a page", "context html escape"),
+        ]
+    )
+    for question, best in (
+        ("how are failed connections tried again", 0),
+        ("reading http fields", 1),
+        ("making web pages", 2),
+    ):
+        assert int((chunks @ model.embed_query(question)).argmax()) == best
+    folder = os.path.dirname(static.__file__)
+    size = sum(entry.stat().st_size for entry in os.scandir(os.path.join(folder, "model")))
+    assert size < 16 << 20

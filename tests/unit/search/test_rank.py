@@ -7,6 +7,7 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
+from engine.search.symbols import kind_weight
 from engine.search.weights import BY_WORDS
 from engine.store.chunks import ChunkFacts, SymbolFacts
 
@@ -102,13 +103,26 @@ def test_a_definition_in_a_file_of_its_name_is_meant() -> None:
     assert other.score - same.score == pytest.approx(gain)
 
 
+def test_a_file_whose_name_goes_on_has_a_part_of_a_definition() -> None:
+    whole, part = candidate("Mapper.cs", name="Mapper"), candidate("Mapper.Async.cs", name="Mapper")
+    rank([part, whole], lexical("Mapper"), W)
+    assert whole.score - part.score == pytest.approx(W.definition * (W.same_stem - W.stem_begins))
+
+
+def test_a_class_is_meant_more_often_than_a_method_of_its_name() -> None:
+    of_class = candidate("a.go", name="Engine", kind="struct")
+    of_method = candidate("b.go", name="Engine", kind="method")
+    assert ranked("Engine", of_method, of_class) == ["a.go:1", "b.go:1"]
+
+
 def test_a_prototype_counts_less_than_a_definition() -> None:
     body = candidate("a.c", name="dict_add", kind="function")
     prototype = candidate("a.h", name="dict_add", kind="function")
     assert prototype.symbol
     prototype.symbol = prototype.symbol._replace(line_end=1)
     rank([prototype, body], lexical("dict_add"), W)
-    assert body.score - prototype.score == pytest.approx(W.definition * (1 - W.prototype))
+    lost = W.definition * kind_weight("function") * (1 - W.prototype)
+    assert body.score - prototype.score == pytest.approx(lost)
 
 
 @pytest.mark.parametrize(
