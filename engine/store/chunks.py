@@ -105,8 +105,8 @@ def read_spans(handle: Handle, ids: Sequence[int]) -> dict[int, Span]:
 def matching(handle: Handle, match: str, ids: Sequence[int]) -> set[int]:
     """Give those of the chunks that match an FTS5 expression."""
     rows = handle.execute(
-        """SELECT t.rowid FROM json_each(:ids) wanted CROSS JOIN chunk_terms t
-           ON t.rowid = wanted.value WHERE t.chunk_terms MATCH :match""",
+        """SELECT t.rowid FROM chunk_terms t WHERE t.chunk_terms MATCH :match
+             AND +t.rowid IN (SELECT value FROM json_each(:ids))""",
         {"ids": json.dumps(ids), "match": match},
     )
     return {chunk_id for (chunk_id,) in rows}

@@ -142,11 +142,15 @@ def symbols_of_chunks(
 
 
 def scores_among(handle: Handle, match: str, chunk_ids: Sequence[int]) -> dict[int, float]:
-    """Give the keyword scores of those of the chunks that match an FTS5 expression."""
+    """Give the keyword scores of those of the chunks that match an FTS5 expression.
+
+    All matches are walked once, and only these are scored: looked up by id, each would begin the
+    search anew (12 ms for 100 of 15,000 chunks, against 0.5 ms).
+    """
     rows = handle.execute(
-        f"""SELECT t.rowid, -t.rank FROM json_each(:ids) wanted CROSS JOIN chunk_terms t
-            ON t.rowid = wanted.value
-            WHERE t.chunk_terms MATCH :match AND t.rank MATCH 'bm25{CHUNK_WEIGHTS}'""",  # noqa: S608
+        f"""SELECT t.rowid, -t.rank FROM chunk_terms t
+            WHERE t.chunk_terms MATCH :match AND t.rank MATCH 'bm25{CHUNK_WEIGHTS}'
+              AND +t.rowid IN (SELECT value FROM json_each(:ids))""",  # noqa: S608
         {"match": match, "ids": json.dumps(chunk_ids)},
     )
     return dict(rows)
