@@ -32,12 +32,17 @@ from engine.golden import GoldenQuery, QueryResult, Target
 from engine.index import Index
 from engine.measures import interval_of, percentiles_of
 from engine.records import Mode, SearchRequest
+from engine.search import weights
 
 LIMIT = 10
 _WARM_UPS = ("warm up", "read the file")
 
 #: Switches a part of the search off while it is entered.
 Part = Callable[[], AbstractContextManager[None]]
+
+
+def _no_factors(*_: object, **__: object) -> tuple[()]:
+    return ()
 
 
 @contextmanager
@@ -58,12 +63,27 @@ def changed(module: str, **values: object) -> Iterator[None]:
             setattr(place, name, value)
 
 
-_rank = partial(partial, changed, "engine.search.rank")
+_SETS = ("BY_WORDS", "BY_MEANING", "NAME_BY_BOTH", "PROSE_BY_BOTH")
+
+
+@contextmanager
+def weighed(**numbers: float) -> Iterator[None]:
+    """Give numbers of ``search.weights`` other values in all its sets while the block runs."""
+    sets = {name: getattr(weights, name)._replace(**numbers) for name in _SETS}
+    with changed("engine.search.weights", **sets):
+        yield
+
+
 PARTS: dict[str, Part] = {
-    "path": _rank(PATH_SHARE=0.0),
-    "file": _rank(COHERENCE_SHARE=0.0),
-    "definition": _rank(DEFINITION_SHARE=0.0, MENTION_SHARE=0.0, WORD_SHARE=0.0),
-    "crowding": _rank(CROWDING=1.0),
+    "words": partial(weighed, words=0.0),
+    "meaning": partial(weighed, meaning=0.0, file_meaning=0.0),
+    "meaning of the file": partial(weighed, file_meaning=0.0),
+    "words of the file": partial(weighed, file_words=0.0),
+    "coherence": partial(weighed, coherence=0.0),
+    "path": partial(weighed, path=0.0),
+    "definition": partial(weighed, definition=0.0, mention=0.0, word_definition=0.0),
+    "crowding": partial(weighed, crowding=1.0),
+    "tests and the like": partial(changed, "engine.search.pathwords", path_factors=_no_factors),
 }
 
 
