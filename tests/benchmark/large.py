@@ -1,6 +1,6 @@
-"""Latency of keyword queries in one large project, as a warm process answers them.
+"""Latency of queries in one large project, as a warm process answers them.
 
-    python tests/benchmark/large.py ROOT… [--home HOME] [--exclude GLOB]…
+    python tests/benchmark/large.py ROOT… [--mode keyword] [--home HOME] [--exclude GLOB]…
 
 A project has no questions written for it, so they are made of its own symbols: names; first
 sentences of their docs, as people would ask; and both mixed. Each question is asked when its words
@@ -39,19 +39,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roots", type=Path, nargs="+", metavar="ROOT")
     parser.add_argument("--home", type=Path, help="keep the indexes in this folder")
+    parser.add_argument("--mode", type=Mode, default=Mode.HYBRID)
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cairn-bench-") as folder:
         for root in arguments.roots:
             figures = measure_large(
-                root, arguments.home or Path(folder), tuple(arguments.exclude) or None
+                root,
+                arguments.home or Path(folder),
+                tuple(arguments.exclude) or None,
+                mode=arguments.mode,
             )
             print(f"{root.name}: {figures['chunks']:,} chunks, {figures['questions']} questions")
             for name in ("first", "again"):
                 print(f"  {name}  {latency_text(figures[name])}")
 
 
-def measure_large(root: Path, home: Path, exclude: tuple[str, ...] | None = None) -> dict[str, Any]:
+def measure_large(
+    root: Path,
+    home: Path,
+    exclude: tuple[str, ...] | None = None,
+    *,
+    mode: Mode = Mode.HYBRID,
+) -> dict[str, Any]:
     """Index a folder and time questions of its own."""
     with Catalog(load_config(home)) as catalog:
         index = catalog.create(str(root))
@@ -59,9 +69,9 @@ def measure_large(root: Path, home: Path, exclude: tuple[str, ...] | None = None
         questions = questions_of(home / f"{index.project_id}.db")
         chunks = index.status().chunks
         for warm_up in ("warm up", "read the file", "open a connection"):
-            index.search(SearchRequest(query=warm_up, mode=Mode.KEYWORD))
-        first = [_ask(index, question) for question in questions]
-        rounds = [[_ask(index, question) for question in questions] for _ in range(ROUNDS)]
+            index.search(SearchRequest(query=warm_up, mode=mode))
+        first = [_ask(index, question, mode) for question in questions]
+        rounds = [[_ask(index, question, mode) for question in questions] for _ in range(ROUNDS)]
     again = [statistics.median(times) for times in zip(*rounds, strict=True)]
     return {
         "chunks": chunks,
@@ -110,9 +120,9 @@ def _sentence(doc: str) -> list[str]:
     return re.findall(r"[A-Za-z][a-z]+", re.split(r"[.\n]", doc.strip())[0])[:_MOST_WORDS]
 
 
-def _ask(index: Index, question: str) -> float:
+def _ask(index: Index, question: str, mode: Mode) -> float:
     started = time.perf_counter()
-    index.search(SearchRequest(query=question, mode=Mode.KEYWORD))
+    index.search(SearchRequest(query=question, mode=mode))
     return (time.perf_counter() - started) * 1000
 
 

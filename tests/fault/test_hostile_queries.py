@@ -80,8 +80,8 @@ def test_words_that_look_like_operators_are_words(index: Index) -> None:
     assert index.search(SearchRequest(query='"img src=x"')).hits[0].path == "odd.py"
     told = index.search(SearchRequest(query="session NOT token NEAR", mode=Mode.KEYWORD)).hits
     assert "tests/test_session.py" in {hit.path for hit in told}
-    assert index.search(SearchRequest(query="sess*")).total == 0
-    assert index.search(SearchRequest(query="%ession")).total == 0
+    for text in ("sess*", "%ession"):  # by meaning, pieces of words are near to words
+        assert index.search(SearchRequest(query=text, mode=Mode.KEYWORD)).total == 0
 
 
 @pytest.mark.soak

@@ -56,7 +56,7 @@ def test_a_terminal_shows_the_sum_and_a_line_for_each_word(command: Command) -> 
     assert lines[0].startswith("app/session.py:")
     score = next(line for line in lines if line.startswith("  score "))
     assert " = words " in score
-    assert " + definition 3.0000" in score
+    assert " + definition 2.7900" in score
     words = [line for line in lines if line.startswith("    ")]
     assert [line.split("  ")[2].strip() for line in words] == ["open", "session", "open session"]
     assert len({line.index("  in ") for line in words}) == 1  # the columns are aligned

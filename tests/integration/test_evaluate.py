@@ -165,5 +165,6 @@ def test_a_query_that_cannot_be_read_is_named_by_its_line(index: Index) -> None:
 
 
 def test_a_mode_that_the_index_cannot_answer_is_told(index: Index) -> None:
+    without = Variant(mode=Mode.MEANING, settings={"model": "none"})
     with pytest.raises(UnavailableError):
-        index.evaluate([ROUTES], _variants(Mode.MEANING))
+        index.evaluate([ROUTES], EvaluationOptions(variants=(without,)))

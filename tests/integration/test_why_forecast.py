@@ -91,6 +91,7 @@ def test_the_facts_of_a_file(cairn: Command) -> None:
         "redactions": 0,
         "symbols": 1,
         "chunks": 1,
+        "embedded": True,
         "rank_factor": 0.045,
         "rank_reasons": ["test ×0.3", "example ×0.3", "generated ×0.5"],
         "sha256": facts["sha256"],
