@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.embedding.embedder import Embedder, Vectors
+from engine.embedding.embedder import Embedder
 from engine.embedding.file_vectors import file_vectors
 from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, vectors
@@ -13,6 +13,9 @@ from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.syntax.terms import terms_of
 from engine.workers import Parsed
+
+#: What a file's rows, with its vector, weigh in a batch: a folder can hold 100,000 empty files.
+_FILE_BYTES = 512
 
 
 class NewBlob(NamedTuple):
@@ -57,7 +60,7 @@ class Batch:
         self._vectors: list[vectors.Stored] = []
         self._vector_ids: list[int] = []
         self._files: list[files.FileRow] = []
-        self._file_vectors: list[tuple[int, Vectors]] = []
+        self._file_vectors: list[tuple[int, vectors.Stored]] = []
         self._path_terms: list[tuple[int, str, str]] = []
         self._gone_files: list[int] = []
         self._skips: list[Skip] = []
@@ -141,12 +144,12 @@ class Batch:
             uuid = new_uuid()
             self._path_terms.append((file_id, *path_terms_of(path)))
             if self._meaning:
-                [vector] = file_vectors(self._meaning.embedder, [path])
-                self._file_vectors.append((file_id, vector))
+                found = vectors.quantized(file_vectors(self._meaning.embedder, [path]))
+                self._file_vectors.append((file_id, found[0]))
         self._files.append(
             files.FileRow(file_id, uuid, self._branch_id, path, blob_id, stat, now_ms)
         )
-        self.size_bytes += len(path)
+        self.size_bytes += _FILE_BYTES + len(path)
 
     def remove_files(self, file_ids: list[int]) -> None:
         """Delete files."""
@@ -185,7 +188,7 @@ class Batch:
             )
         if self._file_vectors:
             ids, found = zip(*self._file_vectors, strict=True)
-            vectors.insert_file_vectors(handle, model, ids, vectors.quantized(np.stack(found)))
+            vectors.insert_file_vectors(handle, model, ids, np.stack(found))
 
 
 def new_uuid() -> bytes:

@@ -249,6 +249,8 @@ class Indexer:
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
         for number, reading in enumerate(readings):
             self._put_file(reading, blob_id, parsed=result if number == 0 else None)
+            if self._batch.size_bytes >= self._run.batch_bytes:  # a folder of equal files
+                self._commit()
 
     def _put_file(self, reading: _Reading, blob_id: int, *, parsed: Parsed | None = None) -> None:
         """Write a file's row. Its old skip goes, and it counts as indexed if its blob changed."""
