@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.records import Mode
 from engine.search.lexical import Lexical, refused_match
@@ -23,6 +23,9 @@ from engine.store.filters import Filters
 from engine.store.fulltext import Scored
 from engine.syntax.packing import unpack_text
 
+if TYPE_CHECKING:
+    from engine.search.meaning import TreeVectors  # imports numpy
+
 # Chunks whose text is read at most for the quoted phrases of a query; 1 ms for 20 of them.
 _MOST_READ = 4_000
 
@@ -37,11 +40,20 @@ class Found(NamedTuple):
     cosines: Collection[float] = ()  # of all that were ranked, when their meaning counts
 
 
-def find_candidates(handle: Handle, question: Question, filters: Filters) -> Found:
-    """Find and rank; everything given passes the filters, which hold before anything is cut."""
+def find_candidates(
+    handle: Handle, question: Question, filters: Filters, kept: "TreeVectors | None" = None
+) -> Found:
+    """Find and rank; everything given passes the filters, which hold before anything is cut.
+
+    Args:
+        handle: A read transaction.
+        question: The question.
+        filters: Of the question.
+        kept: The vectors of the branch, when they are kept and the filters choose whole files.
+    """
     if is_by_name(question):
         return _by_name(handle, question.query, filters, question.limit)
-    candidates, is_capped = gather(handle, question, filters)
+    candidates, is_capped = gather(handle, question, filters, kept)
     rank(candidates, question.lexical, question.weights, shown=question.limit)
     return Found(
         candidates[: question.limit],
@@ -56,7 +68,9 @@ def is_by_name(question: Question) -> bool:
     return question.mode is Mode.SYMBOL or not question.lexical.chunk_match
 
 
-def gather(handle: Handle, question: Question, filters: Filters) -> tuple[list[Candidate], bool]:
+def gather(
+    handle: Handle, question: Question, filters: Filters, kept: "TreeVectors | None" = None
+) -> tuple[list[Candidate], bool]:
     """Find what is to be ranked, in no order; and say whether more match the words."""
     query, lexical = question.query, question.lexical
     most = _MOST_READ if query.phrases else MOST_BY_WORDS
@@ -72,7 +86,7 @@ def gather(handle: Handle, question: Question, filters: Filters) -> tuple[list[C
         scores.update((id_, 0.0) for id_ in defined.keys() - found.keys() - scores.keys())
         facts = chunks.read_chunks(handle, list(scores), filters)
         more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
-    _add_near(handle, question, filters, found, more)
+    _add_near(handle, question, filters, kept, found, more)
     for id_ in _refused(handle, query, more):
         del more[id_]
     candidates = [
@@ -90,6 +104,7 @@ def _add_near(
     handle: Handle,
     question: Question,
     filters: Filters,
+    kept: "TreeVectors | None",
     found: Collection[int],
     more: dict[int, tuple[ChunkFacts, float]],
 ) -> None:
@@ -99,6 +114,7 @@ def _add_near(
         handle: A read transaction.
         question: The question.
         filters: Of the question.
+        kept: As for ``find_candidates``.
         found: The chunks that words bring.
         more: The chunks that anything else brings, with their scores.
     """
@@ -106,7 +122,8 @@ def _add_near(
         return
     from engine.search import meaning  # numpy
 
-    for chunk in meaning.near_chunks(handle, question.asked, filters, question.least_nearness):
+    near_chunks = kept.near_chunks if kept else meaning.near_chunks
+    for chunk in near_chunks(handle, question.asked, filters, question.least_nearness):
         if chunk.id not in found:
             more.setdefault(chunk.id, (chunk, 0.0))
     if question.is_by_words and more:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.search.features import Cosines
 from engine.search.tree import Tree
 from engine.search.weights import FILE_SHARE, MOST_BY_MEANING
-from engine.store import chunks, vectors
+from engine.store import chunks, files, vectors
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -91,6 +91,8 @@ class TreeVectors:
     """
 
     def __init__(self, tree: Tree, of_chunks: StoredVectors, of_files: StoredVectors) -> None:
+        self._tree = tree
+        self._blobs = np.array([file.blob_id for file in tree.files], np.int64)
         counts = np.array([file.place_count for file in tree.files], np.int64)
         # The chunks of a file have ids without a gap, and so have the places of a tree.
         shifts = np.array([file.first_chunk - file.first_place for file in tree.files], np.int64)
@@ -104,6 +106,20 @@ class TreeVectors:
         """Compare all places with a question."""
         return NearPlaces(self._places.cosines(asked), self._files.cosines(asked)[self._file_of])
 
+    def near_chunks(
+        self, handle: Handle, asked: Asked, filters: Filters, least: float
+    ) -> list[ChunkFacts]:
+        """Find the chunks that pass filters on files and are nearest, and near enough.
+
+        At most ``MOST_BY_MEANING`` of them, in no order; exact, unlike ``near_chunks`` below.
+        """
+        passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
+        is_in = np.isin(self._blobs, passing)[self._file_of]
+        places = self.near(asked).among(is_in).nearest(least)
+        found = self._tree.files_at(places)
+        ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
+        return list(chunks.read_chunks(handle, ids, filters).values())
+
 
 class NearPlaces:
     """How near a question is to the places of a tree."""
@@ -111,6 +127,10 @@ class NearPlaces:
     def __init__(self, cosines: Numbers, of_files: Numbers) -> None:
         self._cosines = cosines
         self._of_files = of_files
+
+    def among(self, is_in: NDArray[np.bool_]) -> "NearPlaces":
+        """Leave out all other places."""
+        return NearPlaces(np.where(is_in, self._cosines, -1), np.where(is_in, self._of_files, -1))
 
     def nearest(self, least: float) -> list[int]:
         """Give the nearest places that are near enough, in their order; of equal ones the first."""
@@ -141,9 +161,9 @@ class StoredPlaces:
 
     def cosines_at(self, places: Sequence[int]) -> Cosines:
         """Give the cosines of places."""
-        files = self._tree.files_at(places)
+        found = self._tree.files_at(places)
         pairs = [
-            (file.chunk_of(place), file.file_id) for file, place in zip(files, places, strict=True)
+            (file.chunk_of(place), file.file_id) for file, place in zip(found, places, strict=True)
         ]
         return cosines_of(self._handle, self._asked, pairs)
 

@@ -31,7 +31,7 @@ from engine.store.filters import Filters
 from engine.store.project import BranchRow
 
 if TYPE_CHECKING:
-    from engine.search.meaning import Asked, Near  # imports numpy
+    from engine.search.meaning import Asked, Near, TreeVectors  # imports numpy
     from engine.search.tree import Tree
 
 _PATTERN_NOTE = "beside a pattern words rank, not their meaning"
@@ -256,11 +256,21 @@ class Searcher:
 def _found(handle: Handle, question: Question, scope: _Scope) -> Found:
     """Find candidates the shortest way: from what is kept, when there are words alone."""
     if scope.tree is None or is_by_name(question):
-        return find_candidates(handle, question, scope.filters)
+        return find_candidates(handle, question, scope.filters, _kept(handle, question, scope))
     near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
     from engine.search.tree_candidates import find_in_tree  # not for the one question of a command
 
     return find_in_tree(handle, question, scope.tree, near)
+
+
+def _kept(handle: Handle, question: Question, scope: _Scope) -> "TreeVectors | None":
+    """Give the vectors that are kept of the branch, when the filters choose whole files."""
+    if question.asked is None or not scope.filters.chooses_files:
+        return None
+    tree = scope.state.tree(handle, scope.branch.id)
+    if tree is None:
+        return None
+    return scope.state.vectors(handle, scope.branch.id, question.asked.model, tree)
 
 
 def _near(handle: Handle, asked: "Asked", scope: _Scope, tree: "Tree") -> "Near":

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from engine.records import FileStat, Skip, SkipReason
 from engine.store import models
 from engine.store.connection import Handle
+from engine.store.filters import Filters
 
 
 class KnownFile(NamedTuple):
@@ -290,3 +291,12 @@ def _skip_of(row: tuple[object, ...]) -> Skip:
         assert isinstance(inode, int)
         stat = FileStat(size, mtime, ctime, inode)
     return Skip(os.fsdecode(path), SkipReason(str(reason)), str(detail), bool(is_folder), stat)
+
+
+def read_passing_blobs(handle: Handle, filters: Filters) -> list[int]:
+    """Give the ids of the blobs of which a file passes, in no order; some more than once."""
+    rows = handle.execute(
+        f"SELECT f.blob_id FROM files f WHERE {filters.file_condition}",  # noqa: S608 - constant
+        dict(filters.values),
+    )
+    return [blob_id for (blob_id,) in rows]

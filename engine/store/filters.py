@@ -27,6 +27,11 @@ class Filters:
     values: Mapping[str, object] = field(default_factory=dict)
 
     @property
+    def chooses_files(self) -> bool:
+        """Whether a file passes with all of its chunks, or with none."""
+        return self.chunk_condition == "TRUE"
+
+    @property
     def is_branch_only(self) -> bool:
         """Whether all that is on the branch passes."""
         return self.file_condition == _ON_BRANCH and self.chunk_condition == "TRUE"

@@ -134,7 +134,7 @@ def report(results: dict[str, Any], worst: int) -> None:
         ("one-shot search", f"{results['start-up']['one_shot_search_ms']:.0f} ms"),
     ]
     for root, figures in results["large"].items():
-        lines.append((Path(root).name, f"{figures['chunks']:,} chunks, keyword queries"))
+        lines.append((Path(root).name, f"{figures['chunks']:,} chunks, hybrid queries"))
         lines += [("", f"{name}: {latency_text(figures[name])}") for name in ("first", "again")]
     for label, text in lines:
         print(f"{label:<18} {text}")
