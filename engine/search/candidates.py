@@ -14,7 +14,6 @@ from engine.search.symbols import ScoredSymbol, find_scored
 from engine.search.weights import (
     MOST_BY_DEFINITION,
     MOST_BY_PATH,
-    MOST_BY_WORDS,
 )
 from engine.store import blobs, chunks, fulltext, scanning, symbols
 from engine.store.chunks import ChunkFacts, SymbolFacts
@@ -73,7 +72,7 @@ def gather(
 ) -> tuple[list[Candidate], bool]:
     """Find what is to be ranked, in no order; and say whether more match the words."""
     query, lexical = question.query, question.lexical
-    most = _MOST_READ if query.phrases else MOST_BY_WORDS
+    most = _MOST_READ if query.phrases else question.most_by_words
     matched: list[tuple[ChunkFacts, float]] = []
     if question.is_by_words or query.phrases:  # a phrase filters also where meaning ranks
         matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
@@ -96,7 +95,7 @@ def gather(
     _set_word_scores(handle, question, candidates)
     _set_cosines(handle, question, candidates)
     if query.phrases:
-        candidates = _holding(handle, candidates, query, MOST_BY_WORDS + len(more))
+        candidates = _holding(handle, candidates, query, question.most_by_words + len(more))
     return candidates, len(matched) == most
 
 

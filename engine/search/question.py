@@ -7,7 +7,14 @@ from engine.errors import InvalidInputError, InvalidQueryError
 from engine.records import Mode, SearchRequest
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import PatternTerm, Query, Term, parse_query
-from engine.search.weights import LEAST_NEARNESS, NO_NEARNESS, Weights, weights_of
+from engine.search.weights import (
+    LEAST_NEARNESS,
+    MOST_BY_WORDS,
+    MOST_BY_WORDS_BESIDE_MEANING,
+    NO_NEARNESS,
+    Weights,
+    weights_of,
+)
 from engine.syntax.terms import words_of
 
 if TYPE_CHECKING:
@@ -28,6 +35,11 @@ class Question:
     asked: "Asked | None"  # what it means; None: by words alone
     lexical: Lexical
     weights: Weights
+
+    @property
+    def most_by_words(self) -> int:
+        """How many places words bring in at most; fewer where meaning brings in others."""
+        return MOST_BY_WORDS_BESIDE_MEANING if self.asked else MOST_BY_WORDS
 
     @property
     def is_by_words(self) -> bool:

@@ -13,7 +13,6 @@ from engine.search.tree import Tree, TreeFile
 from engine.search.weights import (
     MOST_BY_DEFINITION,
     MOST_BY_PATH,
-    MOST_BY_WORDS,
 )
 from engine.store import symbols
 from engine.store.chunks import ChunkFacts, Span, SymbolFacts
@@ -37,8 +36,8 @@ def find_in_tree(handle: Handle, question: Question, tree: Tree, near: "Near | N
     defined: dict[int, SymbolFacts] = {}
     is_capped = False
     if question.is_by_words:
-        scores.update(zip(*tree.best_places(handle, words, MOST_BY_WORDS), strict=True))
-        is_capped = len(scores) == MOST_BY_WORDS
+        scores.update(zip(*tree.best_places(handle, words, question.most_by_words), strict=True))
+        is_capped = len(scores) == question.most_by_words
         known = set(tree.files_at(scores))
         named = tree.best_paths(handle, lexical.path_words, MOST_BY_PATH)
         only_named = list(dict.fromkeys(file for file in named if file not in known))

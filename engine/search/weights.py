@@ -24,7 +24,8 @@ LEAST_NEARNESS = 0.3
 NO_NEARNESS = 1e-6
 #: Places that each way of finding brings in at most, best first.
 MOST_BY_WORDS = 200
-MOST_BY_MEANING = 100
+MOST_BY_WORDS_BESIDE_MEANING = 110
+MOST_BY_MEANING = 60
 MOST_BY_PATH = 12
 MOST_BY_DEFINITION = 100
 
