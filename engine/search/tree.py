@@ -19,10 +19,10 @@ from engine.store.files import SeenFile
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 from engine.syntax.packing import unpack_text
 
-# Of memory for what words are worth: some 400 common words of a tree of 10,000 or 60,000 places.
+# Of memory for what words are worth: some 400 common words of a tree of 10,000 to 120,000 places.
 _LEAST_WORD_BYTES = 32 << 20
 _WORD_BYTES_A_PLACE = 2048
-_MOST_WORD_BYTES = 160 << 20
+_MOST_WORD_BYTES = 256 << 20
 _PATH_BYTES = 4 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
