@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Sequence
 
 from engine.embedding.embedder import Embedder, Passage
-from engine.embedding.file_vectors import file_vectors
 from engine.errors import Cancelled
 from engine.store import blobs, models, passages, vectors
 from engine.store.connection import Handle, Store
@@ -89,7 +88,7 @@ class Backfill:
             if not rows:
                 return
             paths = [os.fsdecode(path) for _, path in rows]
-            found = vectors.quantized(file_vectors(self._embedder, paths))
+            found = vectors.quantized(self._embedder.embed_paths(paths))
             with self._store.write() as handle:
                 vectors.insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.embedding.embedder import Embedder
-from engine.embedding.file_vectors import file_vectors
 from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, vectors
 from engine.store.connection import Handle
@@ -144,7 +143,7 @@ class Batch:
             uuid = new_uuid()
             self._path_terms.append((file_id, *path_terms_of(path)))
             if self._meaning:
-                found = vectors.quantized(file_vectors(self._meaning.embedder, [path]))
+                found = vectors.quantized(self._meaning.embedder.embed_paths([path]))
                 self._file_vectors.append((file_id, found[0]))
         self._files.append(
             files.FileRow(file_id, uuid, self._branch_id, path, blob_id, stat, now_ms)

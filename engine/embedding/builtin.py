@@ -6,17 +6,26 @@ import numpy as np
 
 from engine.embedding.embedder import Passage, Vectors
 from engine.embedding.static import load_static
-from engine.errors import Cancelled
+from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.syntax.terms import terms_of
 
 _AT_ONCE = 512
 
 
 class BuiltIn:
-    """The static model; see ``embedder.Embedder``."""
+    """The static model; see ``embedder.Embedder``.
+
+    Raises:
+        EmbedderUnavailableError: Its weights are not there, or damaged.
+    """
 
     def __init__(self) -> None:
-        self._model = load_static()
+        try:
+            self._model = load_static()
+        except (OSError, ValueError) as error:
+            raise EmbedderUnavailableError(
+                f"the built-in model cannot be read: {error}", hint="install codecairn again"
+            ) from error
 
     @property
     def name(self) -> str:

@@ -50,7 +50,7 @@ class Embedder(Protocol):
         """
 
     def embed_paths(self, paths: Sequence[str]) -> Vectors:
-        """Embed the words of paths, in order, as (paths × dimension).
+        """Embed the words of paths, in order, as (paths × dimension): the vectors of files.
 
         Raises:
             EmbedderUnavailableError: The backend is away or answers nonsense.

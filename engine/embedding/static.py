@@ -92,8 +92,8 @@ class Header(NamedTuple):
     count_power: float  # a word that stands n times in a field counts n to this power
     field_factors: tuple[float, float, float]  # of names, signatures and body
     path_factors: tuple[float, float]  # of folders and stem
-    path_share: float  # what the cosine with a file's vector counts beside that with a chunk's
-    mean_share: float  # what the mean of its chunks counts in a file's vector, beside its path
+    path_share: float  # with which it was learned; ``search.weights.FILE_SHARE`` is what counts
+    mean_share: float  # of a file's chunks in its vector: 0, as no program reads another yet
 
 
 class _Rows(dict[str, int]):
@@ -183,9 +183,6 @@ class StaticModel:
         digest = blake2b(data, digest_size=4).hexdigest()
         #: Vectors of models with different identities cannot be compared.
         self.identity = f"{self.name}/{self.dimension}/{digest}"
-        #: A place's score is its cosine plus this share of its file's.
-        self.path_share = header.path_share
-        self._mean_share = np.float32(header.mean_share)
         self._folder_factor, self._stem_factor = header.path_factors
         self._lock = threading.Lock()  # rows are made while vectors are
         self._curves = [_Curve(factor, header.count_power) for factor in header.field_factors]
@@ -206,15 +203,8 @@ class StaticModel:
             weights[word] = weights.get(word, 0.0) + self._stem_factor
         return self._vector(weights)
 
-    def embed_file(self, folders: str, stem: str, chunks: Floats) -> Floats:
-        """Give the vector of a file from its path, as for ``embed_path``, and from its chunks."""
-        vector = self.embed_path(folders, stem)
-        if self._mean_share and len(chunks):
-            vector = vector + self._mean_share * chunks.mean(axis=0)
-        return _unit(vector)
-
     def embed_chunks(self, rows: Sequence[tuple[str, str, str]]) -> Floats:
-        """Give the vectors of chunks, one a row; about 40 µs each.
+        """Give the vectors of chunks, one a row; about 85 µs each.
 
         Args:
             rows: The name, signature and body terms of each, as ``syntax.analysis`` gives them.

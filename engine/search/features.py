@@ -1,7 +1,6 @@
 """What is known of the places that may answer a question, before anything is weighed.
 
-``rank`` adds up what stands here by the numbers of ``weights``, and nothing else; so a program that
-looks for better numbers needs the features of a question once, and scores them anew with each set.
+``rank`` adds up what stands here by the numbers of ``weights``, and nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,22 +47,6 @@ class Features(NamedTuple):
     most_path_words: int
     #: Whether tests are asked for, so that they are not lowered.
     asks_for_tests: bool
-
-    def columns(self) -> dict[str, list[float]]:
-        """Give the features as numbers: a column each, a place a row."""
-        places = self.evidence
-        cosines = places.cosines or Cosines([0.0] * len(places.files), [0.0] * len(places.files))
-        held = [self.path_words.get(file, (0, 0)) for file in places.files]
-        most = max(1, self.most_path_words)
-        return {
-            "bm25": list(places.bm25),
-            "cosine": list(cosines.places),
-            "file_cosine": list(cosines.files),
-            "in_name": [in_name / most for in_name, _ in held],
-            "in_folders": [in_folders / most for _, in_folders in held],
-            "defines": [float(place in places.definitions) for place in range(len(places.files))],
-            "factor": [file.factor(self.asks_for_tests) for file in places.files],
-        }
 
 
 _TEST_WORDS = ("test", "mock", "spec", "bench", "fixture")

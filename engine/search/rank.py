@@ -288,8 +288,7 @@ def _file_words_shares(features: Features, weights: Weights) -> list[float]:
         sum([max(column[begin:end]) for column in columns])
         for begin, end in zip(features.begins, features.ends, strict=True)
     ]
-    unit = weights.file_words / (max(together, default=0.0) or 1.0)
-    return [unit * each for each in together]
+    return _shares_of(together, weights.file_words)
 
 
 def _nearness(cosines: Cosines) -> list[float]:
@@ -315,8 +314,13 @@ def _file_meaning_shares(
     together = [
         sum(powers[begin:end]) for begin, end in zip(features.begins, features.ends, strict=True)
     ]
-    unit = weights.file_meaning / (max(together, default=0.0) or 1.0)
-    return [unit * each for each in together]
+    return _shares_of(together, weights.file_meaning)
+
+
+def _shares_of(values: Sequence[float], weight: float) -> list[float]:
+    """Give so much of a weight as each value has of the largest."""
+    unit = weight / (max(values, default=0.0) or 1.0)
+    return [unit * value for value in values]
 
 
 def _powers(near: Sequence[float], weight: float, power: float) -> list[float]:

@@ -4,11 +4,10 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.embedding.questions import QuestionEmbedder
-from engine.errors import InvalidInputError, UnavailableError
+from engine.errors import UnavailableError
 from engine.records import Coverage, Mode, RelatedRequest, SearchAnswer, SearchRequest
 from engine.search.branches import branch_asked, branch_notes, chosen_branch, coverage_of
-from engine.search.candidates import Found, find_candidates, gather, is_by_name
-from engine.search.features import Features
+from engine.search.candidates import Found, find_candidates, is_by_name
 from engine.search.hits import Place, hits_of
 from engine.search.memory import Memory, State
 from engine.search.patterns import patterns_of
@@ -21,11 +20,8 @@ from engine.search.question import (
     read_request,
     text_of,
 )
-from engine.search.rank import by_path_and_line, candidate_features
 from engine.search.related import find_related, request_of, source_of
 from engine.search.selection import filters_of, is_plain
-from engine.search.weights import Weights
-from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
@@ -160,33 +156,6 @@ class Searcher:
             hits=tuple(hits),
             notes=tuple(notes),
         )
-
-    def features(
-        self, request: SearchRequest, checked_out: str
-    ) -> tuple[Features, list[ChunkFacts], Weights]:
-        """Give what is ranked for a request: for a program that looks for better weights.
-
-        ``rank.Ranking(features, weights).best(10)`` scores it with any weights, and
-        ``features.columns()`` gives the features as numbers.
-
-        Returns:
-            The features, the chunk of each place, and the weights in force.
-
-        Raises:
-            EngineError: As ``search``; also for a question that is not ranked by features.
-        """
-        query = read_request(request)
-        meaning = self._meaning(query, request.mode)
-        question = question_of(query, request.mode, request.limit, meaning.asked)
-        if query.patterns or is_by_name(question):
-            raise InvalidInputError("patterns and symbols alone have no features", field="query")
-        with self._store.read() as handle:
-            named = branch_asked(request, query)
-            scope = self._scope(handle, query, request, named, checked_out)
-            candidates, _ = gather(handle, question, scope.filters)
-        candidates.sort(key=by_path_and_line)
-        features = candidate_features(candidates, question.lexical)
-        return features, [candidate.chunk for candidate in candidates], question.weights
 
     def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
         """Give the branch to search: the one asked for, the one checked out, or the latest.

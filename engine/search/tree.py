@@ -140,10 +140,6 @@ class Tree:
         impacts = [self._path_impact(handle, word) for word in words]
         return [self._by_path[number] for number in best_places(impacts, number)[0]]
 
-    def file_at(self, place: int) -> TreeFile:
-        """Give the file of a place."""
-        return self.files[self._numbers[place]]
-
     def files_at(self, places: Iterable[int]) -> list[TreeFile]:
         """Give the file of each place."""
         return list(map(self.files.__getitem__, map(self._numbers.__getitem__, places)))

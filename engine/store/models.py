@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
 
-#: Vectors that sqlite-vec keeps in one blob. Of 128 numbers they fill four pages, and a project of
+#: Vectors that sqlite-vec keeps in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
 _BLOCK = 120
 #: Rows of a table that goes, deleted in one transaction of some 10 ms.

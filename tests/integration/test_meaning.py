@@ -204,17 +204,3 @@ with Catalog(load_config(Path({str(settings.data_dir)!r}))) as catalog:
 assert "numpy" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-def test_features_say_what_ranking_adds_up(index: Index) -> None:
-    from engine.search.rank import Ranking
-
-    request = SearchRequest(query="where is SessionStore opened", limit=5)
-    features, found, weights = index._searcher.features(request, "")
-    columns = features.columns()
-    assert {len(column) for column in columns.values()} == {len(found)}
-    assert max(columns["defines"]) == 1
-    best = Ranking(features, weights).best(5)
-    hits = answers(index, request).hits
-    assert [found[ranked.place].path for ranked in best] == [hit.path for hit in hits]
-    assert [round(-ranked.negative_score, 4) for ranked in best] == [hit.score for hit in hits]

@@ -2,13 +2,16 @@
 
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.embedding import static
+from engine.embedding.builtin import BuiltIn
 from engine.embedding.static import Header, Splitter, StaticModel, load_static
 from engine.embedding.training.export import exported
+from engine.errors import EmbedderUnavailableError
 
 WORDS = ["session", "cookie", "store", "tree", "leaf", "client", "er", "s", "x"]
 VECTORS = [
@@ -67,16 +70,6 @@ def test_repeated_words_count_more(model: StaticModel) -> None:
     assert often @ model.embed_query("tree") > once @ model.embed_query("tree")
 
 
-def test_a_file_is_its_path_and_its_chunks(model: StaticModel) -> None:
-    chunks = model.embed_chunks([("tree", "", "")])
-    path = model.embed_path("client", "session")
-    whole = model.embed_file("client", "session", chunks)
-    tree = model.embed_query("tree")
-    assert float(np.linalg.norm(whole)) == pytest.approx(1, abs=1e-5)
-    assert whole @ tree > path @ tree
-    assert np.allclose(model.embed_file("client", "session", chunks[:0]), path)
-
-
 def test_equal_input_gives_equal_vectors(model: StaticModel) -> None:
     rows = [("session", "client", f"store{number} tree sessions") for number in range(50)]
     first = model.embed_chunks(rows)
@@ -120,7 +113,16 @@ def test_the_identity_tells_weights_apart(model: StaticModel) -> None:
     name, dimension, digest = model.identity.split("/")
     assert (name, dimension, len(digest)) == ("tiny", "4", 8)
     assert other.identity != model.identity
-    assert other.path_share == 0.5
+
+
+def test_damaged_weights_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = tmp_path / "static.bin"
+    damaged.write_bytes(file_of()[:-1])
+    load_static.cache_clear()
+    for place in (damaged, tmp_path / "nowhere"):
+        monkeypatch.setattr("engine.embedding.static._MODEL_FILE", str(place))
+        with pytest.raises(EmbedderUnavailableError, match="the built-in model cannot be read"):
+            BuiltIn()
 
 
 @pytest.mark.parametrize("data", [b"", b"cairn-static 9\n{}", file_of()[:-1], file_of() + b"x"])
