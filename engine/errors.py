@@ -10,9 +10,11 @@ The branch says what the caller should do; the code is stable and goes out with 
     │   └── InvalidConfigError     a setting out of its range
     ├── NotFoundError           asked for, not there                   not_found
     │   ├── ProjectNotFoundError
-    │   └── FileNotIndexedError
+    │   ├── FileNotIndexedError
+    │   └── JobNotFoundError
     ├── ConflictError           the present state forbids it           conflict
-    │   └── ProjectBusyError       another process is indexing this project
+    │   ├── ProjectBusyError       another process is indexing this project
+    │   └── JobConflictError       the job's state, or another job, forbids it
     ├── UnavailableError        try again later                        unavailable
     │   ├── IndexBusyError         the database stayed locked
     │   ├── EmbedderUnavailableError  the embedding model or server is away
@@ -22,7 +24,7 @@ The branch says what the caller should do; the code is stable and goes out with 
         └── IndexTooNewError       written by a newer version
 
 A file that cannot be indexed is not an error but a ``Skip`` (see ``records``). ``Cancelled`` is a
-signal, not an error, and stands outside the tree.
+signal, not an error, and stands outside the tree; so is ``StaleClaim``.
 """
 
 from typing import ClassVar
@@ -95,6 +97,10 @@ class FileNotIndexedError(NotFoundError):
     """The path is not in the index."""
 
 
+class JobNotFoundError(NotFoundError):
+    """No project has a job of that id; those that ended are kept for some days only."""
+
+
 class ConflictError(EngineError):
     """The present state forbids the request."""
 
@@ -103,6 +109,10 @@ class ConflictError(EngineError):
 
 class ProjectBusyError(ConflictError):
     """Another process is indexing this project."""
+
+
+class JobConflictError(ConflictError):
+    """A job that has ended cannot be cancelled, or one that differs is active already."""
 
 
 class UnavailableError(EngineError):
@@ -139,3 +149,7 @@ class IndexTooNewError(DamagedIndexError):
 
 class Cancelled(Exception):  # noqa: N818 - a signal, not an error
     """The caller asked to stop; what was committed stays."""
+
+
+class StaleClaim(Exception):  # noqa: N818 - a signal, not an error
+    """Another runner took this job over: whoever holds the old claim must not write any more."""

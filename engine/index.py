@@ -1,7 +1,6 @@
 """One open project: the only door to it. Delegates, and holds no logic of its own."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
-from engine.fingerprint import fingerprint
+from engine.journal import Journal, NoJournal
 from engine.lock import indexing_lock
 from engine.pauses import without_full_collections
 from engine.records import (
@@ -37,7 +36,7 @@ from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
-from engine.source.git import branch_exists, read_branch, read_head
+from engine.source.git import read_branch
 from engine.store import blobs, files, project
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.models import count_vectors, read_current_model
@@ -46,11 +45,6 @@ from engine.workers import WorkerLimits, WorkerPool
 
 if TYPE_CHECKING:
     from engine.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
-    from engine.indexer import Run
-    from engine.model_switch import ModelSwitch
-
-# A run during which another branch was checked out is done again, so many times at most.
-_MOST_SWITCHES = 2
 
 
 class Index:
@@ -139,6 +133,7 @@ class Index:
         *,
         on_progress: ProgressCallback | None = None,
         cancelled: Callable[[], bool] | None = None,
+        journal: Journal | None = None,
     ) -> IndexReport:
         """Bring the index up to date with the disk, and wait for it.
 
@@ -146,6 +141,7 @@ class Index:
             options: Scope to store and how to run.
             on_progress: Called in this thread, at most ten times a second.
             cancelled: Asked often; when true the run stops within a second and keeps what it did.
+            journal: What a job remembers of the run.
 
         Raises:
             InvalidInputError: A pattern or size is not valid; nothing was read or changed.
@@ -153,29 +149,19 @@ class Index:
             Cancelled: ``cancelled`` said so.
             UnavailableError: Disk full, or the database stayed locked.
         """
-        from engine.indexer import Indexer  # these three with numpy, which other calls do without
-        from engine.model_switch import ModelSwitch
-        from engine.report import report_of
+        from engine.indexing import Indexing  # with numpy, which other calls do without
 
-        started = time.monotonic()
         options = options or IndexOptions()
         scope = self._scope(options)
+        run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_collections():
-            if not self._store.is_current():
-                raise ProjectNotFoundError(
-                    f"{display_path(self.root)} was forgotten meanwhile", hint="index it again"
-                )
-            with ModelSwitch(self._store, self._config, self._open_embedder) as switch:
-                run = self._start(scope, options, switch, on_progress, cancelled)
-                tally = Indexer(self._store, self._pool, run).index()
-                for _ in range(_MOST_SWITCHES):
-                    if run.is_checked_out():
-                        break
-                    run = self._start(scope, options, switch, on_progress, cancelled)
-                    tally = Indexer(self._store, self._pool, run).index()
-                switch.complete(run.on_progress, run.cancelled)
-            self._store.checkpoint()
-        return report_of(self.project_id, self.root, scope, tally, switch, started)
+            return run.bring_up_to_date(
+                scope,
+                options,
+                journal=journal or NoJournal(),
+                on_progress=on_progress or _ignore,
+                cancelled=cancelled or _never,
+            )
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
@@ -319,51 +305,6 @@ class Index:
                 self._store.close()
                 Index.delete(self._store.path)
             raise
-
-    def _start(
-        self,
-        scope: Scope,
-        options: IndexOptions,
-        switch: "ModelSwitch",
-        on_progress: ProgressCallback | None,
-        cancelled: Callable[[], bool] | None,
-    ) -> "Run":
-        """Store scope, branch and model, and a new fingerprint when contents are stale."""
-        head = read_head(self.root)
-        value = fingerprint()
-        now = now_ms()
-        with self._store.write() as handle:
-            row = self._project(handle)
-            project.update_scope(
-                handle,
-                include_patterns=scope.include_patterns,
-                exclude_patterns=scope.exclude_patterns,
-                max_file_size=scope.max_file_size,
-            )
-            fingerprint_id = row.fingerprint_id
-            if fingerprint_id is None or row.fingerprint != value or options.force:
-                fingerprint_id = project.start_fingerprint(handle, value, now_ms=now)
-            branch_id = project.upsert_branch(handle, head.branch, head.commit)
-            branches = project.read_branches(handle)
-            switch.begin(handle, now_ms=now)
-        from engine.indexer import Run
-
-        return Run(
-            root=self.root,
-            branch_id=branch_id,
-            is_checked_out=lambda: self._checked_out() == head.branch,
-            gone_branch_ids=tuple(
-                branch.id for branch in branches if not branch_exists(self.root, branch.name)
-            ),
-            fingerprint_id=fingerprint_id,
-            rules=scope.rules,
-            meaning=switch.meaning,
-            keep_vectors=switch.keep_vectors,
-            batch_bytes=self._config.batch_bytes,
-            queue_bytes=self._config.queue_bytes,
-            on_progress=on_progress or _ignore,
-            cancelled=cancelled or _never,
-        )
 
     @contextmanager
     def _searching(

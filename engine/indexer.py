@@ -7,13 +7,14 @@ ends early, killed or cancelled, is kept, and the next run does only the rest.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
 from engine.batch import Batch, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled
+from engine.journal import Journal, Tally
 from engine.records import (
     FAILURES,
     FileEntry,
@@ -58,22 +59,9 @@ class Run:
     keep_vectors: Callable[[], None]  # called before blobs go whose vectors others can use
     batch_bytes: int
     queue_bytes: int
+    journal: Journal
     on_progress: ProgressCallback
     cancelled: Callable[[], bool]
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a run did."""
-
-    files_indexed: int = 0
-    files_unchanged: int = 0
-    files_skipped: int = 0
-    symbols: int = 0
-    chunks: int = 0
-    embeddings: int = 0
-    reused: int = 0  # of files_indexed: blobs that were stored already
-    errors: list[FileError] = field(default_factory=list)
 
 
 class _Reading(NamedTuple):
@@ -96,13 +84,17 @@ class Indexer:
         self._store = store
         self._pool = pool
         self._run = run
-        self._tally = Tally()
+        self._journal = run.journal
+        self._tally = run.journal.tally
+        self._tally.files_skipped = 0
+        self._tally.errors.clear()
         self._started = time.monotonic()
         self._told = 0.0
         self._path = ""
         self._done = 0
         self._total: int | None = None
         self._bytes_done = 0
+        self._bytes_total = 0
         with store.read() as handle:
             self._known = Known(
                 files=files.read_known_files(handle, run.branch_id),
@@ -137,6 +129,8 @@ class Indexer:
         """
         found = self._scan()
         self._total = len(found.changed)
+        self._bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
+        self._journal.found([entry.path for entry in found.changed], self._bytes_total)
         try:
             self._parse(found.changed)
         except BaseException:
@@ -149,7 +143,7 @@ class Indexer:
         run = self._run
         items = walk(run.root, run.rules, cancelled=run.cancelled)
         found = scan(items, self._known, any_text=bool(run.rules.include), tell=self._tell_scan)
-        self._tally.files_unchanged = found.unchanged
+        self._tally.files_unchanged = max(0, found.unchanged - self._tally.earlier)
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
             self._note_failure(skip)
@@ -177,11 +171,7 @@ class Indexer:
             for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
                 self._tell(Phase.PARSING, entry.path)
-                content = reader.read(entry, limit)
-                if isinstance(content, Skip):
-                    self._put_skip(content)
-                else:
-                    self._take(entry.path, content.data, content.stat)
+                self._read(reader, entry, limit)
                 while self._pool.pending_bytes > self._run.queue_bytes:
                     self._collect(0.1)
                 self._collect(0.0)
@@ -190,6 +180,19 @@ class Indexer:
             # Nothing is left to read: writing fills the time in which the last files are parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
         self._commit()
+
+    def _read(self, reader: TreeReader, entry: FileEntry, limit: int) -> None:
+        if self._journal.is_poison(entry.path):
+            detail = "indexing it ended this program several times"
+            self._put_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))
+            return
+        self._journal.holds(entry.path)
+        content = reader.read(entry, limit)
+        if isinstance(content, Skip):
+            self._put_skip(content)
+        else:
+            self._take(entry.path, content.data, content.stat)
+        self._journal.holds("")
 
     def _take(self, path: str, data: bytes, stat: FileStat) -> None:
         """Give a file its blob: one that is stored, one in the workers, or a new one."""
@@ -361,6 +364,7 @@ class Indexer:
                     total=self._total,
                     current_path=self._path,
                     bytes_done=self._bytes_done,
+                    bytes_total=self._bytes_total,
                     elapsed_ms=int((now - self._started) * 1000),
                 )
             )

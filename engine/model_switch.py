@@ -62,6 +62,8 @@ class ModelSwitch:
         self.notes: list[str] = []
         #: The model whose vectors are written with their chunks, set by ``begin``.
         self.meaning: Meaning | None = None
+        #: Why vectors are missing that the setting asks for; None when nothing was away.
+        self.away: EmbedderUnavailableError | None = None
         #: Vectors of chunks that were made by ``complete``.
         self.made = 0
         self._asked: _Opened | None = None
@@ -175,6 +177,7 @@ class ModelSwitch:
         return ready
 
     def _note(self, error: EmbedderUnavailableError) -> None:
+        self.away = error
         hint = f": {error.hint}" if error.hint else ""
         self.notes.append(
             f"{error.message}{hint}; all words are searched, and the next run makes the vectors"

@@ -115,6 +115,7 @@ class Phase(StrEnum):
 
     SCANNING = "scanning"
     PARSING = "parsing"
+    STORING = "storing"  # nothing is left to read or parse
     FINISHING = "finishing"
     EMBEDDING = "embedding"  # of chunks that were stored without vectors
 
@@ -128,6 +129,7 @@ class Progress:
     total: int | None  # files to look at, chunks to embed; None while scanning
     current_path: str
     bytes_done: int
+    bytes_total: int = 0  # 0 while it is not known
     elapsed_ms: int
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from engine.clock import iso_time, now_ms
-from engine.indexer import Tally
+from engine.journal import Tally
 from engine.model_switch import ModelSwitch
 from engine.records import FileError, IndexReport, display_path
 from engine.scope import Scope

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
 import apsw
 
@@ -34,6 +35,22 @@ _PAGE_BYTES = 4096
 _WAL_LIMIT_BYTES = 32 << 20
 _WRITER_CACHE_KIB = 64 << 10
 _READER_CACHE_KIB = 16 << 10
+
+
+class Companion(Protocol):
+    """Takes part in a thread's write transactions: it refuses them, or adds rows of its own."""
+
+    def is_durable(self) -> bool:
+        """Say whether the next transaction must be on the disk before it is answered."""
+
+    def began(self, handle: Handle) -> None:
+        """Hear that a transaction began; what is raised ends it."""
+
+    def committing(self, handle: Handle) -> None:
+        """Hear that a transaction is about to be committed, and add to it."""
+
+    def committed(self) -> None:
+        """Hear that it was."""
 
 
 class Store:
@@ -104,7 +121,7 @@ class Store:
         return _identity_of(self.path) == self._identity
 
     @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[Handle]:
+    def write(self, *, durable: bool = False, bookkeeping: bool = False) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
 
         Each counts in ``project.changes``, which tells readers whether what they keep still holds.
@@ -112,16 +129,27 @@ class Store:
         Args:
             durable: Wait until the disk has it (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.
+            bookkeeping: Only rows of jobs are written: it does not count, and the thread's
+                companion stays out of it.
         """
+        companion: Companion | None = getattr(self._local, "companion", None)
+        if bookkeeping:
+            companion = None
         with self._lock, translated(self.path):
             handle = self._writer or self._connect_writer()
+            durable = durable or (companion is not None and companion.is_durable())
             if durable:
                 handle.execute("PRAGMA synchronous = FULL")
             try:
                 handle.execute("BEGIN IMMEDIATE")
                 try:
+                    if companion:
+                        companion.began(handle)
                     yield handle
-                    handle.execute("UPDATE project SET changes = changes + 1")
+                    if not bookkeeping:
+                        handle.execute("UPDATE project SET changes = changes + 1")
+                    if companion:
+                        companion.committing(handle)
                     handle.execute("COMMIT")
                 except BaseException:
                     if handle.in_transaction:
@@ -131,6 +159,17 @@ class Store:
                 if durable:
                     handle.execute("PRAGMA synchronous = NORMAL")
             self._bound_wal(handle)
+        if companion:
+            companion.committed()
+
+    @contextmanager
+    def accompanied(self, companion: Companion) -> Iterator[None]:
+        """Let a companion take part in every write transaction of this thread."""
+        self._local.companion = companion
+        try:
+            yield
+        finally:
+            self._local.companion = None
 
     @contextmanager
     def read(self) -> Iterator[Handle]:

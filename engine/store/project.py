@@ -196,7 +196,7 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
     """Make a copied index that of another project: blobs and what they say stay, nothing else."""
     models.empty_file_vectors(handle)
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
-    for table in ("files", "skips", "branches"):
+    for table in ("files", "skips", "branches", "jobs"):
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
     handle.execute(
         """UPDATE project SET project_id = :project_id, root = :root, include_patterns = '[]',

@@ -1,0 +1,124 @@
+"""One indexing of a project from beginning to end: scope, branch and models, then the pipeline."""
+
+import time
+from collections.abc import Callable
+
+from engine.clock import now_ms
+from engine.config import Config
+from engine.embedding.load import OpenEmbedder
+from engine.errors import EmbedderUnavailableError, ProjectNotFoundError
+from engine.fingerprint import fingerprint
+from engine.indexer import Indexer, Run
+from engine.journal import Journal
+from engine.model_switch import ModelSwitch
+from engine.records import IndexOptions, IndexReport, ProgressCallback, display_path
+from engine.report import report_of
+from engine.scope import Scope
+from engine.source.git import branch_exists, read_branch, read_head
+from engine.store import project
+from engine.store.connection import Store
+from engine.workers import WorkerPool
+
+# A run during which another branch was checked out is done again, so many times at most.
+_MOST_SWITCHES = 2
+
+
+class Indexing:
+    """Brings one project up to date with the disk.
+
+    Args:
+        store: The project's database; this process must be its only indexer.
+        root: The resolved folder.
+        config: The settings in force.
+        pool: Workers to parse with.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        root: str,
+        config: Config,
+        pool: WorkerPool,
+        open_embedder: OpenEmbedder,
+    ) -> None:
+        self._store = store
+        self._root = root
+        self._config = config
+        self._pool = pool
+        self._open_embedder = open_embedder
+        #: Why vectors are missing after a run that else came to its end; None when none is.
+        self.embedder_away: EmbedderUnavailableError | None = None
+
+    def bring_up_to_date(
+        self,
+        scope: Scope,
+        options: IndexOptions,
+        *,
+        journal: Journal,
+        on_progress: ProgressCallback,
+        cancelled: Callable[[], bool],
+    ) -> IndexReport:
+        """Index; ``Index.index`` says what is raised."""
+        started = time.monotonic()
+        if not self._store.is_current():
+            raise ProjectNotFoundError(
+                f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
+            )
+        with ModelSwitch(self._store, self._config, self._open_embedder) as switch:
+            for _ in range(1 + _MOST_SWITCHES):
+                run = self._start(scope, options, switch, journal, on_progress, cancelled)
+                Indexer(self._store, self._pool, run).index()
+                if run.is_checked_out():
+                    break
+            switch.complete(on_progress, cancelled)
+        self.embedder_away = switch.away
+        self._store.checkpoint()
+        return report_of(self._store.path.stem, self._root, scope, journal.tally, switch, started)
+
+    def _start(
+        self,
+        scope: Scope,
+        options: IndexOptions,
+        switch: ModelSwitch,
+        journal: Journal,
+        on_progress: ProgressCallback,
+        cancelled: Callable[[], bool],
+    ) -> Run:
+        """Store scope, branch and model, and a new fingerprint when contents are stale."""
+        head = read_head(self._root)
+        value = fingerprint()
+        now = now_ms()
+        with self._store.write() as handle:
+            row = project.read_project(handle)
+            if row is None:
+                raise ProjectNotFoundError(f"{display_path(self._root)} is not indexed")
+            project.update_scope(
+                handle,
+                include_patterns=scope.include_patterns,
+                exclude_patterns=scope.exclude_patterns,
+                max_file_size=scope.max_file_size,
+            )
+            fingerprint_id = row.fingerprint_id
+            if fingerprint_id is None or row.fingerprint != value or options.force:
+                fingerprint_id = project.start_fingerprint(handle, value, now_ms=now)
+            branch_id = project.upsert_branch(handle, head.branch, head.commit)
+            branches = project.read_branches(handle)
+            switch.begin(handle, now_ms=now)
+        return Run(
+            root=self._root,
+            branch_id=branch_id,
+            is_checked_out=lambda: read_branch(self._root) == head.branch,
+            gone_branch_ids=tuple(
+                branch.id for branch in branches if not branch_exists(self._root, branch.name)
+            ),
+            fingerprint_id=fingerprint_id,
+            rules=scope.rules,
+            meaning=switch.meaning,
+            keep_vectors=switch.keep_vectors,
+            batch_bytes=self._config.batch_bytes,
+            queue_bytes=self._config.queue_bytes,
+            journal=journal,
+            on_progress=on_progress,
+            cancelled=cancelled,
+        )

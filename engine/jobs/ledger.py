@@ -1,0 +1,273 @@
+"""The jobs of one project: each operation is one durable transaction, its events included.
+
+Every move is checked against the table of transitions. Nothing here runs a job.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from engine.clock import now_ms
+from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
+from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
+from engine.jobs.states import event_of
+from engine.store import jobs
+from engine.store.connection import Handle, Store
+from engine.store.jobs import JobRow, NewJob
+
+Clock = Callable[[], int]
+
+_PROJECT_DIGITS = 12  # of a job's id: 48 bits that RFC 9562 leaves to whoever makes version 8
+
+
+def new_job_id(project_id: str) -> str:
+    """Make a UUID of version 8 that names its project: its first 48 bits are the project id's."""
+    random = uuid.uuid4().int
+    value = int(project_id[:_PROJECT_DIGITS], 16) << 80 | random & ((1 << 80) - 1)
+    value = value & ~(0xF << 76) | 8 << 76
+    value = value & ~(0x3 << 62) | 2 << 62
+    return str(uuid.UUID(int=value))
+
+
+def project_digits_of(job_id: str) -> str:
+    """Give the first digits of the id of a job's project.
+
+    Raises:
+        JobNotFoundError: No job can have this id.
+    """
+    try:
+        return uuid.UUID(job_id).hex[:_PROJECT_DIGITS]
+    except ValueError as error:
+        raise JobNotFoundError(f"no job can have the id {job_id!r}", job_id=job_id) from error
+
+
+class Enqueued(NamedTuple):
+    """What became of a request."""
+
+    row: JobRow
+    is_duplicate: bool
+
+
+class Ledger:
+    """The jobs of one project.
+
+    Args:
+        store: Its database.
+        project_id: Its id.
+        clock: Gives milliseconds since 1970.
+    """
+
+    def __init__(self, store: Store, project_id: str, clock: Clock = now_ms) -> None:
+        self._store = store
+        self._project_id = project_id
+        self._clock = clock
+
+    def enqueue(
+        self,
+        parameters: Mapping[str, object],
+        *,
+        origin: JobOrigin = JobOrigin.REQUEST,
+        kind: str = "index",
+        estimated_ms: int | None = None,
+        context: Mapping[str, object] | None = None,
+    ) -> Enqueued:
+        """Write a pending job, or give the active one that does the same.
+
+        Raises:
+            JobConflictError: Another job is active; ``details`` has its ``job_id``, ``status`` and
+                ``origin``.
+        """
+        text = canonical(parameters)
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            active = jobs.read_active_job(handle)
+            if active:
+                if (active.kind, active.parameters, active.origin) == (kind, text, origin):
+                    return Enqueued(active, is_duplicate=True)
+                raise JobConflictError(
+                    f"job {active.uuid} is {active.state} on this project with other parameters",
+                    hint=f"wait for it, or stop it: cairn jobs cancel {active.uuid}",
+                    job_id=active.uuid,
+                    status=active.state,
+                    origin=active.origin,
+                )
+            at_ms = self._clock()
+            new = NewJob(new_job_id(self._project_id), kind, origin, text, at_ms, estimated_ms)
+            row = jobs.insert_job(handle, new)
+            created = {"parameters": dict(parameters), "origin": origin, **(context or {})}
+            jobs.append_event(handle, row.id, EventType.CREATED, at_ms=at_ms, context=created)
+        return Enqueued(row, is_duplicate=False)
+
+    def claim(self, row: JobRow, runner: str) -> JobRow | None:
+        """Take a job to run it: a pending one, or one whose runner is gone.
+
+        The caller must hold the data directory's runner lock, so that no other runner lives. The
+        new ``attempt`` is the fencing token: whoever holds an older one cannot write any more.
+
+        Returns:
+            The job as claimed; None when it is not there to be taken any more.
+        """
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            found = jobs.read_job(handle, row.uuid)
+            if found is None or found.state not in ACTIVE or found.runner == runner:
+                return None
+            at_ms = self._clock()
+            changes: dict[str, object] = {
+                "attempt": found.attempt + 1,
+                "runner": runner,
+                "heartbeat_at_ms": at_ms,
+                "waiting": None,
+            }
+            if found.started_at_ms is None:
+                changes["started_at_ms"] = at_ms
+            context = {"attempt": found.attempt + 1, "files_done": found.files_done}
+            if found.state == JobState.RUNNING:  # its runner died
+                jobs.update_job(handle, found.id, changes)
+                jobs.append_event(handle, found.id, EventType.RESUMED, at_ms=at_ms, context=context)
+            else:
+                self._move(handle, found, JobState.RUNNING, changes, context)
+            return jobs.read_job(handle, row.uuid)
+
+    def block(self, row: JobRow, reason: str, error: Mapping[str, object]) -> None:
+        """Let a running job wait for something outside; the reason is for people."""
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            found = self._held(handle, row)
+            context = {"reason": reason, **_progress_of(found), "error": dict(error)}
+            self._move(handle, found, JobState.BLOCKED, {"waiting": reason}, context)
+
+    def unblock(self, row: JobRow) -> None:
+        """Let a blocked job run again."""
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            found = self._held(handle, row)
+            waited_ms = self._clock() - (found.blocked_at_ms or 0)
+            context = {"waited_ms": waited_ms, **_progress_of(found)}
+            self._move(handle, found, JobState.RUNNING, {"waiting": None}, context)
+
+    def complete(
+        self, row: JobRow, result: Mapping[str, object], changes: Mapping[str, object]
+    ) -> None:
+        """End a job well.
+
+        Args:
+            row: The job as claimed.
+            result: Its summary.
+            changes: Last values of columns, such as ``counts``.
+        """
+        self._end(row, JobState.COMPLETED, {**changes, "result": _json(result)}, {"result": result})
+
+    def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
+        """End a job that cannot go on."""
+        self._end(row, JobState.FAILED, {**changes, "error": _json(error)}, {"error": error})
+
+    def cancel(self, row: JobRow, changes: Mapping[str, object]) -> None:
+        """End a job that was asked to stop, and has stopped."""
+        self._end(row, JobState.CANCELLED, changes, {})
+
+    def request_cancel(self, job_id: str, *, reason: str = "", is_orphan: bool = False) -> JobRow:
+        """Ask a job to stop: one that waits for its turn stops at once, others soon.
+
+        Asking again changes nothing.
+
+        Args:
+            job_id: The job's id.
+            reason: Why, for its history.
+            is_orphan: The caller holds the runner lock, so that nobody runs it: it ends at once.
+
+        Raises:
+            JobNotFoundError: There is no such job.
+            JobConflictError: It has ended already.
+        """
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            found = self._found(handle, job_id)
+            if found.state in TERMINAL:
+                raise JobConflictError(
+                    f"job {job_id} is {found.state} already", job_id=job_id, status=found.state
+                )
+            context: dict[str, object] = {"reason": reason} if reason else {}
+            if found.cancel_requested_at_ms is None:
+                at_ms = self._clock()
+                jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
+                jobs.append_event(
+                    handle, found.id, EventType.CANCEL_REQUESTED, at_ms=at_ms, context=context
+                )
+            if found.state == JobState.PENDING or is_orphan:
+                context |= _progress_of(found)
+                self._move(handle, found, JobState.CANCELLED, {}, context)
+            return self._found(handle, job_id)
+
+    def find(self, job_id: str) -> JobRow:
+        """Give a job.
+
+        Raises:
+            JobNotFoundError: There is no such job.
+        """
+        with self._store.read() as handle:
+            return self._found(handle, job_id)
+
+    def active(self) -> JobRow | None:
+        """Give the job that is pending, running or blocked."""
+        with self._store.read() as handle:
+            return jobs.read_active_job(handle)
+
+    def _end(
+        self,
+        row: JobRow,
+        state: JobState,
+        changes: Mapping[str, object],
+        context: Mapping[str, object],
+    ) -> None:
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            found = self._held(handle, row)
+            final = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
+            self._move(
+                handle, found, state, {**final, **changes}, {**_progress_of(found), **context}
+            )
+            jobs.delete_checkpoints(handle, found.id)
+
+    def _held(self, handle: Handle, row: JobRow) -> JobRow:
+        """Give the job as it is now, if the claim still is the last one."""
+        found = jobs.read_job(handle, row.uuid)
+        if found is None or found.attempt != row.attempt or found.state in TERMINAL:
+            raise StaleClaim(row.uuid)
+        return found
+
+    def _found(self, handle: Handle, job_id: str) -> JobRow:
+        found = jobs.read_job(handle, job_id)
+        if found is None:
+            raise JobNotFoundError(
+                f"no job has the id {job_id}", hint="cairn jobs list", job_id=job_id
+            )
+        return found
+
+    def _move(
+        self,
+        handle: Handle,
+        row: JobRow,
+        after: JobState,
+        changes: Mapping[str, object],
+        context: Mapping[str, object],
+    ) -> None:
+        """Change a job's state and append the event that tells of it."""
+        event = event_of(JobState(row.state), after)
+        at_ms = max(self._clock(), row.created_at_ms)
+        stamps: dict[str, object] = {
+            "state": after,
+            "blocked_at_ms": at_ms if after is JobState.BLOCKED else None,
+        }
+        if after in TERMINAL:
+            stamps["finished_at_ms"] = at_ms
+        jobs.update_job(handle, row.id, {**changes, **stamps})
+        jobs.append_event(handle, row.id, event, at_ms=at_ms, context=context)
+
+
+def canonical(parameters: Mapping[str, object]) -> str:
+    """Give parameters as the text by which equal requests are known."""
+    return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+
+
+def _progress_of(row: JobRow) -> dict[str, object]:
+    return {"files_done": row.files_done, "files_total": row.files_total, "phase": row.phase}
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,238 @@
+"""Jobs, their events and their checkpoints. The states are text here; ``jobs`` knows them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from engine.store.connection import Handle
+
+
+class JobRow(NamedTuple):
+    """One row of ``jobs``, in the order of ``_COLUMNS``."""
+
+    id: int
+    uuid: str
+    kind: str
+    origin: str
+    parameters: str
+    state: str
+    attempt: int
+    runner: str | None
+    created_at_ms: int
+    started_at_ms: int | None
+    finished_at_ms: int | None
+    heartbeat_at_ms: int | None
+    cancel_requested_at_ms: int | None
+    blocked_at_ms: int | None
+    flagged_at_ms: int | None
+    estimated_ms: int | None
+    phase: str | None
+    files_done: int
+    files_total: int | None
+    chunks_done: int
+    chunks_total: int | None
+    rate: float | None
+    remaining_ms: int | None
+    current_path: bytes | None
+    waiting: str | None
+    counts: str
+    suspects: str
+    result: str | None
+    error: str | None
+    log: str | None
+
+
+class EventRow(NamedTuple):
+    """One row of ``job_events``."""
+
+    sequence: int
+    type: str
+    at_ms: int
+    context: str
+
+
+class CheckpointRow(NamedTuple):
+    """One row of ``job_checkpoints``."""
+
+    kind: str
+    at_ms: int
+    state: str
+    packed: bytes | None
+
+
+class NewJob(NamedTuple):
+    """What a job begins with."""
+
+    uuid: str
+    kind: str
+    origin: str
+    parameters: str
+    created_at_ms: int
+    estimated_ms: int | None
+
+
+class JobSearch(NamedTuple):
+    """Which jobs to give; None lets all through."""
+
+    state: str | None = None
+    origin: str | None = None
+    created_after_ms: int | None = None
+    created_before_ms: int | None = None
+
+
+_COLUMNS = ", ".join(JobRow._fields)
+_CHANGEABLE = frozenset(JobRow._fields) - {"id", "uuid", "kind", "origin", "parameters"}
+
+
+def insert_job(handle: Handle, new: NewJob) -> JobRow:
+    """Write a pending job.
+
+    Raises:
+        apsw.ConstraintError: The project has an active job already.
+    """
+    row = handle.execute(
+        f"""INSERT INTO jobs (uuid, kind, origin, parameters, created_at_ms, estimated_ms, state)
+            VALUES (:uuid, :kind, :origin, :parameters, :created_at_ms, :estimated_ms, 'pending')
+            RETURNING {_COLUMNS}""",  # noqa: S608 - columns from above
+        new._asdict(),
+    ).fetchone()
+    assert row
+    return JobRow(*row)
+
+
+def read_job(handle: Handle, uuid: str) -> JobRow | None:
+    """Give a job by its id."""
+    return _one(handle, "uuid = ?", (uuid,))
+
+
+def read_active_job(handle: Handle) -> JobRow | None:
+    """Give the job that is pending, running or blocked."""
+    return _one(handle, "state IN ('pending', 'running', 'blocked')", ())
+
+
+def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
+    """Give jobs, the newest first, those created in the same millisecond by their id."""
+    rows = handle.execute(
+        f"""SELECT {_COLUMNS} FROM jobs
+            WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
+              AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
+              AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)
+            ORDER BY created_at_ms DESC, id DESC LIMIT :limit""",  # noqa: S608
+        {**search._asdict(), "limit": limit},
+    )
+    return [JobRow(*row) for row in rows]
+
+
+def count_jobs(handle: Handle, search: JobSearch) -> int:
+    """Count the jobs that ``search_jobs`` would give without its limit."""
+    found = handle.execute(
+        """SELECT count(*) FROM jobs
+           WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
+             AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
+             AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)""",
+        search._asdict(),
+    ).get
+    return int(found)
+
+
+def update_job(handle: Handle, job_id: int, changes: Mapping[str, object]) -> None:
+    """Set columns of a job."""
+    assert _CHANGEABLE.issuperset(changes), changes
+    assignments = ", ".join(f"{name} = :{name}" for name in changes)
+    handle.execute(
+        f"UPDATE jobs SET {assignments} WHERE id = :job_id",  # noqa: S608 - names from above
+        {**changes, "job_id": job_id},
+    )
+
+
+def is_held(handle: Handle, job_id: int, attempt: int) -> bool:
+    """Say whether a claim still is the last one of a job that runs: the fence of its writes."""
+    row = handle.execute(
+        "SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND state = 'running'", (job_id, attempt)
+    ).fetchone()
+    return row is not None
+
+
+def is_cancel_requested(handle: Handle, job_id: int) -> bool:
+    """Say whether somebody wants a job to stop."""
+    row = handle.execute(
+        "SELECT 1 FROM jobs WHERE id = ? AND cancel_requested_at_ms IS NOT NULL", (job_id,)
+    ).fetchone()
+    return row is not None
+
+
+def append_event(
+    handle: Handle, job_id: int, type_: str, *, at_ms: int, context: Mapping[str, object]
+) -> int:
+    """Append an event and give its sequence; its time is never before the last event's."""
+    found = handle.execute(
+        """INSERT INTO job_events (job_id, sequence, type, at_ms, context)
+           SELECT :job_id, coalesce(max(sequence), 0) + 1, :type,
+                  max(:at_ms, coalesce(max(at_ms), 0)), :context
+           FROM job_events WHERE job_id = :job_id RETURNING sequence""",
+        {
+            "job_id": job_id,
+            "type": type_,
+            "at_ms": at_ms,
+            "context": json.dumps(context, ensure_ascii=False),
+        },
+    ).get
+    return int(found)
+
+
+def read_events(handle: Handle, job_id: int, *, after: int = 0, limit: int) -> list[EventRow]:
+    """Give events in their order, those after a sequence."""
+    rows = handle.execute(
+        """SELECT sequence, type, at_ms, context FROM job_events
+           WHERE job_id = ? AND sequence > ? ORDER BY sequence LIMIT ?""",
+        (job_id, after, limit),
+    )
+    return [EventRow(*row) for row in rows]
+
+
+def insert_checkpoint(handle: Handle, job_id: int, row: CheckpointRow) -> None:
+    """Write a checkpoint."""
+    handle.execute(
+        """INSERT INTO job_checkpoints (job_id, kind, at_ms, state, packed)
+           VALUES (?, ?, ?, ?, ?)""",
+        (job_id, *row),
+    )
+
+
+def read_last_checkpoint(handle: Handle, job_id: int, kinds: Sequence[str]) -> CheckpointRow | None:
+    """Give the last checkpoint of some kinds."""
+    row = handle.execute(
+        """SELECT kind, at_ms, state, packed FROM job_checkpoints
+           WHERE job_id = ? AND kind IN (SELECT value FROM json_each(?))
+           ORDER BY id DESC LIMIT 1""",
+        (job_id, json.dumps(list(kinds))),
+    ).fetchone()
+    return CheckpointRow(*row) if row else None
+
+
+def delete_checkpoints(handle: Handle, job_id: int) -> None:
+    """Delete the checkpoints of a job that has ended."""
+    handle.execute("DELETE FROM job_checkpoints WHERE job_id = ?", (job_id,))
+
+
+def finished_before(handle: Handle, finished_before_ms: int, limit: int) -> list[JobRow]:
+    """Give jobs that ended before a time, the oldest first."""
+    rows = handle.execute(
+        f"""SELECT {_COLUMNS} FROM jobs WHERE finished_at_ms < ?
+            ORDER BY finished_at_ms LIMIT ?""",  # noqa: S608
+        (finished_before_ms, limit),
+    )
+    return [JobRow(*row) for row in rows]
+
+
+def delete_jobs(handle: Handle, ids: Sequence[int]) -> None:
+    """Delete jobs with their events and checkpoints."""
+    handle.execute(
+        "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    )
+
+
+def _one(handle: Handle, condition: str, values: tuple[object, ...]) -> JobRow | None:
+    sql = f"SELECT {_COLUMNS} FROM jobs WHERE {condition}"  # noqa: S608 - from callers here
+    row = handle.execute(sql, values).fetchone()
+    return JobRow(*row) if row else None
