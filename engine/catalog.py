@@ -1,6 +1,7 @@
 """All projects of a data directory: find, open, create, list, forget, and search across them."""
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,9 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from engine.config import Config
+from engine.dispatch import Jobs
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, NotFoundError, ProjectNotFoundError
-from engine.index import Index
+from engine.index import Index, read_root
 from engine.records import (
     Coverage,
     Hit,
@@ -45,6 +47,9 @@ class Catalog:
         limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
         self._pool = WorkerPool(config.worker_count, limits)
         self._open: dict[str, Index] = {}
+        self._lock = threading.RLock()
+        #: The jobs of all projects.
+        self.jobs = Jobs(config, self, open_embedder)
 
     def __enter__(self) -> "Catalog":
         return self
@@ -53,7 +58,8 @@ class Catalog:
         self.close()
 
     def close(self) -> None:
-        """Close every index and end the workers."""
+        """Stop what runs here, close every index and end the workers."""
+        self.jobs.close()
         for index in self._open.values():
             index.close()
         self._open.clear()
@@ -94,6 +100,18 @@ class Catalog:
                 path=path,
             )
         return self._index(root, create=True)
+
+    def open_file(self, file: Path) -> Index:
+        """Open the project of a database file.
+
+        Raises:
+            EngineError: The file is not a sound index.
+        """
+        with self._lock:
+            known = [index for index in self._open.values() if index.project_id == file.stem]
+        if known and known[0].is_current():
+            return known[0]
+        return self._index(read_root(file, self._config), create=False)
 
     def projects(self) -> list[ProjectSummary]:
         """List the projects by path; one that cannot be opened is listed with its error."""
@@ -151,6 +169,10 @@ class Catalog:
         return _merge(request, answers, errors, (time.perf_counter() - started) * 1000)
 
     def _index(self, root: str, *, create: bool) -> Index:
+        with self._lock:
+            return self._opened(root, create=create)
+
+    def _opened(self, root: str, *, create: bool) -> Index:
         known = self._open.get(root)
         if known and not known.is_current():  # another process has forgotten it, or begun it anew
             known.close()

@@ -75,6 +75,7 @@ SETTINGS: tuple[Setting, ...] = (
         "ms",
         "how long a server may take for a question, retries included",
     ),
+    Setting("jobs", 3, 1, 64, "jobs", "indexing jobs that run at the same time at most"),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
         "worker_memory",
@@ -121,6 +122,7 @@ class Config:
     model_threads: int
     embedding_timeout: int
     query_timeout: int
+    jobs: int
     workers: int
     worker_memory: int
     max_file_size: int
@@ -204,6 +206,13 @@ def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
             )
         values[name] = _checked(known[name], value)
     return replace(config, **values)
+
+
+def environment_of(config: Config) -> dict[str, str]:
+    """Give the environment in which a new process of this program finds these settings."""
+    names = [setting.name for setting in SETTINGS]
+    values = {f"CAIRN_{name.upper()}": str(getattr(config, name)) for name in names}
+    return {**os.environ, **values, "CAIRN_HOME": str(config.data_dir)}
 
 
 def _read_file(path: Path) -> dict[str, object]:

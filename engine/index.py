@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,10 @@ from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
-from engine.journal import Journal, NoJournal
+from engine.jobs.context import JobContext
+from engine.jobs.ledger import Ledger
+from engine.jobs.run import OpenProject
+from engine.journal import NoJournal
 from engine.lock import indexing_lock
 from engine.pauses import without_full_collections
 from engine.records import (
@@ -30,7 +33,7 @@ from engine.records import (
     SymbolHit,
     display_path,
 )
-from engine.scope import Scope, path_within, scope_of
+from engine.scope import Scope, options_of, path_within, scope_of
 from engine.search.places import MOST_THREADS, Effort
 from engine.search.query import Query
 from engine.search.searcher import Searcher
@@ -75,6 +78,7 @@ class Index:
         self._pool = pool
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
+        self._ledger = Ledger(self._store, self.project_id)
         effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
         self._questions = QuestionEmbedder(config, open_embedder)
         self._searcher = Searcher(self._store, display_path(root), root, effort, self._questions)
@@ -96,16 +100,9 @@ class Index:
         Raises:
             EngineError: The file is not a sound index.
         """
-        store = Store(file, busy_timeout_ms=config.busy_timeout)
-        try:
-            with store.read() as handle:
-                row = project.read_project(handle)
-        finally:
-            store.close()
-        if row is None:
-            raise ProjectNotFoundError(f"{file.name} holds no project")
+        root = read_root(file, config)
         pool = WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))
-        with closing(cls(file, os.fsdecode(row.root), config, pool, create=False)) as index:
+        with closing(cls(file, root, config, pool, create=False)) as index:
             yield index
 
     @staticmethod
@@ -133,7 +130,6 @@ class Index:
         *,
         on_progress: ProgressCallback | None = None,
         cancelled: Callable[[], bool] | None = None,
-        journal: Journal | None = None,
     ) -> IndexReport:
         """Bring the index up to date with the disk, and wait for it.
 
@@ -141,7 +137,6 @@ class Index:
             options: Scope to store and how to run.
             on_progress: Called in this thread, at most ten times a second.
             cancelled: Asked often; when true the run stops within a second and keeps what it did.
-            journal: What a job remembers of the run.
 
         Raises:
             InvalidInputError: A pattern or size is not valid; nothing was read or changed.
@@ -158,10 +153,35 @@ class Index:
             return run.bring_up_to_date(
                 scope,
                 options,
-                journal=journal or NoJournal(),
+                journal=NoJournal(),
                 on_progress=on_progress or _ignore,
                 cancelled=cancelled or _never,
             )
+
+    def for_jobs(self) -> OpenProject:
+        """Give the project as the runner of jobs needs it."""
+        return OpenProject(self.root, self._ledger, {"index": self._perform})
+
+    def _perform(self, job: JobContext) -> dict[str, object]:
+        """Index as a job; what is raised lets it wait, or ends it."""
+        from engine.indexing import Indexing  # as in ``index``
+
+        options = options_of(job.parameters)
+        if job.has_begun:  # what was to be read anew is marked so since the first try
+            options = replace(options, force=False)
+        scope = self._scope(options)
+        run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
+        with (
+            indexing_lock(self._store.path),
+            without_full_collections(),
+            self._store.accompanied(job),
+        ):
+            report = run.bring_up_to_date(
+                scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
+            )
+        if run.embedder_away:
+            raise run.embedder_away
+        return asdict(report)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
@@ -293,6 +313,14 @@ class Index:
                 project.delete_contents(handle)
             self._store.compact()
 
+    def check(self, options: IndexOptions) -> None:
+        """Make sure that these options can be used.
+
+        Raises:
+            InvalidInputError: One cannot; a project that was never indexed is gone then.
+        """
+        self._scope(options)
+
     def _scope(self, options: IndexOptions) -> Scope:
         """Check the scope; a project that was never indexed goes when it cannot be read."""
         with self._store.read() as handle:
@@ -326,6 +354,23 @@ class Index:
         if row is None:
             raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
         return row
+
+
+def read_root(file: Path, config: Config) -> str:
+    """Give the resolved folder that a database file indexes.
+
+    Raises:
+        EngineError: The file is not a sound index.
+    """
+    store = Store(file, busy_timeout_ms=config.busy_timeout)
+    try:
+        with store.read() as handle:
+            row = project.read_project(handle)
+    finally:
+        store.close()
+    if row is None:
+        raise ProjectNotFoundError(f"{file.name} holds no project")
+    return os.fsdecode(row.root)
 
 
 def _never() -> bool:

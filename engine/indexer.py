@@ -91,7 +91,7 @@ class Indexer:
         self._started = time.monotonic()
         self._told = 0.0
         self._path = ""
-        self._done = 0
+        self._tally.done = 0
         self._total: int | None = None
         self._bytes_done = 0
         self._bytes_total = 0
@@ -179,6 +179,7 @@ class Indexer:
         while self._pool.pending_batches:
             # Nothing is left to read: writing fills the time in which the last files are parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
+        self._tell(Phase.STORING, "", force=True)
         self._commit()
 
     def _read(self, reader: TreeReader, entry: FileEntry, limit: int) -> None:
@@ -269,7 +270,7 @@ class Indexer:
         )
         if path in self._known.skips:
             self._batch.remove_skip(path)
-        self._done += 1
+        self._tally.done += 1
         if known and known.blob_id == blob_id:
             self._tally.files_unchanged += 1
             return
@@ -282,7 +283,7 @@ class Indexer:
 
     def _put_skip(self, skip: Skip) -> None:
         """Write a skip found while reading; a file that only failed keeps what is indexed."""
-        self._done += 1
+        self._tally.done += 1
         known = self._known.files.get(skip.path)
         if skip.reason in FAILURES:
             self._note_failure(skip)
@@ -344,14 +345,14 @@ class Indexer:
     def _stop_if_cancelled(self) -> None:
         if self._run.cancelled():
             self._commit()
-            raise Cancelled(f"{self._done} of {self._total} files were finished and are kept")
+            raise Cancelled(f"{self._tally.done} of {self._total} files were finished and are kept")
 
     def _tell_scan(self, number: int, path: str) -> None:
-        self._done = number
-        self._tell(Phase.SCANNING, path)
-        self._done = 0
+        self._tell(Phase.SCANNING, path, found=number)
 
-    def _tell(self, phase: Phase, path: str, *, force: bool = False) -> None:
+    def _tell(
+        self, phase: Phase, path: str, *, found: int | None = None, force: bool = False
+    ) -> None:
         """Report progress, at most ten times a second."""
         self._path = path or self._path
         now = time.monotonic()
@@ -360,7 +361,7 @@ class Indexer:
             self._run.on_progress(
                 Progress(
                     phase=phase,
-                    done=self._done,
+                    done=self._tally.done if found is None else found,
                     total=self._total,
                     current_path=self._path,
                     bytes_done=self._bytes_done,

@@ -22,6 +22,7 @@ class Tally:
     chunks: int = 0
     embeddings: int = 0
     reused: int = 0  # of files_indexed: blobs that were stored already
+    done: int = 0  # files with an outcome in this try
     earlier: int = 0  # of files_indexed: done by earlier tries, so no longer found as changed
     errors: list[FileError] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""One indexer a project, over all processes."""
+"""One indexer a project and one runner a data directory, over all processes."""
 
 import fcntl
 import os
@@ -13,14 +13,29 @@ from engine.errors import ProjectBusyError, UnavailableError
 def indexing_lock(database: Path) -> Iterator[None]:
     """Hold the right to index a project.
 
-    The kernel frees the lock when its holder dies, however it dies, so a stale lock cannot exist.
-    The lock file stays for good: a second one under the same name would be a second lock.
-
     Raises:
         ProjectBusyError: Another process holds it.
         UnavailableError: The data directory cannot be written.
     """
-    file = database.with_suffix(".lock")
+    with held_lock(database.with_suffix(".lock")) as holder:
+        if holder is not None:
+            raise ProjectBusyError(
+                f"the project is being indexed by process {holder or '?'}",
+                hint="wait for it, or stop it",
+            )
+        yield
+
+
+@contextmanager
+def held_lock(file: Path) -> Iterator[str | None]:
+    """Hold a lock while the block runs, if nobody else does; gives who does, else None.
+
+    The kernel frees the lock when its holder dies, however it dies, so a stale lock cannot exist.
+    The lock file stays for good: a second one under the same name would be a second lock.
+
+    Raises:
+        UnavailableError: The folder cannot be written.
+    """
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -30,14 +45,11 @@ def indexing_lock(database: Path) -> Iterator[None]:
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-            raise ProjectBusyError(
-                f"the project is being indexed by process {holder or '?'}",
-                hint="wait for it, or stop it",
-            ) from error
+        except BlockingIOError:
+            yield os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            return
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield
+        yield None
     finally:
         os.close(descriptor)

@@ -1,7 +1,9 @@
 """Which files belong to a project: an index call's globs and size, over those stored."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError, InvalidPathError
@@ -49,6 +51,25 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     return Scope(
         include_patterns=include, exclude_patterns=exclude, max_file_size=size, rules=rules
     )
+
+
+def parameters_of(options: IndexOptions) -> dict[str, object]:
+    """Give options as a job keeps them; equal options give equal parameters."""
+    found = asdict(options)
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
+    }
+
+
+def options_of(parameters: Mapping[str, object]) -> IndexOptions:
+    """Give back the options that ``parameters_of`` wrote; what is unknown is left out."""
+    known = {each.name for each in fields(IndexOptions)}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in parameters.items()
+        if name in known
+    }
+    return IndexOptions(**values)
 
 
 def path_within(root: str, path: str) -> str:

@@ -59,8 +59,8 @@ class Ledger:
     """
 
     def __init__(self, store: Store, project_id: str, clock: Clock = now_ms) -> None:
-        self._store = store
-        self._project_id = project_id
+        self.store = store
+        self.project_id = project_id
         self._clock = clock
 
     def enqueue(
@@ -79,7 +79,7 @@ class Ledger:
                 ``origin``.
         """
         text = canonical(parameters)
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             active = jobs.read_active_job(handle)
             if active:
                 if (active.kind, active.parameters, active.origin) == (kind, text, origin):
@@ -92,22 +92,27 @@ class Ledger:
                     origin=active.origin,
                 )
             at_ms = self._clock()
-            new = NewJob(new_job_id(self._project_id), kind, origin, text, at_ms, estimated_ms)
+            new = NewJob(new_job_id(self.project_id), kind, origin, text, at_ms, estimated_ms)
             row = jobs.insert_job(handle, new)
             created = {"parameters": dict(parameters), "origin": origin, **(context or {})}
             jobs.append_event(handle, row.id, EventType.CREATED, at_ms=at_ms, context=created)
         return Enqueued(row, is_duplicate=False)
 
-    def claim(self, row: JobRow, runner: str) -> JobRow | None:
+    def claim(self, row: JobRow, runner: str, suspects: str | None = None) -> JobRow | None:
         """Take a job to run it: a pending one, or one whose runner is gone.
 
         The caller must hold the data directory's runner lock, so that no other runner lives. The
         new ``attempt`` is the fencing token: whoever holds an older one cannot write any more.
 
+        Args:
+            row: The job as it was found.
+            runner: Who claims it.
+            suspects: What to keep of the files in hand at crashes, if its runner died.
+
         Returns:
             The job as claimed; None when it is not there to be taken any more.
         """
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             found = jobs.read_job(handle, row.uuid)
             if found is None or found.state not in ACTIVE or found.runner == runner:
                 return None
@@ -122,6 +127,8 @@ class Ledger:
                 changes["started_at_ms"] = at_ms
             context = {"attempt": found.attempt + 1, "files_done": found.files_done}
             if found.state == JobState.RUNNING:  # its runner died
+                if suspects is not None:
+                    changes["suspects"] = suspects
                 jobs.update_job(handle, found.id, changes)
                 jobs.append_event(handle, found.id, EventType.RESUMED, at_ms=at_ms, context=context)
             else:
@@ -130,14 +137,14 @@ class Ledger:
 
     def block(self, row: JobRow, reason: str, error: Mapping[str, object]) -> None:
         """Let a running job wait for something outside; the reason is for people."""
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
             context = {"reason": reason, **_progress_of(found), "error": dict(error)}
             self._move(handle, found, JobState.BLOCKED, {"waiting": reason}, context)
 
     def unblock(self, row: JobRow) -> None:
         """Let a blocked job run again."""
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
             waited_ms = self._clock() - (found.blocked_at_ms or 0)
             context = {"waited_ms": waited_ms, **_progress_of(found)}
@@ -177,7 +184,7 @@ class Ledger:
             JobNotFoundError: There is no such job.
             JobConflictError: It has ended already.
         """
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._found(handle, job_id)
             if found.state in TERMINAL:
                 raise JobConflictError(
@@ -201,12 +208,12 @@ class Ledger:
         Raises:
             JobNotFoundError: There is no such job.
         """
-        with self._store.read() as handle:
+        with self.store.read() as handle:
             return self._found(handle, job_id)
 
     def active(self) -> JobRow | None:
         """Give the job that is pending, running or blocked."""
-        with self._store.read() as handle:
+        with self.store.read() as handle:
             return jobs.read_active_job(handle)
 
     def _end(
@@ -216,7 +223,7 @@ class Ledger:
         changes: Mapping[str, object],
         context: Mapping[str, object],
     ) -> None:
-        with self._store.write(durable=True, bookkeeping=True) as handle:
+        with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
             final = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
             self._move(

@@ -209,6 +209,17 @@ class Store:
         with translated(target):
             self._reader().execute("VACUUM INTO ?", (str(target),))
 
+    def release_thread(self) -> None:
+        """Close what this thread reads through; the next read opens it again."""
+        handle: apsw.Connection | None = getattr(self._local, "handle", None)
+        if handle is None:
+            return
+        self._local.handle = None
+        with self._opened_lock:
+            if handle in self._opened:
+                self._opened.remove(handle)
+        handle.close(force=True)
+
     def size_bytes(self) -> int:
         """Give the size of the database file and its WAL."""
         total = 0

@@ -1,0 +1,33 @@
+"""The process that runs jobs when nobody waits for them: ``python -m engine.detached``.
+
+It takes its settings from the environment, ends when there has been nothing to do for a moment, and
+at once when another runner lives. SIGTERM lets it end at the next file; nothing is lost by SIGKILL.
+"""
+
+import signal
+import sys
+from types import FrameType
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import EngineError
+
+
+def main() -> None:
+    """Run what is pending, then end the process."""
+    wishes: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        wishes.append(number)
+
+    signal.signal(signal.SIGTERM, note)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
+    try:
+        with Catalog(load_config()) as catalog:
+            catalog.jobs.work(until_idle=True, stop=lambda: bool(wishes))
+    except EngineError as error:
+        sys.exit(f"{error.code}: {error.message}")
+
+
+if __name__ == "__main__":
+    main()

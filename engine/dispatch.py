@@ -1,0 +1,358 @@
+"""The jobs of all projects: ask for one, look at it, stop it, wait for it, and run what is asked.
+
+``Catalog.jobs`` is a ``Jobs``. Whoever waits for a job while no runner lives in the data directory
+becomes the runner; others follow what the runner writes into the project's database.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from engine.config import Config
+from engine.embedding.load import OpenEmbedder
+from engine.embedding.probe import check_embedder
+from engine.errors import (
+    DiskFullError,
+    EmbedderUnavailableError,
+    EngineError,
+    JobConflictError,
+    JobNotFoundError,
+    ProjectNotFoundError,
+)
+from engine.index import Index
+from engine.job_listing import JobListing
+from engine.job_records import (
+    TERMINAL,
+    Job,
+    JobEvent,
+    JobFilter,
+    JobOrigin,
+    JobPage,
+    JobState,
+    Submitted,
+)
+from engine.jobs.ledger import Enqueued, Ledger
+from engine.jobs.run import OpenProject
+from engine.jobs.runner import Surroundings
+from engine.jobs.view import event_of
+from engine.records import IndexOptions
+from engine.runner_host import RunnerHost, has_room
+from engine.scope import options_of, parameters_of
+from engine.store import jobs
+from engine.store.jobs import JobRow
+
+_WAITING_LIMIT_S = 60.0  # what is estimated to take longer goes on in the background
+_POLL_S = 0.1
+_TRY_TO_RUN_S = 0.5
+_MAKE_ROOM_S = 5.0  # for a watcher's job to stop when a person asks for another
+
+ChangeCallback = Callable[[Job], None]
+
+
+class Projects(Protocol):
+    """How projects are found and opened."""
+
+    def create(self, path: str) -> Index:
+        """Open the project of exactly this folder, made when there is none."""
+
+    def open(self, path: str) -> Index:
+        """Open the project of a folder, or the one that encloses it."""
+
+    def open_file(self, file: Path) -> Index:
+        """Open the project of a database file."""
+
+
+class Jobs:
+    """All jobs of a data directory. ``close`` leaves what has not ended to the next runner.
+
+    Args:
+        config: The settings in force.
+        projects: Where they are.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(self, config: Config, projects: Projects, open_embedder: OpenEmbedder) -> None:
+        self._config = config
+        self._projects = projects
+        self._open_embedder = open_embedder
+        self._listing = JobListing(config)
+        self._ended = threading.Event()
+        around = Surroundings(
+            data_dir=config.data_dir,
+            most_running=config.jobs,
+            open_project=lambda file: projects.open_file(file).for_jobs(),
+            is_back=self._is_back,
+            on_end=self._on_end,
+            daily=self._keep_house,
+        )
+        self._host = RunnerHost(config, around)
+
+    def submit(
+        self,
+        path: str,
+        options: IndexOptions | None = None,
+        *,
+        origin: JobOrigin = JobOrigin.REQUEST,
+        waits: bool = False,
+    ) -> Submitted:
+        """Ask for a folder to be indexed; nothing is written when it cannot be.
+
+        Args:
+            path: The folder.
+            options: Scope to store and how to run.
+            origin: Who asks.
+            waits: The caller wants the whole answer: a model that is away is an error at once.
+
+        Raises:
+            InvalidInputError: The folder, a pattern or the size is not valid.
+            UnavailableError: No room on the disk, or (``waits``) the model is away.
+            JobConflictError: A job with other parameters is active on this project.
+        """
+        options = options or IndexOptions()
+        index = self._projects.create(path)
+        index.check(options)
+        if waits:
+            self._check_embedder()
+        ledger = index.for_jobs().ledger
+        parameters = parameters_of(options)
+        try:
+            enqueued = ledger.enqueue(parameters, origin=origin)
+        except JobConflictError as conflict:
+            if origin is not JobOrigin.REQUEST or not _is_watch(conflict):
+                raise
+            enqueued = self._instead_of_watch(ledger, str(conflict.details["job_id"]), parameters)
+        self._host.wake()
+        return _submitted(enqueued)
+
+    def show(self, job_id: str) -> Job:
+        """Give a job.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        return self._shown(self._project_of(job_id), job_id)
+
+    def list(self, wanted: JobFilter | None = None) -> JobPage:
+        """List jobs of all projects, the newest first.
+
+        Raises:
+            InvalidInputError: The filter cannot be read.
+            ProjectNotFoundError: Its target is not indexed.
+        """
+        wanted = wanted or JobFilter()
+        target = None
+        if wanted.target is not None:
+            target = self._projects.open(wanted.target).for_jobs().ledger.store.path
+        return self._listing.page(wanted, target)
+
+    def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> tuple[JobEvent, ...]:
+        """Give what happened to a job, in order.
+
+        Args:
+            job_id: The job's id.
+            after: The sequence after which to begin.
+            limit: The most to give.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        ledger = self._project_of(job_id).ledger
+        row = ledger.find(job_id)
+        with ledger.store.read() as handle:
+            rows = jobs.read_events(handle, row.id, after=after, limit=limit)
+        return tuple(event_of(job_id, each) for each in rows)
+
+    def cancel(self, job_id: str, *, reason: str = "") -> Job:
+        """Ask a job to stop, and do not wait for it; asking again changes nothing.
+
+        Raises:
+            JobNotFoundError: No project has it.
+            JobConflictError: It has ended already.
+        """
+        project = self._project_of(job_id)
+
+        def cancel_orphan() -> None:
+            project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
+
+        if not self._host.if_nobody_runs(cancel_orphan):
+            project.ledger.request_cancel(job_id, reason=reason)
+            self._host.wake()
+        return self._shown(project, job_id)
+
+    def retry(self, job_id: str) -> Submitted:
+        """Ask again for what a failed or cancelled job was asked for; a new job.
+
+        Raises:
+            JobNotFoundError: No project has it.
+            JobConflictError: It did not fail and was not cancelled, or another job is active.
+        """
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        if row.state not in (JobState.FAILED, JobState.CANCELLED):
+            raise JobConflictError(
+                f"job {job_id} is {row.state}; only failed and cancelled jobs can be retried",
+                job_id=job_id,
+                status=row.state,
+            )
+        return self.submit(project.root, options_of(parameters_from(row)))
+
+    def follow(
+        self,
+        job_id: str,
+        *,
+        on_change: ChangeCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        timeout_s: float | None = None,
+    ) -> Job:
+        """Wait until a job has ended, and run it when nobody else does.
+
+        Args:
+            job_id: The job's id.
+            on_change: Called in this thread with the job, at most ten times a second.
+            cancelled: Asked as often; when true the job is asked to stop, and waited for.
+            timeout_s: How long to wait at most; None means for ever.
+
+        Returns:
+            The job as it is now; not ended only after ``timeout_s``.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        project = self._project_of(job_id)
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        next_try_s = 0.0
+        is_cancelled = False
+        before: Job | None = None
+        while True:
+            self._ended.clear()
+            now_s = time.monotonic()
+            if now_s >= next_try_s:
+                next_try_s = now_s + _TRY_TO_RUN_S
+                self._host.become()
+            job = self._shown(project, job_id)
+            if on_change and job != before:
+                on_change(job)
+            before = job
+            if job.status in TERMINAL or (deadline_s is not None and now_s >= deadline_s):
+                return job
+            if not is_cancelled and cancelled is not None and cancelled():
+                is_cancelled = True
+                self._ask_to_stop(job_id)
+            self._ended.wait(_POLL_S)
+
+    def work(self, *, until_idle: bool, stop: Callable[[], bool]) -> bool:
+        """Run jobs in this thread until told to stop; False when another process does already.
+
+        Args:
+            until_idle: End when there has been no job for a moment.
+            stop: Asked several times a second.
+
+        Raises:
+            UnavailableError: The data directory cannot be written.
+        """
+        return self._host.work(until_idle=until_idle, stop=stop)
+
+    def run_here(self) -> bool:
+        """Run jobs in a thread of this process from now on; False when another process does."""
+        return self._host.become()
+
+    def start_detached(self) -> None:
+        """Start a process that runs what is pending and then ends.
+
+        Raises:
+            UnavailableError: It cannot be started.
+        """
+        self._host.start_detached()
+
+    def close(self) -> None:
+        """Stop running jobs here; those that have not ended go on in a process of their own."""
+        if self._host.close():
+            self._host.start_detached()
+
+    def _is_back(self, away: EngineError) -> bool:
+        if isinstance(away, DiskFullError):
+            return has_room(self._config)
+        if isinstance(away, EmbedderUnavailableError):
+            try:
+                check_embedder(self._config, self._open_embedder)
+            except EmbedderUnavailableError:
+                return False
+        return True
+
+    def _on_end(self, project: OpenProject, row: JobRow) -> None:
+        self._ended.set()
+
+    def _keep_house(self) -> None:
+        pass
+
+    def _check_embedder(self) -> None:
+        try:
+            check_embedder(self._config, self._open_embedder)
+        except EmbedderUnavailableError as error:
+            raise EmbedderUnavailableError(
+                error.message,
+                hint=f"{error.hint or 'start it'}; or index without vectors: CAIRN_MODEL=none",
+                diagnostics={"embedding": {"model": self._config.model, "status": "unavailable"}},
+            ) from error
+
+    def _instead_of_watch(
+        self, ledger: Ledger, watch_job: str, parameters: dict[str, object]
+    ) -> Enqueued:
+        """Let a watcher's job make room: what it was for stays with the watcher."""
+        self.cancel(watch_job, reason="a request goes first")
+        deadline_s = time.monotonic() + _MAKE_ROOM_S
+        while True:
+            try:
+                return ledger.enqueue(parameters)
+            except JobConflictError:
+                if time.monotonic() >= deadline_s:
+                    raise
+                self._ended.wait(_POLL_S)
+
+    def _ask_to_stop(self, job_id: str) -> None:
+        try:
+            self.cancel(job_id, reason="interrupted")
+        except JobConflictError:
+            return  # it has just ended
+
+    def _project_of(self, job_id: str) -> OpenProject:
+        file = self._listing.file_of(job_id)
+        if file is not None:
+            try:
+                return self._projects.open_file(file).for_jobs()
+            except ProjectNotFoundError:
+                pass  # forgotten just now
+        raise JobNotFoundError(
+            f"no job has the id {job_id}",
+            hint="cairn jobs list; those that have ended are kept for some days",
+            job_id=job_id,
+        )
+
+    def _shown(self, project: OpenProject, job_id: str) -> Job:
+        row = project.ledger.find(job_id)
+        return self._listing.shown([(project.ledger.project_id, project.root, row)])[0]
+
+
+def parameters_from(row: JobRow) -> dict[str, object]:
+    """Give what a job was asked for."""
+    found: dict[str, object] = json.loads(row.parameters)
+    return found
+
+
+def _is_watch(conflict: JobConflictError) -> bool:
+    return conflict.details.get("origin") == JobOrigin.WATCH
+
+
+def _submitted(enqueued: Enqueued) -> Submitted:
+    row, is_duplicate = enqueued
+    seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
+    return Submitted(
+        job_id=row.uuid,
+        status=JobState(row.state),
+        duplicate=is_duplicate,
+        estimated_seconds=seconds,
+        waits=seconds is None or seconds <= _WAITING_LIMIT_S,
+    )

@@ -1,0 +1,314 @@
+"""One claimed job while it runs: its fence, its progress, its checkpoints, and the wish to stop.
+
+It accompanies every write of the run (see ``store.connection.Companion``), so that what is said of
+the work stands in the same transaction as the work. What is shown as done is on record: progress
+never runs ahead of what a crash would leave, and so never falls.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from engine.errors import StaleClaim
+from engine.job_records import CheckpointKind, EventType, JobOrigin
+from engine.jobs.hand import Hand
+from engine.jobs.ledger import Clock
+from engine.jobs.pace import Pace
+from engine.journal import Tally
+from engine.records import Phase, Progress, display_path
+from engine.store import jobs
+from engine.store.connection import Handle, Store
+from engine.store.jobs import CheckpointRow, JobRow
+from engine.syntax.packing import pack_paths, unpack_paths
+
+_EVENT_FILES = 100
+_EVENT_MS = 10_000
+_CHECKPOINT_FILES = 500
+_CHECKPOINT_MS = 30_000
+_POISON_TRIES = 3
+_BLOCKED_BEAT_MS = 10_000
+_SLOW_S = 5.0  # without a step: then a reason is given
+_COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
+
+
+class _Marks(NamedTuple):
+    """Up to where events and checkpoints tell."""
+
+    event_files: int
+    event_ms: int
+    checkpoint_files: int
+    checkpoint_ms: int
+
+
+class JobContext:
+    """What the thread of a job works with. ``cancel``, ``suspend`` and ``beat`` are for others.
+
+    Args:
+        store: The project's database.
+        row: The job as claimed.
+        hand: Where the file in hand is noted.
+        clock: Milliseconds since 1970.
+    """
+
+    def __init__(self, store: Store, row: JobRow, hand: Hand, clock: Clock) -> None:
+        self.row = row
+        self._store = store
+        self._hand = hand
+        self._clock = clock
+        self._stop = threading.Event()
+        #: Whether somebody wants the job to end, and not only this process.
+        self.is_cancelled = False
+        counts = json.loads(row.counts)
+        self.tally = Tally(**{name: counts.get(name, 0) for name in _COUNTED})
+        self.tally.earlier = self.tally.files_indexed
+        self._suspects: dict[str, int] = json.loads(row.suspects)
+        self._base = row.files_done  # files that earlier tries did
+        self._floor = row.files_done  # what is on record
+        self._files_total = row.files_total
+        self._chunks_done = row.chunks_done
+        self._chunks_total = row.chunks_total
+        self._phase: Phase | None = None
+        self._path = ""
+        self._pace = Pace()
+        self._moved_s = time.monotonic()
+        self._position: tuple[Phase, int, int] | None = None
+        now = clock()
+        self._marks = _Marks(row.files_done, now, row.files_done, now)
+        self._next_marks = self._marks
+        self._is_checkpoint = False
+        #: Whether it waits, and so has little to say.
+        self.is_blocked = False
+        self._beat_ms = 0
+
+    @property
+    def origin(self) -> JobOrigin:
+        """Who wanted the job."""
+        return JobOrigin(self.row.origin)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What was asked for."""
+        found: dict[str, object] = json.loads(self.row.parameters)
+        return found
+
+    @property
+    def has_begun(self) -> bool:
+        """Say whether an earlier try of this job knew its files already."""
+        return self.row.files_total is not None
+
+    @property
+    def files_done(self) -> int:
+        """Give the files with an outcome, of all tries."""
+        return self._base + self.tally.done
+
+    # For the thread that runs the job.
+
+    def cancelled(self) -> bool:
+        """Say whether to stop, for whatever reason."""
+        return self._stop.is_set()
+
+    def report(self, progress: Progress) -> None:
+        """Hear how far the run is."""
+        if progress.phase is Phase.EMBEDDING and progress.total is not None:
+            self._chunks_done = max(self._chunks_done, progress.done)
+            self._chunks_total = progress.total
+        self._phase = progress.phase
+        self._path = progress.current_path
+        position = (progress.phase, progress.done, progress.bytes_done)
+        if position != self._position:
+            self._position = position
+            self._moved_s = time.monotonic()
+        self._pace.note(progress, time.monotonic())
+
+    def found(self, paths: Sequence[str], size_bytes: int) -> None:
+        """Hear the files that will be read, and keep the list before any is.
+
+        After a restart those that an earlier try did are not among them any more; what is new on
+        the disk since joins the job.
+        """
+        with self._store.read() as handle:
+            before = jobs.read_last_checkpoint(handle, self.row.id, [CheckpointKind.FILE_LIST])
+        new = len(paths)
+        if before and before.packed is not None:
+            new = len(set(paths).difference(unpack_paths(before.packed)))
+        total = max((self._files_total or 0) + new, self._floor + len(paths))
+        self._files_total = total
+        self._base = total - len(paths) - self.tally.done
+        at_ms = self._clock()
+        state = {"files": len(paths), "bytes": size_bytes, "files_total": total}
+        row = CheckpointRow(
+            CheckpointKind.FILE_LIST, at_ms, json.dumps(state), pack_paths(list(paths))
+        )
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            self.began(handle)
+            jobs.insert_checkpoint(handle, self.row.id, row)
+            jobs.update_job(
+                handle, self.row.id, {"files_total": total, "files_done": self.files_done}
+            )
+            context = {"kind": row.kind, **state}
+            jobs.append_event(
+                handle, self.row.id, EventType.CHECKPOINT, at_ms=at_ms, context=context
+            )
+
+    def holds(self, path: str) -> None:
+        """Note which file this process has in hand, so that one that kills it is known."""
+        self._hand.hold(path)
+
+    def is_poison(self, path: str) -> bool:
+        """Say whether a file was in hand too often when the process died."""
+        return self._suspects.get(display_path(path), 0) >= _POISON_TRIES
+
+    # The companion of its writes.
+
+    def is_durable(self) -> bool:
+        """Say whether a checkpoint is due: those survive a power cut."""
+        marks = self._marks
+        self._is_checkpoint = (
+            self.files_done - marks.checkpoint_files >= _CHECKPOINT_FILES
+            or self._clock() - marks.checkpoint_ms >= _CHECKPOINT_MS
+        )
+        return self._is_checkpoint
+
+    def began(self, handle: Handle) -> None:
+        """Refuse to write when another runner has taken the job over."""
+        if not jobs.is_held(handle, self.row.id, self.row.attempt):
+            raise StaleClaim(self.row.uuid)
+
+    def committing(self, handle: Handle) -> None:
+        """Write how far the job is with the rows that bring it there."""
+        now = self._clock()
+        done = self.files_done
+        marks = self._marks
+        jobs.update_job(handle, self.row.id, self._columns(now))
+        if done - marks.event_files >= _EVENT_FILES or now - marks.event_ms >= _EVENT_MS:
+            self._append_progress(handle, now)
+            marks = marks._replace(event_files=done, event_ms=now)
+        if self._is_checkpoint:
+            self._append_checkpoint(handle, now)
+            marks = marks._replace(checkpoint_files=done, checkpoint_ms=now)
+        self._next_marks = marks
+
+    def committed(self) -> None:
+        """Take what was written for written."""
+        self._marks = self._next_marks
+        self._floor = max(self._floor, self.files_done)
+
+    # For other threads.
+
+    def cancel(self) -> None:
+        """Let the job end as soon as it can."""
+        self.is_cancelled = True
+        self._stop.set()
+
+    def suspend(self) -> None:
+        """Let this process stop working on the job, which stays as it is for the next runner."""
+        self._stop.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until the job is to stop; whether it is."""
+        return self._stop.wait(seconds)
+
+    def beat(self) -> None:
+        """Say that the job lives, and where it is. Does not touch what is done."""
+        now = self._clock()
+        if self.is_blocked and abs(now - self._beat_ms) < _BLOCKED_BEAT_MS:
+            return
+        self._beat_ms = now
+        marks = self._marks
+        with self._store.write(bookkeeping=True) as handle:
+            row = jobs.read_job(handle, self.row.uuid)
+            if row is None or row.attempt != self.row.attempt or row.finished_at_ms is not None:
+                return
+            changes: dict[str, object] = {"heartbeat_at_ms": now}
+            if row.blocked_at_ms is None:
+                changes |= self._momentary()
+                if now - marks.event_ms >= _EVENT_MS:
+                    self._append_progress(handle, now, row)
+            jobs.update_job(handle, self.row.id, changes)
+        if row.blocked_at_ms is None and now - marks.event_ms >= _EVENT_MS:
+            self._marks = self._marks._replace(event_ms=now)
+
+    def close(self) -> None:
+        """Free what it holds."""
+        self._hand.close()
+
+    def final_columns(self) -> dict[str, object]:
+        """Give what the job's last transaction says of the work."""
+        return {"files_done": self.files_done, "counts": self._counts()}
+
+    def _columns(self, now: int) -> dict[str, object]:
+        return {
+            "heartbeat_at_ms": now,
+            "files_done": self.files_done,
+            "chunks_done": self._chunks_done,
+            "chunks_total": self._chunks_total,
+            "counts": self._counts(),
+            **self._momentary(),
+        }
+
+    def _momentary(self) -> dict[str, object]:
+        """Give what is true now and means nothing later."""
+        rate, remaining_ms = self._pace.rate, self._pace.remaining_ms
+        return {
+            "phase": self._phase,
+            "current_path": self._path.encode("utf-8", "surrogateescape") or None,
+            "rate": rate,
+            "remaining_ms": remaining_ms,
+            "waiting": self._reason_to_wait(),
+        }
+
+    def _reason_to_wait(self) -> str | None:
+        """Say why nothing has moved for a while."""
+        idle_s = time.monotonic() - self._moved_s
+        if idle_s < _SLOW_S:
+            return None
+        if self._phase is Phase.EMBEDDING:
+            return f"waiting for the embedding model, for {idle_s:.0f} s"
+        if self._phase is Phase.PARSING:
+            return f"processing a file that takes long, for {idle_s:.0f} s"
+        return None
+
+    def _counts(self) -> str:
+        tally = asdict(self.tally)
+        counts = {name: tally[name] for name in _COUNTED}
+        return json.dumps({**counts, "files_failed": len(self.tally.errors)})
+
+    def _append_progress(self, handle: Handle, now: int, row: JobRow | None = None) -> None:
+        done = row.files_done if row else self.files_done
+        context = {
+            "phase": self._phase,
+            "files_processed": done,
+            "files_total": self._files_total,
+            "chunks_done": row.chunks_done if row else self._chunks_done,
+            "chunks_total": self._chunks_total,
+            "current_file": display_path(self._path),
+            "rate": self._pace.rate,
+            "remaining_ms": self._pace.remaining_ms,
+        }
+        jobs.append_event(handle, self.row.id, EventType.PROGRESS, at_ms=now, context=context)
+
+    def _append_checkpoint(self, handle: Handle, now: int) -> None:
+        is_embedding = self._phase is Phase.EMBEDDING
+        kind = CheckpointKind.EMBEDDING if is_embedding else CheckpointKind.POSITION
+        state = {
+            "path": display_path(self._path),
+            "files_done": self.files_done,
+            "files_total": self._files_total,
+            "chunks_done": self._chunks_done,
+        }
+        row = CheckpointRow(kind, now, json.dumps(state), None)
+        jobs.insert_checkpoint(handle, self.row.id, row)
+        context = {"kind": kind, **state}
+        jobs.append_event(handle, self.row.id, EventType.CHECKPOINT, at_ms=now, context=context)
+
+
+def suspects_after_crash(row: JobRow, path: str) -> str:
+    """Give a job's suspects with the file that was in hand when its runner died."""
+    suspects: dict[str, int] = json.loads(row.suspects)
+    if path:
+        name = display_path(path)
+        suspects[name] = suspects.get(name, 0) + 1
+    return json.dumps(suspects, ensure_ascii=False)

@@ -1,0 +1,208 @@
+"""The runner: claims the jobs of a data directory in order, and runs at most a few at a time.
+
+One process a data directory is the runner, by the kernel's lock on a file, so that no lock can be
+stale and no other process can run the same job. What it holds when it ends stays as it is in the
+databases; the next runner takes it over, first the jobs that had begun, in their old order.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from engine.clock import now_ms
+from engine.errors import EngineError, StaleClaim
+from engine.faults import fault_point
+from engine.job_records import JobState
+from engine.jobs.context import JobContext, suspects_after_crash
+from engine.jobs.hand import Hand
+from engine.jobs.ledger import Clock
+from engine.jobs.run import OpenProject, Run
+from engine.jobs.watchlist import Found, Watchlist
+from engine.store.jobs import JobRow
+
+_LOOK_EVERY_S = 0.2
+_BEAT_EVERY_S = 1.0
+_IDLE_S = 2.0  # without a job, before a runner that ends when idle does
+
+
+class Surroundings(NamedTuple):
+    """What the runner is given from above."""
+
+    data_dir: Path
+    most_running: int
+    open_project: Callable[[Path], OpenProject]  # by its database file
+    is_back: Callable[[EngineError], bool]  # whether what an error missed is there again
+    on_end: Callable[[OpenProject, JobRow], None]  # a job has ended; the row as it is now
+    daily: Callable[[], None]  # housekeeping: at the start, and every 24 hours
+    clock: Clock = now_ms
+
+
+class Runner:
+    """Runs the jobs of a data directory; the caller holds its lock.
+
+    Args:
+        around: What it works with.
+    """
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self.boot_id = uuid4().hex
+        self._watchlist = Watchlist(around.data_dir)
+        self._runs: dict[str, Run] = {}  # by job id; those that run and those that are blocked
+        self._lock = threading.Condition()
+        self._waiting: dict[str, Found] = {}
+        self._wake = threading.Event()
+        self._is_stopping = False
+        #: Whether jobs were active when it stopped.
+        self.has_left_work = False
+        self._next_daily_s = 0.0
+
+    def wake(self) -> None:
+        """Look for jobs now."""
+        self._wake.set()
+
+    def run(self, *, until_idle: bool, stop: Callable[[], bool]) -> None:
+        """Run jobs until told to stop, or until there has been none for a while."""
+        pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        pulse.start()
+        idle_since_s = time.monotonic()
+        try:
+            while not stop():
+                self._keep_house()
+                self._look()
+                self._start_some()
+                if self._runs or self._waiting:
+                    idle_since_s = time.monotonic()
+                elif until_idle and time.monotonic() - idle_since_s > _IDLE_S:
+                    break
+                self._wake.wait(_LOOK_EVERY_S)
+                self._wake.clear()
+        finally:
+            self._suspend_all()
+            pulse.join()
+
+    def _look(self) -> None:
+        """Find active jobs, in databases that were written since the last look."""
+        with self._lock:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.hear_cancel()
+        for found in self._watchlist.changed():
+            if found.row is None:
+                self._waiting.pop(found.file.stem, None)
+            elif found.row.runner != self.boot_id:
+                self._waiting[found.file.stem] = found
+
+    def _start_some(self) -> None:
+        """Start what waits, in order, while there is room."""
+        for found in sorted(self._waiting.values(), key=_turn):
+            if self.running >= self._around.most_running:
+                return
+            if any(run.file == found.file for run in list(self._runs.values())):
+                continue  # it ends just now
+            del self._waiting[found.file.stem]
+            try:
+                self._start(found)
+            except EngineError:
+                self._watchlist.look_again(found.file)
+
+    def _start(self, found: Found) -> None:
+        project = self._around.open_project(found.file)
+        row = found.row
+        assert row
+        hand = Hand(found.file.with_suffix(".hand"))
+        claimed = project.ledger.claim(
+            row, self.boot_id, suspects=suspects_after_crash(row, hand.held())
+        )
+        if claimed is None:
+            hand.close()
+            self._watchlist.look_again(found.file)
+            return
+        fault_point("job_claimed")
+        hand.hold("")
+        context = JobContext(project.ledger.store, claimed, hand, self._around.clock)
+        run = Run(found.file, project, context, self)
+        with self._lock:
+            self._runs[claimed.uuid] = run
+        thread = threading.Thread(target=self._serve, args=(run,), name="job", daemon=True)
+        thread.start()
+
+    @property
+    def running(self) -> int:
+        """Give how many jobs run now."""
+        with self._lock:
+            return sum(run.has_slot for run in self._runs.values())
+
+    def give_slot(self, run: Run) -> None:
+        """Let a job that is blocked make room."""
+        with self._lock:
+            run.has_slot = False
+            self._lock.notify_all()
+        self._wake.set()
+
+    def take_slot(self, run: Run) -> bool:
+        """Wait until there is room for a job that was blocked; False when it is to stop."""
+        with self._lock:
+            while not run.context.cancelled():
+                if sum(each.has_slot for each in self._runs.values()) < self._around.most_running:
+                    run.has_slot = True
+                    return True
+                self._lock.wait(_LOOK_EVERY_S)
+        return False
+
+    def _serve(self, run: Run) -> None:
+        try:
+            run.run(self._around.is_back)
+        except StaleClaim:
+            pass
+        finally:
+            with self._lock:
+                del self._runs[run.context.row.uuid]
+                self._lock.notify_all()
+            self._ended(run)
+            self._watchlist.look_again(run.file)
+            self._wake.set()
+
+    def _ended(self, run: Run) -> None:
+        row = run.last_row()
+        if row is not None and row.finished_at_ms is not None:
+            self._around.on_end(run.project, row)
+        run.close()
+
+    def _beat(self) -> None:
+        """Say of each job that it lives, in a thread of its own, which a slow disk may hold up."""
+        while not self._is_stopping:
+            with self._lock:
+                runs = list(self._runs.values())
+            for run in runs:
+                run.beat()
+            with self._lock:
+                self._lock.wait_for(lambda: self._is_stopping, _BEAT_EVERY_S)
+
+    def _keep_house(self) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._next_daily_s:
+            self._next_daily_s = now_s + 24 * 3600
+            self._around.daily()
+
+    def _suspend_all(self) -> None:
+        with self._lock:
+            self._is_stopping = True
+            self.has_left_work = bool(self._runs or self._waiting)
+            for run in self._runs.values():
+                run.context.suspend()
+            self._lock.notify_all()
+            while self._runs:
+                self._lock.wait()
+
+
+def _turn(found: Found) -> tuple[int, int, str]:
+    """Give a job's place: those that had begun by when they did, then the others by age."""
+    row = found.row
+    assert row
+    if row.state == JobState.PENDING:
+        return 1, row.created_at_ms, row.uuid
+    return 0, row.started_at_ms or row.created_at_ms, row.uuid

@@ -1,0 +1,88 @@
+"""A job's row as the record that every face shows."""
+
+import json
+import os
+from collections.abc import Mapping
+
+from engine.clock import iso_or_none, iso_time
+from engine.job_records import TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
+from engine.records import Phase, display_path
+from engine.store.jobs import EventRow, JobRow
+
+
+def job_of(
+    row: JobRow, *, project_id: str, root: str, now_ms: int, position: int | None, log: str | None
+) -> Job:
+    """Give a job as it is now.
+
+    Args:
+        row: As stored.
+        project_id: Its project's id.
+        root: Its project's folder.
+        now_ms: For the time it has taken so far.
+        position: Its place among those that wait for their turn, 1 is next.
+        log: The path of its operation log.
+    """
+    phase = Phase(row.phase) if row.phase else None
+    is_embedding = phase is Phase.EMBEDDING
+    has_ended = row.state in TERMINAL
+    return Job(
+        job_id=row.uuid,
+        kind=row.kind,
+        status=JobState(row.state),
+        origin=JobOrigin(row.origin),
+        project_id=project_id,
+        path=display_path(root),
+        parameters=_object(row.parameters),
+        position=position,
+        phase=phase,
+        done=row.chunks_done if is_embedding else row.files_done,
+        total=row.chunks_total if is_embedding else row.files_total,
+        files_done=row.files_done,
+        files_total=row.files_total,
+        chunks_done=row.chunks_done,
+        chunks_total=row.chunks_total,
+        current_file=_shown(row.current_path),
+        rate=row.rate,
+        elapsed_seconds=_elapsed_s(row, now_ms),
+        eta_seconds=None if has_ended or row.remaining_ms is None else row.remaining_ms / 1000,
+        estimated_seconds=None if row.estimated_ms is None else row.estimated_ms / 1000,
+        waiting=row.waiting,
+        attempt=row.attempt,
+        cancel_requested=row.cancel_requested_at_ms is not None,
+        flagged=row.flagged_at_ms is not None and not has_ended,
+        created_at=iso_time(row.created_at_ms),
+        started_at=iso_or_none(row.started_at_ms),
+        finished_at=iso_or_none(row.finished_at_ms),
+        heartbeat_at=iso_or_none(row.heartbeat_at_ms),
+        result=_object(row.result) if row.result else None,
+        error=_object(row.error) if row.error else None,
+        counts={name: int(str(value)) for name, value in _object(row.counts).items()},
+        log=log,
+    )
+
+
+def event_of(job_id: str, row: EventRow) -> JobEvent:
+    """Give an event."""
+    return JobEvent(
+        job_id=job_id,
+        sequence=row.sequence,
+        type=EventType(row.type),
+        timestamp=iso_time(row.at_ms),
+        context=_object(row.context),
+    )
+
+
+def _object(text: str) -> Mapping[str, object]:
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
+def _shown(path: bytes | None) -> str | None:
+    return display_path(os.fsdecode(path)) if path else None
+
+
+def _elapsed_s(row: JobRow, now_ms: int) -> float:
+    if row.started_at_ms is None:
+        return 0.0
+    return max(0, (row.finished_at_ms or now_ms) - row.started_at_ms) / 1000

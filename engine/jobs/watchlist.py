@@ -1,0 +1,90 @@
+"""Which projects of a data directory have an active job, without asking each database each time.
+
+SQLite changes the size or the time of a database file or of its log with each commit, so a look at
+both tells whether it is worth asking: some microseconds a project.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.errors import EngineError
+from engine.store import jobs
+from engine.store.connection import Store
+from engine.store.jobs import JobRow
+
+_ID_CHARS = 64
+_BUSY_TIMEOUT_MS = 1000
+
+_Look = tuple[tuple[int, int, int] | None, ...]
+
+
+class Found(NamedTuple):
+    """A project and its active job."""
+
+    file: Path
+    row: JobRow | None
+
+
+class Watchlist:
+    """Remembers how the files of a data directory looked.
+
+    Args:
+        data_dir: The folder.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._seen: dict[Path, _Look] = {}
+
+    def changed(self) -> Iterator[Found]:
+        """Give the active jobs of databases that were written since the last call.
+
+        A database that cannot be read is left out until it is written again.
+        """
+        files = database_files(self._data_dir)
+        for gone in self._seen.keys() - set(files):
+            del self._seen[gone]
+            yield Found(gone, None)
+        for file in files:
+            look = _look_of(file)
+            if self._seen.get(file) == look:
+                continue
+            self._seen[file] = look
+            yield Found(file, active_job_of(file))
+
+    def look_again(self, file: Path) -> None:
+        """Ask a database the next time, whatever it looks like."""
+        self._seen.pop(file, None)
+
+
+def database_files(data_dir: Path) -> list[Path]:
+    """Give the database files of all projects."""
+    return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
+
+
+def active_job_of(file: Path) -> JobRow | None:
+    """Give the active job of a database; None also when the file cannot be read."""
+    try:
+        store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
+    except EngineError:
+        return None
+    try:
+        with store.read() as handle:
+            return jobs.read_active_job(handle)
+    except EngineError:
+        return None
+    finally:
+        store.close()
+
+
+def _look_of(file: Path) -> _Look:
+    looks: list[tuple[int, int, int] | None] = []
+    for name in (file, f"{file}-wal"):
+        try:
+            found = Path(name).stat()
+        except OSError:
+            looks.append(None)
+        else:
+            looks.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(looks)
