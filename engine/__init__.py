@@ -6,7 +6,8 @@ The map, in the order of the data's way:
 * ``source`` says what is on disk: walking, ignore rules, reading, secrets, git's files.
 * ``syntax`` says what it means to a parser: languages, symbols, chunks, words.
 * ``indexer`` runs walk → read → parse → store; ``scan`` compares the disk with the index,
-  ``workers`` parses in processes of its own, ``batch`` collects the rows of a transaction.
+  ``workers`` has processes of its own for ``parsing``, to whose files ``turns`` gives an order,
+  ``batch`` collects the rows of a transaction.
 * ``store`` is the only room that speaks SQLite.
 * ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
 * ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.

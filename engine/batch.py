@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.embedding.embedder import Embedder
+from engine.parsing import Parsed
 from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, vectors
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.syntax.terms import terms_of
-from engine.workers import Parsed
 
 #: What a file's rows, with its vector, weigh in a batch: a folder can hold 100,000 empty files.
 _FILE_BYTES = 512

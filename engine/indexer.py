@@ -15,6 +15,7 @@ from engine.batch import Batch, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled
 from engine.journal import Journal, Tally
+from engine.parsing import Outcome, Parsed, Task
 from engine.records import (
     FAILURES,
     FileEntry,
@@ -32,7 +33,7 @@ from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
 from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
-from engine.workers import Outcome, Parsed, Task, WorkerPool
+from engine.workers import WorkerPool
 
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
 _TASK_FILES = 64
@@ -76,13 +77,13 @@ class Indexer:
 
     Args:
         store: The project's database; this process must be its only indexer.
-        pool: Workers to parse with.
+        pool: Workers to parse with, shared with other runs.
         run: What to index and whom to tell.
     """
 
     def __init__(self, store: Store, pool: WorkerPool, run: Run) -> None:
         self._store = store
-        self._pool = pool
+        self._channel = pool.channel()
         self._run = run
         self._journal = run.journal
         self._tally = run.journal.tally
@@ -131,11 +132,8 @@ class Indexer:
         self._total = len(found.changed)
         self._bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
         self._journal.found([entry.path for entry in found.changed], self._bytes_total)
-        try:
+        with self._channel:
             self._parse(found.changed)
-        except BaseException:
-            self._pool.discard()
-            raise
         self._finish()
         return self._tally
 
@@ -172,11 +170,11 @@ class Indexer:
                 self._stop_if_cancelled()
                 self._tell(Phase.PARSING, entry.path)
                 self._read(reader, entry, limit)
-                while self._pool.pending_bytes > self._run.queue_bytes:
+                while self._channel.pending_bytes > self._run.queue_bytes:
                     self._collect(0.1)
                 self._collect(0.0)
         self._submit()
-        while self._pool.pending_batches:
+        while self._channel.pending_batches:
             # Nothing is left to read: writing fills the time in which the last files are parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
         self._tell(Phase.STORING, "", force=True)
@@ -227,13 +225,13 @@ class Indexer:
 
     def _submit(self) -> None:
         if self._tasks:
-            self._pool.submit(self._tasks)
+            self._channel.submit(self._tasks)
             self._tasks, self._task_bytes = [], 0
 
     def _collect(self, timeout_s: float, batch_bytes: int = 0) -> None:
         """Take what the workers finished; write when a batch is full."""
         self._stop_if_cancelled()
-        for outcome in self._pool.poll(timeout_s):
+        for outcome in self._channel.poll(timeout_s):
             self._put_outcome(outcome)
             if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):
                 self._commit()

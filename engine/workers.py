@@ -1,166 +1,40 @@
-"""The process pool that parses and embeds: bytes of files in, rows of the index out.
+"""The process pool that parses and embeds: batches of files in, their outcomes out.
 
 Parsing holds the interpreter's lock and reads hostile input, so it happens in processes of its own:
 two cores are used, and a file that crashes or outlasts its worker costs that worker only. The
 file is then tried alone; one that costs two workers is chunked by lines without being parsed, so
 that its words are found, and what fails even so becomes a ``Skip``.
 
+Several runs share the workers. Each has a channel of its own, and the channels take turns: a run
+that has little to parse does not wait for the end of one that has much, and one that ends early
+takes nothing from the others.
+
 A worker is a fresh interpreter talking over a socket pair; it opens no file and inherits nothing.
+What it does is said in ``parsing``.
 """
 
-import gc
-import itertools
 import os
 import pickle
-import resource
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engine.errors import UnavailableError
-from engine.faults import fault_point
+from engine.parsing import Outcome, Task
 from engine.records import Skip, SkipReason
-from engine.source.content import inspect
-from engine.source.provenance import generator_of, licence_of
-from engine.source.secrets import redact
-from engine.syntax.analysis import Analysis, analyse
-
-if TYPE_CHECKING:
-    from engine.embedding.builtin import BuiltIn
-    from engine.store.quantize import Stored
+from engine.turns import Answers, Parcel, Turns
 
 _GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines
 _TRIES = 2
-_BATCHES_A_COLLECTION = 500
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _START_S = 60.0  # a cold start takes 0.1 s
-
-
-class Task(NamedTuple):
-    """A file to parse."""
-
-    ticket: int  # chosen by the caller, comes back with the outcome
-    path: str
-    language: str
-    data: bytes
-    is_parsed: bool = True  # False after parsing cost its workers: lines and words alone
-    is_embedded: bool = False  # whether its chunks get vectors of the built-in model
-
-
-class Parsed(NamedTuple):
-    """A file that was read as text and parsed."""
-
-    analysis: Analysis
-    encoding: str
-    is_generated: bool
-    redactions: int
-    licence: str | None  # an SPDX expression
-    generator: str | None  # the program that wrote it
-    vectors: "Stored | None" = None  # of its chunks, when the task asks for them
-
-
-class Outcome(NamedTuple):
-    """What became of a task."""
-
-    ticket: int
-    result: Parsed | Skip
-
-
-def process(task: Task, deadline_ms: int) -> Outcome:
-    """Do the work on one file: decode, redact, parse, chunk, split into words."""
-    fault_point("inspect", task.path)
-    inspected = inspect(task.path, task.data, task.language)
-    if isinstance(inspected, Skip):
-        return Outcome(task.ticket, inspected)
-    text, redactions = redact(inspected.text)
-    if task.is_parsed:
-        fault_point("parse", task.path)
-    analysis = analyse(text, task.language, deadline_ms=deadline_ms if task.is_parsed else 0)
-    licence = licence_of(text, task.language)
-    generator = generator_of(text) if inspected.generated else None
-    return Outcome(
-        task.ticket,
-        Parsed(analysis, inspected.encoding, inspected.generated, redactions, licence, generator),
-    )
-
-
-class _Meaning:
-    """The built-in model in a worker, loaded for the first batch that asks for it.
-
-    Where it does not fit into the worker's memory, chunks go without vectors, and the owner makes
-    those that are missing.
-    """
-
-    def __init__(self) -> None:
-        self._embedder: BuiltIn | None = None
-        self._fits = True
-
-    def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
-        """Give the outcomes of a batch with the vectors that its tasks ask for."""
-        parsed = [
-            outcome.result
-            for task, outcome in zip(tasks, outcomes, strict=True)
-            if task.is_embedded and isinstance(outcome.result, Parsed)
-        ]
-        if not parsed or not self._fits:
-            return outcomes
-        try:
-            vectors = iter(self._vectors_of(parsed))
-        except (ImportError, MemoryError):
-            self._fits = False
-            return outcomes
-        return [
-            Outcome(ticket, result._replace(vectors=next(vectors)))
-            if task.is_embedded and isinstance(result, Parsed)
-            else Outcome(ticket, result)
-            for task, (ticket, result) in zip(tasks, outcomes, strict=True)
-        ]
-
-    def _vectors_of(self, parsed: list[Parsed]) -> "list[Stored]":
-        # numpy and the weights: not for those who only parse.
-        import numpy as np
-
-        from engine.embedding.builtin import BuiltIn
-        from engine.store.quantize import quantized
-
-        if self._embedder is None:
-            self._embedder = BuiltIn()
-        rows = [row[-3:] for each in parsed for row in each.analysis.chunks]
-        vectors = quantized(self._embedder.embed_words(rows))
-        ends = np.cumsum([len(each.analysis.chunks) for each in parsed])
-        return np.split(vectors, ends[:-1])
-
-
-def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
-    """Be a worker: answer batches until the other end closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides when to stop
-    # Hostile text can make a parser ask for gigabytes; it then dies alone, as after any fault.
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    with suppress(OSError, ValueError):  # not every system can limit it
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
-    for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
-        os.putenv(f"{library}_NUM_THREADS", "1")
-    meaning = _Meaning()
-    connection = Connection(descriptor)
-    connection.send(None)  # ready
-    # Parsing makes many objects and no cycles: looking for some took 3 % of the time.
-    gc.disable()
-    for number in itertools.count(1):
-        if number % _BATCHES_A_COLLECTION == 0:
-            gc.collect()
-        try:
-            tasks: list[Task] = connection.recv()
-        except EOFError:
-            return
-        outcomes = [process(task, deadline_ms) for task in tasks]
-        connection.send(meaning.add_vectors(tasks, outcomes))
 
 
 class WorkerLimits(NamedTuple):
@@ -176,7 +50,7 @@ class WorkerLostError(Exception):
 
 
 class _Worker:
-    """One process and the line to it.
+    """One process and the line to it. It can be killed from the start, by any thread.
 
     Raises:
         UnavailableError: It cannot be started.
@@ -195,21 +69,13 @@ class _Worker:
                 raise _cannot_start(str(error)) from error
             self._connection = Connection(ours.detach())
             undo.pop_all()
-        try:
-            if not self._connection.poll(_START_S):
-                raise EOFError
-            self._connection.recv()
-        except (EOFError, OSError) as error:
-            cause = self._last_words()
-            self.close()
-            raise _cannot_start(cause) from error
 
     def _started(self, descriptor: int) -> subprocess.Popen[bytes]:
         # -I: neither the working folder, which may be a hostile repository, nor the environment
         # adds code. The worker imports from where this process does.
         places = [_HOME, *(place for place in sys.path if os.path.isabs(place))]
         code = (
-            f"import sys; sys.path[:0] = {places!r}; from engine.workers import serve; "
+            f"import sys; sys.path[:0] = {places!r}; from engine.parsing import serve; "
             f"serve({descriptor}, {self._limits.deadline_ms}, {self._limits.memory_bytes})"
         )
         return subprocess.Popen(  # noqa: S603 - our interpreter and our code
@@ -220,16 +86,29 @@ class _Worker:
             stderr=self._stderr,
         )
 
-    def run(self, batch: list[Task]) -> list[Outcome]:
+    def wait_until_ready(self) -> None:
+        """Wait for the end of its start.
+
+        Raises:
+            UnavailableError: It died of it, was killed, or takes too long.
+        """
+        try:
+            if not self._connection.poll(_START_S):
+                raise EOFError
+            self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise _cannot_start(self._last_words()) from error
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
         """Have a batch done.
 
         Raises:
             WorkerLostError: It died, or was killed because it took too long.
         """
         limits = self._limits
-        allowed_s = limits.grace_s + 2 * len(batch) * limits.deadline_ms / 1000
+        allowed_s = limits.grace_s + 2 * len(tasks) * limits.deadline_ms / 1000
         try:
-            self._connection.send(batch)
+            self._connection.send(tasks)
             if not self._connection.poll(allowed_s):
                 raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
             outcomes: list[Outcome] = self._connection.recv()
@@ -238,7 +117,7 @@ class _Worker:
         return outcomes
 
     def kill(self) -> None:
-        """Stop at once; a thread that waits in ``run`` sees the line close."""
+        """Stop at once; a thread that waits for it sees the line close."""
         self._process.kill()
 
     def close(self) -> None:
@@ -256,105 +135,41 @@ class _Worker:
         return lines[-1] if lines else f"exit status {code}"
 
 
-class WorkerPool:
-    """Workers, started when there is work for them; each is served by a thread of its own.
+class _Lane:
+    """A worker, started when there is work for it and replaced when it is lost."""
 
-    Args:
-        count: The most processes to start.
-        limits: What each of them may take.
-    """
-
-    def __init__(self, count: int, limits: WorkerLimits) -> None:
-        self._count = count
+    def __init__(self, limits: WorkerLimits) -> None:
         self._limits = limits
-        self._tasks: SimpleQueue[tuple[int, list[Task]] | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[int, int, list[Outcome] | UnavailableError]] = SimpleQueue()
-        self._lanes: list[threading.Thread] = []
-        self._workers: dict[threading.Thread, _Worker] = {}
-        self._epoch = 0  # raised by discard: answers of an older one are dropped
-        self.pending_bytes = 0  # source handed in and not answered yet
-        self.pending_batches = 0
+        self._worker: _Worker | None = None
 
-    def __enter__(self) -> "WorkerPool":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def submit(self, batch: list[Task]) -> None:
-        """Hand in a batch; outcomes come from ``poll`` in any order."""
-        self.pending_bytes += _bytes_of(batch)
-        self.pending_batches += 1
-        self._tasks.put((self._epoch, batch))
-        if len(self._lanes) < min(self._count, self.pending_batches):
-            lane = threading.Thread(target=self._serve_lane, name="parser", daemon=True)
-            self._lanes.append(lane)
-            lane.start()
-
-    def poll(self, timeout_s: float) -> list[Outcome]:
-        """Wait for outcomes at most so long, and give those that are there.
-
-        Raises:
-            UnavailableError: No worker can be started.
-        """
-        outcomes: list[Outcome] = []
-        while self.pending_batches:
-            try:
-                epoch, size, batch = self._done.get(timeout=0 if outcomes else timeout_s)
-            except Empty:
-                break
-            if epoch == self._epoch:
-                self.pending_bytes -= size
-                self.pending_batches -= 1
-                if isinstance(batch, UnavailableError):
-                    raise batch
-                outcomes.extend(batch)
-        return outcomes
-
-    def discard(self) -> None:
-        """Forget all pending work at once; busy workers are killed."""
-        self._epoch += 1
-        self.pending_bytes = self.pending_batches = 0
-        while not self._tasks.empty():
-            self._tasks.get()
-        for worker in list(self._workers.values()):
-            worker.kill()
-
-    def close(self) -> None:
-        """End all workers and their threads."""
-        self.discard()
-        for _ in self._lanes:
-            self._tasks.put(None)
-        for lane in self._lanes:
-            lane.join()
-        self._lanes.clear()
-
-    def _serve_lane(self) -> None:
-        while (item := self._tasks.get()) is not None:
-            epoch, batch = item
+    def serve(self, turns: Turns) -> None:
+        """Do what comes until the pool is closed."""
+        while (parcel := turns.take()) is not None:
             answer: list[Outcome] | UnavailableError
             try:
-                answer = self._outcomes_of(batch, epoch)
+                answer = self._outcomes_of(parcel)
             except UnavailableError as error:
+                self._drop_worker()
                 answer = error
-            self._done.put((epoch, _bytes_of(batch), answer))
+            turns.answer(parcel, answer)
+            if parcel.is_forgotten:  # then its worker was killed
+                self._drop_worker()
         self._drop_worker()
 
-    def _outcomes_of(self, batch: list[Task], epoch: int) -> list[Outcome]:
-        """Do a batch; when it costs the worker, each of its files alone, at last unparsed."""
+    def _outcomes_of(self, parcel: Parcel) -> list[Outcome]:
+        """Do a parcel; when it costs the worker, each of its files alone, at last unparsed."""
+        tasks = parcel.tasks
         try:
-            return self._worker().run(batch)
+            return self._run(parcel, tasks)
         except WorkerLostError:
             self._drop_worker()
         outcomes: list[Outcome] = []
-        for task in batch:
+        for task in tasks:
             cause = ""
-            parsed_tries = _TRIES - (len(batch) == 1)  # then the batch was a try of its own
+            parsed_tries = _TRIES - (len(tasks) == 1)  # then the parcel was a try of its own
             for each in [task] * parsed_tries + [task._replace(is_parsed=False)]:
-                if epoch != self._epoch:
-                    return []
                 try:
-                    outcomes.extend(self._worker().run([each]))
+                    outcomes.extend(self._run(parcel, [each]))
                     break
                 except WorkerLostError as error:
                     self._drop_worker()
@@ -365,16 +180,133 @@ class WorkerPool:
                 )
         return outcomes
 
-    def _worker(self) -> _Worker:
-        lane = threading.current_thread()
-        if lane not in self._workers:
-            self._workers[lane] = _Worker(self._limits)
-        return self._workers[lane]
+    def _run(self, parcel: Parcel, tasks: list[Task]) -> list[Outcome]:
+        """Have files of a parcel done; no outcomes once it is forgotten.
+
+        Raises:
+            WorkerLostError: They cost the worker.
+            UnavailableError: None can be started.
+        """
+        if parcel.is_forgotten:
+            return []
+        is_new = self._worker is None
+        worker = self._worker = self._worker or _Worker(self._limits)
+        if not parcel.give_to(worker.kill):
+            return []
+        if is_new:
+            worker.wait_until_ready()
+        return worker.run(tasks)
 
     def _drop_worker(self) -> None:
-        worker = self._workers.pop(threading.current_thread(), None)
+        worker, self._worker = self._worker, None
         if worker:
             worker.close()
+
+
+class Channel:
+    """The way of one run to the workers; for one thread.
+
+    Use it as a context manager: what is still pending at the end of the block is forgotten.
+
+    Args:
+        turns: Where the batches of all channels wait.
+        staff: Hears how many batches, of all channels, are pending; starts workers for them.
+    """
+
+    def __init__(self, turns: Turns, staff: Callable[[int], None]) -> None:
+        self._turns = turns
+        self._staff = staff
+        self._answers: Answers = SimpleQueue()
+        self.pending_bytes = 0  # source handed in and not answered yet
+        self.pending_batches = 0
+
+    def __enter__(self) -> "Channel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    def submit(self, batch: list[Task]) -> None:
+        """Hand in a batch; outcomes come from ``poll`` in any order.
+
+        Raises:
+            UnavailableError: The pool is closed.
+        """
+        parcel = Parcel(batch, self._answers)
+        pending = self._turns.add(parcel)
+        self.pending_bytes += parcel.size_bytes
+        self.pending_batches += 1
+        self._staff(pending)
+
+    def poll(self, timeout_s: float) -> list[Outcome]:
+        """Wait for outcomes at most so long, and give those that are there.
+
+        Raises:
+            UnavailableError: No worker can be started, or the pool was closed.
+        """
+        outcomes: list[Outcome] = []
+        while self.pending_batches:
+            try:
+                parcel, answer = self._answers.get(timeout=0 if outcomes else timeout_s)
+            except Empty:
+                break
+            self.pending_bytes -= parcel.size_bytes
+            self.pending_batches -= 1
+            if isinstance(answer, UnavailableError):
+                raise answer
+            outcomes.extend(answer)
+        return outcomes
+
+    def discard(self) -> None:
+        """Forget all that is pending, at once; workers that are busy with it are killed."""
+        self._turns.forget(self._answers)
+        while not self._answers.empty():
+            self._answers.get()
+        self.pending_bytes = self.pending_batches = 0
+
+
+class WorkerPool:
+    """Workers, started when there is work for them; each is served by a thread of its own.
+
+    Args:
+        count: The most processes to start, for all channels together.
+        limits: What each of them may take.
+    """
+
+    def __init__(self, count: int, limits: WorkerLimits) -> None:
+        self._count = count
+        self._limits = limits
+        self._turns = Turns()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> "WorkerPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def channel(self) -> Channel:
+        """Open a way to the workers, for one run."""
+        return Channel(self._turns, self._staff)
+
+    def close(self) -> None:
+        """End all workers and their threads; who still waits for outcomes gets an error."""
+        self._turns.end()
+        with self._lock:
+            for thread in self._threads:
+                thread.join()
+            self._threads.clear()
+
+    def _staff(self, pending: int) -> None:
+        with self._lock:
+            if len(self._threads) < min(self._count, pending):
+                lane = _Lane(self._limits)
+                thread = threading.Thread(
+                    target=lane.serve, args=(self._turns,), name="parser", daemon=True
+                )
+                self._threads.append(thread)
+                thread.start()
 
 
 def _cannot_start(cause: str) -> UnavailableError:
@@ -382,7 +314,3 @@ def _cannot_start(cause: str) -> UnavailableError:
         f"no parsing process can be started: {cause}",
         hint="check the limits on processes, memory, open files and the temporary folder",
     )
-
-
-def _bytes_of(batch: list[Task]) -> int:
-    return sum(len(task.data) for task in batch)

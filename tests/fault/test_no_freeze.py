@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from engine.config import load_config
+from engine.parsing import Task
 from engine.records import Skip
 from engine.syntax.languages import language_of
-from engine.workers import Task, WorkerLimits, WorkerPool
+from engine.workers import WorkerLimits, WorkerPool
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.hostile.measured import run_measured
@@ -27,13 +28,14 @@ def test_how_long_each_content_takes(tmp_path: Path) -> None:
     with (
         hostile_corpus(tmp_path, _CONTENT) as corpus,
         WorkerPool(1, WorkerLimits(deadline_ms=config.parse_timeout)) as pool,
+        pool.channel() as channel,
     ):
         for case in corpus.built:
             (name,) = case.expect
             data = (corpus.root / case.path / name).read_bytes()
             started = time.monotonic()
-            pool.submit([Task(1, name, language_of(name) or "text", data)])
-            outcomes = pool.poll(60)
+            channel.submit([Task(1, name, language_of(name) or "text", data)])
+            outcomes = channel.poll(60)
             times[case.name] = time.monotonic() - started
             result = outcomes[0].result
             results[case.name] = (

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
+from engine.parsing import Outcome, Parsed, Task, process
 from engine.records import Skip, SkipReason
-from engine.workers import Outcome, Parsed, Task, WorkerLimits, WorkerPool, process
+from engine.workers import Channel, WorkerLimits, WorkerPool
 
 
 @pytest.fixture
@@ -17,24 +18,30 @@ def pool() -> Iterator[WorkerPool]:
         yield pool
 
 
+@pytest.fixture
+def channel(pool: WorkerPool) -> Iterator[Channel]:
+    with pool.channel() as channel:
+        yield channel
+
+
 def task(ticket: int, path: str, text: str = "def f():\n    pass\n") -> Task:
     return Task(ticket, path, "python", text.encode())
 
 
-def collect(pool: WorkerPool) -> dict[int, Outcome]:
+def collect(channel: Channel) -> dict[int, Outcome]:
     outcomes: dict[int, Outcome] = {}
-    while pool.pending_batches:
-        for outcome in pool.poll(0.1):
+    while channel.pending_batches:
+        for outcome in channel.poll(0.1):
             assert outcome.ticket not in outcomes
             outcomes[outcome.ticket] = outcome
-    assert pool.pending_bytes == 0
+    assert channel.pending_bytes == 0
     return outcomes
 
 
-def test_every_task_has_one_outcome(pool: WorkerPool) -> None:
+def test_every_task_has_one_outcome(channel: Channel) -> None:
     for start in range(0, 50, 5):
-        pool.submit([task(ticket, f"f{ticket}.py") for ticket in range(start, start + 5)])
-    outcomes = collect(pool)
+        channel.submit([task(ticket, f"f{ticket}.py") for ticket in range(start, start + 5)])
+    outcomes = collect(channel)
     assert sorted(outcomes) == list(range(50))
     first = outcomes[0].result
     assert isinstance(first, Parsed)
@@ -45,11 +52,11 @@ def test_every_task_has_one_outcome(pool: WorkerPool) -> None:
     ("action", "others"), [("die", ["a.py", "c.py"]), ("die", []), ("hang", []), ("eat", [])]
 )
 def test_a_file_that_costs_its_parser_is_kept_without_symbols(
-    pool: WorkerPool, action: str, others: list[str], monkeypatch: pytest.MonkeyPatch
+    channel: Channel, action: str, others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_FAULT", f"{action}:parse:poison.py")
-    pool.submit([task(number, path) for number, path in enumerate(["poison.py", *others])])
-    outcomes = collect(pool)
+    channel.submit([task(number, path) for number, path in enumerate(["poison.py", *others])])
+    outcomes = collect(channel)
     analyses = [
         result.analysis
         for _, outcome in sorted(outcomes.items())
@@ -64,11 +71,11 @@ def test_a_file_that_costs_its_parser_is_kept_without_symbols(
     ("action", "cause"), [("die", "died"), ("hang", "took longer"), ("eat", "MemoryError")]
 )
 def test_a_poisonous_file_is_skipped_and_the_rest_is_done(
-    pool: WorkerPool, action: str, cause: str, monkeypatch: pytest.MonkeyPatch
+    channel: Channel, action: str, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_FAULT", f"{action}:inspect:poison.py")
-    pool.submit([task(1, "a.py"), task(2, "poison.py"), task(3, "c.py")])
-    outcomes = collect(pool)
+    channel.submit([task(1, "a.py"), task(2, "poison.py"), task(3, "c.py")])
+    outcomes = collect(channel)
     poison = outcomes[2].result
     assert isinstance(poison, Skip)
     assert poison.reason is SkipReason.PARSER_FAILED
@@ -78,35 +85,35 @@ def test_a_poisonous_file_is_skipped_and_the_rest_is_done(
 
 
 def test_discard_forgets_work_at_once_and_the_pool_goes_on(
-    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CAIRN_FAULT", "hang:parse:poison.py")
-    pool.submit([task(1, "poison.py")])
-    pool.submit([task(2, "b.py")])
-    pool.discard()
-    assert pool.poll(0.0) == []
+    channel.submit([task(1, "poison.py")])
+    channel.submit([task(2, "b.py")])
+    channel.discard()
+    assert channel.poll(0.0) == []
     monkeypatch.delenv("CAIRN_FAULT")
-    pool.submit([task(3, "c.py")])
-    assert list(collect(pool)) == [3]
+    channel.submit([task(3, "c.py")])
+    assert list(collect(channel)) == [3]
 
 
 def test_workers_that_cannot_start_are_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool:
-        pool.submit([task(1, "a.py")])
+    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool, pool.channel() as channel:
+        channel.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="no parsing process"):
-            pool.poll(30)
+            channel.poll(30)
 
 
 def test_workers_that_die_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool:
-        pool.submit([task(1, "a.py")])
+    with WorkerPool(1, WorkerLimits(deadline_ms=500)) as pool, pool.channel() as channel:
+        channel.submit([task(1, "a.py")])
         with pytest.raises(UnavailableError, match="exit status 1"):
-            pool.poll(30)
+            channel.poll(30)
 
 
-def test_a_file_leaves_no_cycles(pool: WorkerPool) -> None:
+def test_a_file_leaves_no_cycles() -> None:
     """Workers do not look for cycles, so one a file would grow them without end."""
     text = "import os\n\nclass A:\n    def f(self):\n        return os\n\nX = A().f\n"
     process(task(1, "a.py", text), 1000)
