@@ -240,6 +240,7 @@ class Indexer:
     def _put_outcome(self, outcome: Outcome) -> None:
         key = self._tickets.pop(outcome.ticket)
         readings = self._waiting.pop(key)
+        self._path = readings[0].path
         result = outcome.result
         if isinstance(result, Skip):
             for path, stat in readings:

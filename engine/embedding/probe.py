@@ -3,12 +3,12 @@
 from contextlib import closing
 
 from engine.config import Config
-from engine.embedding.choice import Backend, choice_of
+from engine.embedding.choice import Backend
 from engine.embedding.load import OpenEmbedder
 
 
 def check_embedder(config: Config, open_embedder: OpenEmbedder) -> None:
-    """Make sure that passages can be embedded; asks a server for one vector.
+    """Make sure that there are vectors to be had, by asking for one.
 
     The built-in model is taken for there: it is part of this program.
 
@@ -16,9 +16,9 @@ def check_embedder(config: Config, open_embedder: OpenEmbedder) -> None:
         InvalidConfigError: The setting cannot be read.
         EmbedderUnavailableError: The model is not on this machine, or its server does not answer.
     """
-    if choice_of(config.model).backend in (Backend.STATIC, Backend.NONE):
+    if config.model in (Backend.STATIC, Backend.NONE):
         return
     embedder = open_embedder(config)
     if embedder is not None:
         with closing(embedder):
-            _ = embedder.dimension
+            embedder.embed_query("code")

@@ -1,9 +1,11 @@
 """Which projects of a data directory have an active job, without asking each database each time.
 
 SQLite changes the size or the time of a database file or of its log with each commit, so a look at
-both tells whether it is worth asking: some microseconds a project.
+both tells whether it is worth asking: some microseconds a project. Two commits within one tick of
+the file system's clock can look the same, so a file that was written just now is asked again.
 """
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from engine.store.jobs import JobRow
 
 _ID_CHARS = 64
 _BUSY_TIMEOUT_MS = 1000
+_RACY_NS = 100_000_000
 
 _Look = tuple[tuple[int, int, int] | None, ...]
 
@@ -50,7 +53,8 @@ class Watchlist:
             look = _look_of(file)
             if self._seen.get(file) == look:
                 continue
-            self._seen[file] = look
+            if not _is_racy(look):
+                self._seen[file] = look
             yield Found(file, active_job_of(file))
 
     def look_again(self, file: Path) -> None:
@@ -76,6 +80,11 @@ def active_job_of(file: Path) -> JobRow | None:
         return None
     finally:
         store.close()
+
+
+def _is_racy(look: _Look) -> bool:
+    newest_ns = max((each[2] for each in look if each), default=0)
+    return time.time_ns() - newest_ns < _RACY_NS
 
 
 def _look_of(file: Path) -> _Look:

@@ -76,8 +76,8 @@ Start the server, then open a session.
 }
 
 
-def write_tree(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files below a folder; folders are made as needed."""
+def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files below a folder and give the folder; folders are made as needed."""
     for name, content in files.items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,3 +85,4 @@ def write_tree(root: Path, files: Mapping[str, str | bytes]) -> None:
             file.write_bytes(content)
         else:
             file.write_text(content, "utf-8")
+    return root

@@ -1,0 +1,36 @@
+"""Jobs for tests: a data directory to run them in, and waiting until something is so."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.embedding.load import OpenEmbedder, open_embedder
+from engine.job_records import Job, JobState
+
+
+@contextmanager
+def catalog_in(
+    home: Path, *, opens: OpenEmbedder = open_embedder, **settings: int | str
+) -> Iterator[Catalog]:
+    """Open a data directory; one worker unless a setting says otherwise."""
+    config = load_config(home, **{"workers": 1, **settings})
+    with Catalog(config, open_embedder=opens) as catalog:
+        yield catalog
+
+
+def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> float:
+    """Wait until something is so and give how long it took; fail when it never is."""
+    started = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - started < within_s, "it never came to be so"
+        time.sleep(0.01)
+    return time.monotonic() - started
+
+
+def wait_for(catalog: Catalog, job_id: str, *states: JobState, within_s: float = 30.0) -> Job:
+    """Wait until a job is in one of some states."""
+    until(lambda: catalog.jobs.show(job_id).status in states, within_s=within_s)
+    return catalog.jobs.show(job_id)
