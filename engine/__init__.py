@@ -6,8 +6,8 @@ The map, in the order of the data's way:
 * ``source`` says what is on disk: walking, ignore rules, reading, secrets, git's files.
 * ``syntax`` says what it means to a parser: languages, symbols, chunks, words.
 * ``indexer`` runs walk → read → parse → store; ``scan`` compares the disk with the index,
-  ``workers`` has processes of its own for ``parsing``, to whose files ``turns`` gives an order,
-  ``batch`` collects the rows of a transaction.
+  ``workers`` runs ``parsing`` in processes of its own, in the order that ``turns`` gives,
+  ``batch`` collects the rows of a transaction, ``leftovers`` deletes what nothing needs any more.
 * ``store`` is the only room that speaks SQLite.
 * ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
 * ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.

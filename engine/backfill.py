@@ -57,7 +57,7 @@ class Backfill:
                 return
         self._fill_files(stop)
         if self._reads_text:
-            copy_equal(self._store, self._model)
+            copy_equal(self._store, self._model, stop)
         with self._store.read() as handle:
             ids = models.lacking_chunks(handle, self._model, of_each_text=self._reads_text)
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
@@ -66,7 +66,7 @@ class Backfill:
                 tell(start, len(ids), passages.a_path_of(handle, some[0]))
             self._fill_chunks(some, stop)
         if self._reads_text and ids:
-            copy_equal(self._store, self._model)
+            copy_equal(self._store, self._model, stop)
 
     def _fill_chunks(self, ids: Sequence[int], stop: Callable[[], bool]) -> None:
         with self._store.read() as handle:
@@ -81,23 +81,27 @@ class Backfill:
 
     def _fill_files(self, stop: Callable[[], bool]) -> None:
         while True:
-            if stop():
-                raise Cancelled("all files are indexed; the vectors made so far are kept")
+            _stop_if(stop)
             with self._store.read() as handle:
                 rows = models.lacking_files(handle, self._model, _FILES_AT_ONCE)
             if not rows:
                 return
             paths = [os.fsdecode(path) for _, path in rows]
-            found = vectors.quantized(self._embedder.embed_paths(paths))
+            found = vectors.quantized(self._embedder.embed_paths(paths, stop))
             with self._store.write() as handle:
                 vectors.insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
 
 
-def copy_equal(store: Store, model: ModelRow) -> None:
-    """Give chunks without a vector that of another chunk of the same text."""
+def copy_equal(store: Store, model: ModelRow, stop: Callable[[], bool]) -> None:
+    """Give chunks without a vector that of another chunk of the same text.
+
+    Raises:
+        Cancelled: ``stop`` said so; what is written stays.
+    """
     with store.read() as handle:
         pairs = models.copied_vectors(handle, model)
     for start in range(0, len(pairs), _COPIES_AT_ONCE):
+        _stop_if(stop)
         with store.write() as handle:
             models.copy_vectors(handle, model, pairs[start : start + _COPIES_AT_ONCE])
 
@@ -115,3 +119,8 @@ def passages_of(handle: Handle, pieces: Sequence[passages.Piece]) -> list[Passag
         words = words_of_chunk(part, piece.symbols, piece.owner)
         found.append(Passage(part.decode(), *words))
     return found
+
+
+def _stop_if(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise Cancelled("all files are indexed; the vectors made so far are kept")

@@ -143,7 +143,7 @@ class Batch:
             uuid = new_uuid()
             self._path_terms.append((file_id, *path_terms_of(path)))
             if self._meaning:
-                found = vectors.quantized(self._meaning.embedder.embed_paths([path]))
+                found = vectors.quantized(self._meaning.embedder.embed_paths([path], _never))
                 self._file_vectors.append((file_id, found[0]))
         self._files.append(
             files.FileRow(file_id, uuid, self._branch_id, path, blob_id, stat, now_ms)
@@ -153,6 +153,7 @@ class Batch:
     def remove_files(self, file_ids: list[int]) -> None:
         """Delete files."""
         self._gone_files.extend(file_ids)
+        self.size_bytes += _FILE_BYTES * len(file_ids)
 
     def add_skip(self, skip: Skip) -> None:
         """Add or replace a skip."""
@@ -188,6 +189,10 @@ class Batch:
         if self._file_vectors:
             ids, found = zip(*self._file_vectors, strict=True)
             vectors.insert_file_vectors(handle, model, ids, np.stack(found))
+
+
+def _never() -> bool:
+    return False
 
 
 def new_uuid() -> bytes:

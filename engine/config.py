@@ -97,7 +97,9 @@ SETTINGS: tuple[Setting, ...] = (
         "parse_timeout", 1000, 50, 60_000, "ms", "a file that parses longer falls back to lines"
     ),
     Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
-    Setting("batch_bytes", 2 * MIB, 65_536, 64 * MIB, "bytes", "source written in one transaction"),
+    Setting(
+        "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "source written in one transaction"
+    ),
     Setting(
         "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
     ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
+from engine import leftovers
 from engine.batch import Batch, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled
@@ -31,7 +32,7 @@ from engine.records import (
 from engine.scan import Known, Scan, language_or_skip, scan
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules, walk
-from engine.store import blobs, files, fulltext, project
+from engine.store import blobs, files, project
 from engine.store.connection import Store
 from engine.workers import WorkerPool
 
@@ -39,7 +40,6 @@ _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all
 _TASK_FILES = 64
 _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
-_ORPHANS_AT_ONCE = 500
 _TELL_EVERY_S = 0.1
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
@@ -145,21 +145,24 @@ class Indexer:
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
             self._note_failure(skip)
-        for skip in found.new_skips:
-            self._batch.add_skip(skip)
-            if skip.reason is SkipReason.SECRET_FILE and self._known.files:
-                self._purges = True  # it may have been a file of another name
-        for path in found.gone_skips:
-            self._batch.remove_skip(path)
-        self._batch.remove_files(found.gone)
         with self._store.write() as handle:
-            self._batch.write(handle)
             project.update_branch(
                 handle,
                 run.branch_id,
                 found_files=len(found.changed) + found.unchanged,
                 complete=False,
             )
+        for skip in found.new_skips:
+            self._batch.add_skip(skip)
+            self._commit_if_full()
+            if skip.reason is SkipReason.SECRET_FILE and self._known.files:
+                self._purges = True  # it may have been a file of another name
+        for path in found.gone_skips:
+            self._batch.remove_skip(path)
+        for file_id in found.gone:
+            self._batch.remove_files([file_id])
+            self._commit_if_full()
+        self._commit()
         return found
 
     def _parse(self, changed: list[FileEntry]) -> None:
@@ -233,8 +236,7 @@ class Indexer:
         self._stop_if_cancelled()
         for outcome in self._channel.poll(timeout_s):
             self._put_outcome(outcome)
-            if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):
-                self._commit()
+            self._commit_if_full(batch_bytes)
         self._tell(Phase.PARSING, "")
 
     def _put_outcome(self, outcome: Outcome) -> None:
@@ -252,8 +254,7 @@ class Indexer:
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
         for number, reading in enumerate(readings):
             self._put_file(reading, blob_id, parsed=result if number == 0 else None)
-            if self._batch.size_bytes >= self._run.batch_bytes:  # a folder of equal files
-                self._commit()
+            self._commit_if_full()  # there are folders of equal files
 
     def _put_file(self, reading: _Reading, blob_id: int, *, parsed: Parsed | None = None) -> None:
         """Write a file's row. Its old skip goes, and it counts as indexed if its blob changed."""
@@ -299,6 +300,11 @@ class Indexer:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
         self._tally.errors.append(FileError(file=display_path(skip.path), error=message))
 
+    def _commit_if_full(self, batch_bytes: int = 0) -> None:
+        if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):
+            self._commit()
+            self._stop_if_cancelled()
+
     def _commit(self) -> None:
         with self._store.write() as handle:
             self._batch.write(handle)
@@ -307,19 +313,13 @@ class Indexer:
     def _finish(self) -> None:
         """Delete what nothing needs any more, and say that the branch is complete."""
         self._tell(Phase.FINISHING, "", force=True)
-        for branch_id in self._run.gone_branch_ids:
-            with self._store.write() as handle:
-                project.delete_branch(handle, branch_id)
+        check = self._stop_if_cancelled
+        leftovers.delete_branches(self._store, self._run.gone_branch_ids, check)
         self._run.keep_vectors()
-        more = True
-        while more:
-            with self._store.write() as handle:
-                ids = blobs.orphans(handle, _ORPHANS_AT_ONCE)
-                if ids:
-                    blobs.delete_blobs(handle, ids)
-                more = len(ids) == _ORPHANS_AT_ONCE
+        leftovers.delete_orphans(self._store, check)
         if self._purges:
-            self._purge_words()
+            leftovers.purge_words(self._store, check)
+        check()
         now_ms = time.time_ns() // 1_000_000
         with self._store.write(durable=True) as handle:
             # What reading refused was no candidate after all; what failed still is one.
@@ -333,13 +333,6 @@ class Indexer:
             )
             project.finish_project(handle, now_ms=now_ms)
             project.delete_stale_fingerprints(handle)
-
-    def _purge_words(self) -> None:
-        is_first = more = True
-        while more:
-            with self._store.write() as handle:
-                more = fulltext.merge_words(handle, is_first=is_first)
-            is_first = False
 
     def _stop_if_cancelled(self) -> None:
         if self._run.cancelled():

@@ -65,13 +65,13 @@ class Indexing:
             raise ProjectNotFoundError(
                 f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
             )
-        with ModelSwitch(self._store, self._config, self._open_embedder) as switch:
+        with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:
             for _ in range(1 + _MOST_SWITCHES):
                 run = self._start(scope, options, switch, journal, on_progress, cancelled)
                 Indexer(self._store, self._pool, run).index()
                 if run.is_checked_out():
                     break
-            switch.complete(on_progress, cancelled)
+            switch.complete(on_progress)
         self.embedder_away = switch.away
         self._store.checkpoint()
         return report_of(self._store.path.stem, self._root, scope, journal.tally, switch, started)

@@ -22,6 +22,7 @@ from engine.config import Config
 from engine.embedding.choice import Backend
 from engine.embedding.embedder import Embedder
 from engine.embedding.load import OpenEmbedder
+from engine.embedding.waiting import result_of
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.records import Phase, Progress, ProgressCallback
 from engine.store import models
@@ -46,13 +47,22 @@ class ModelSwitch:
         store: The project's database; this process must be its only indexer.
         config: The settings in force, which name the wanted model.
         open_embedder: Opens it.
+        cancelled: Asked several times a second, also while a model loads or a server is silent.
 
     Raises:
         InvalidConfigError: The setting cannot be read.
+        Cancelled: ``cancelled`` said so.
     """
 
-    def __init__(self, store: Store, config: Config, open_embedder: OpenEmbedder) -> None:
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        open_embedder: OpenEmbedder,
+        cancelled: Callable[[], bool],
+    ) -> None:
         self._store = store
+        self._cancelled = cancelled
         self._opened: list[Embedder] = []
         with store.read() as handle:
             self._current = models.read_current_model(handle)
@@ -68,7 +78,14 @@ class ModelSwitch:
         self.made = 0
         self._asked: _Opened | None = None
         try:
-            self._asked = self._ready(open_embedder(config))
+            self._open(open_embedder, config)
+        except BaseException:
+            self._close()
+            raise
+
+    def _open(self, open_embedder: OpenEmbedder, config: Config) -> None:
+        try:
+            self._asked = self._ready(result_of(lambda: open_embedder(config), self._cancelled))
         except EmbedderUnavailableError as error:
             self._note(error)
         if self._asked and self._asked.name == Backend.STATIC:
@@ -80,6 +97,9 @@ class ModelSwitch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
         for embedder in self._opened:
             embedder.close()
 
@@ -104,9 +124,9 @@ class ModelSwitch:
         """Take over vectors of equal texts from chunks that are about to go."""
         for model in {self._wanted, self._current}:
             if model and _reads_text(model):
-                copy_equal(self._store, model)
+                copy_equal(self._store, model, self._cancelled)
 
-    def complete(self, on_progress: ProgressCallback, cancelled: Callable[[], bool]) -> None:
+    def complete(self, on_progress: ProgressCallback) -> None:
         """Make the vectors that are missing, switch when none is, and clean up.
 
         Raises:
@@ -120,13 +140,13 @@ class ModelSwitch:
                 reads_text=_reads_text(self._wanted),
             )
             try:
-                backfill.fill(tell=_Teller(on_progress).update, stop=cancelled)
+                backfill.fill(tell=_Teller(on_progress).update, stop=self._cancelled)
             except EmbedderUnavailableError as error:
                 self._note(error)
             self.made = backfill.made
             self._switch(self._wanted)
-            self._drop_others(cancelled)
-        self._fill_holes(cancelled)
+            self._drop_others()
+        self._fill_holes()
 
     def _switch(self, wanted: ModelRow) -> None:
         if wanted == self._current:
@@ -138,18 +158,18 @@ class ModelSwitch:
             models.switch_model(handle, wanted)
         self._current = wanted
 
-    def _drop_others(self, cancelled: Callable[[], bool]) -> None:
+    def _drop_others(self) -> None:
         """Delete models that neither answer nor are wanted, a piece at a time."""
         with self._store.read() as handle:
             found = models.read_models(handle)
         for model in found:
             more = model not in (self._wanted, self._current)
             while more:
-                _stop_if(cancelled)
+                self._stop_if_cancelled()
                 with self._store.write() as handle:
                     more = models.shrink_model(handle, model)
 
-    def _fill_holes(self, cancelled: Callable[[], bool]) -> None:
+    def _fill_holes(self) -> None:
         """Close the gaps that deleted vectors leave, when they are many."""
         with self._store.read() as handle:
             found = [
@@ -159,7 +179,7 @@ class ModelSwitch:
                 for block in models.sparse_blocks(handle, table)
             ]
         for table, block in found:
-            _stop_if(cancelled)
+            self._stop_if_cancelled()
             with self._store.write() as handle:
                 models.empty_block(handle, table, block)
 
@@ -168,6 +188,7 @@ class ModelSwitch:
         if embedder is None:
             return None
         self._opened.append(embedder)
+        embedder.prepare(self._cancelled)
         ready = _Opened(embedder, embedder.name, embedder.identity, embedder.dimension)
         if ready.dimension % _BITS:
             raise EmbedderUnavailableError(
@@ -176,6 +197,10 @@ class ModelSwitch:
             )
         return ready
 
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled():
+            raise Cancelled("all files are indexed; old vectors are still to be deleted")
+
     def _note(self, error: EmbedderUnavailableError) -> None:
         self.away = error
         hint = f": {error.hint}" if error.hint else ""
@@ -183,11 +208,6 @@ class ModelSwitch:
             f"{error.message}{hint}; all words are searched, and the next run makes the vectors"
             " that are missing"
         )
-
-
-def _stop_if(cancelled: Callable[[], bool]) -> None:
-    if cancelled():
-        raise Cancelled("all files are indexed; old vectors are still to be deleted")
 
 
 def _reads_text(model: ModelRow) -> bool:

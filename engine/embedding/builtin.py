@@ -42,6 +42,9 @@ class BuiltIn:
         """Name, dimension and the weights' hash."""
         return self._model.identity
 
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Nothing to learn: the weights say it all."""
+
     def embed_words(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
         """Embed chunks by their words: of names, of signatures, of the text."""
         if not rows:
@@ -58,10 +61,12 @@ class BuiltIn:
             parts.append(self.embed_words(rows))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
-    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
         """Embed paths by the words of their folders and of their names."""
         vectors = np.zeros((len(paths), self.dimension), np.float32)
         for number, path in enumerate(paths):
+            if number % _AT_ONCE == 0 and stop():
+                raise Cancelled("embedding was stopped")
             folders, _, name = path.rpartition("/")
             stem = terms_of(name.partition(".")[0]) or terms_of(name)
             vectors[number] = self._model.embed_path(terms_of(folders), stem)

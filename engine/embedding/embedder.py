@@ -37,23 +37,40 @@ class Embedder(Protocol):
         Vectors of different identities are never compared.
         """
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
-        """Embed chunks, in order, as (passages × dimension).
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Learn what only the backend knows, so that nobody waits for identity and dimension.
 
         Args:
-            passages: Any number of any length; the backend batches and cuts.
-            stop: Asked between requests; when true, ``Cancelled`` is raised.
+            stop: Asked several times a second; when true, ``Cancelled`` is raised.
 
         Raises:
             EmbedderUnavailableError: The backend is away or answers nonsense.
             Cancelled: ``stop`` said so.
         """
 
-    def embed_paths(self, paths: Sequence[str]) -> Vectors:
-        """Embed the words of paths, in order, as (paths × dimension): the vectors of files.
+    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+        """Embed chunks, in order, as (passages × dimension).
+
+        Args:
+            passages: Any number of any length; the backend batches and cuts.
+            stop: Asked several times a second, also while a request is under way; when true,
+                ``Cancelled`` is raised.
 
         Raises:
             EmbedderUnavailableError: The backend is away or answers nonsense.
+            Cancelled: ``stop`` said so.
+        """
+
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+        """Embed the words of paths, in order, as (paths × dimension): the vectors of files.
+
+        Args:
+            paths: As ``embed_passages`` takes passages.
+            stop: As there.
+
+        Raises:
+            EmbedderUnavailableError: The backend is away or answers nonsense.
+            Cancelled: ``stop`` said so.
         """
 
     def embed_query(self, text: str) -> Vectors:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from fastembed import TextEmbedding
+from fastembed.common import onnx_model
 from fastembed.common.model_description import ModelSource, PoolingType
 
 from engine.config import Config
@@ -20,6 +21,7 @@ from engine.embedding.folder import ModelFolder, read_folder, weights_hash
 from engine.embedding.known import folder_of, known_model, quiet
 from engine.embedding.prompts import Prompts, prompts_of
 from engine.embedding.unit import padded, unit_rows
+from engine.embedding.waiting import result_of
 from engine.errors import Cancelled, EmbedderUnavailableError, InvalidConfigError, InvalidInputError
 
 #: What a batch holds: memory grows with it and with the square of the longest text.
@@ -47,6 +49,7 @@ class Onnx:
         self._model = model
         self._weights = weights
         self._prompts = prompts
+        self._session = _Session(model.model)
         self._size = BatchSize(_MOST_ITEMS, _MOST_TOKENS)
         with _explained(name):
             [row] = model.query_embed(prompts.query + _PROBE)
@@ -67,13 +70,16 @@ class Onnx:
         """Name, dimension, and the hash of the weights and of what else shapes the vectors."""
         return f"{self._name}/{self.dimension}/{self._weights}"
 
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Nothing to learn: it was asked when it was opened."""
+
     def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
         """Embed chunks by their text, as much of it as the model reads."""
         return self._embed([passage.text for passage in passages], stop)
 
-    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
         """Embed paths as they are."""
-        return self._embed(paths, _never)
+        return self._embed(paths, stop)
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a question."""
@@ -93,11 +99,42 @@ class Onnx:
             if stop():
                 raise Cancelled("embedding was stopped")
             started_s = time.monotonic()
-            with _explained(self._name):
-                given = list(self._model.passage_embed([asked[index] for index in batch]))
-                vectors[batch] = unit_rows(given, count=len(batch), dimension=self._numbers)
+            vectors[batch] = self._embed_batch([asked[index] for index in batch], stop)
             self._size.answered(len(batch), time.monotonic() - started_s)
         return vectors
+
+    def _embed_batch(self, texts: list[str], stop: Callable[[], bool]) -> Vectors:
+        """Embed texts in one go, which can take many seconds; a stop ends it early."""
+        model = self._model
+        end = self._session.begin()
+        with _explained(self._name):
+            given = result_of(lambda: list(model.passage_embed(texts)), stop, hurry=end)
+            return unit_rows(given, count=len(texts), dimension=self._numbers)
+
+
+class _Session:
+    """onnxruntime's session, in the place where fastembed has it: one that can be ended.
+
+    Args:
+        holder: fastembed's; one that runs by other means is left as it is.
+    """
+
+    def __init__(self, holder: Any) -> None:
+        self._session = getattr(holder, "model", None)
+        self.begin()
+        if self._session is not None:
+            holder.model = self
+
+    def begin(self) -> Callable[[], None]:
+        """Give what ends a run that is begun after this, between two nodes of its graph."""
+        options = self._options = onnx_model.ort.RunOptions()  # type: ignore[attr-defined]
+        return lambda: setattr(options, "terminate", True)
+
+    def run(self, names: Sequence[str] | None, inputs: Any) -> Any:
+        return self._session.run(names, inputs, self._options)  # type: ignore[union-attr]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
 
 
 def open_onnx(choice: Choice, config: Config) -> Onnx:
@@ -182,7 +219,7 @@ def _explained(name: str) -> Iterator[None]:
     """Turn whatever the native libraries raise into the one error that says what to do."""
     try:
         yield
-    except EmbedderUnavailableError:
+    except (EmbedderUnavailableError, Cancelled):
         raise
     except Exception as error:  # onnxruntime and tokenizers raise bare ones
         text = " ".join(str(error).split())
@@ -195,7 +232,3 @@ def _explained(name: str) -> Iterator[None]:
             f"the model {name} cannot be used: {text[:200] or type(error).__name__}",
             hint="its files may be damaged: cairn model pull NAME, or copy the folder anew",
         ) from error
-
-
-def _never() -> bool:
-    return False

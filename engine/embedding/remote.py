@@ -25,6 +25,10 @@ _QUERY_RETRIES = 1
 _PROBE = "parse the configuration file"
 
 
+def _never() -> bool:
+    return False
+
+
 class Remote:
     """A server; see ``embedder.Embedder``.
 
@@ -66,8 +70,7 @@ class Remote:
         Raises:
             EmbedderUnavailableError: The server is away or answers nonsense.
         """
-        if self._numbers is None:
-            self._asked([_PROBE], self._patience(self._request_s))
+        self._learn_dimension(self._patience(self._request_s))
         assert self._numbers is not None
         return padded(self._numbers)
 
@@ -83,13 +86,18 @@ class Remote:
         parts = [self._choice.backend.value, self._model(patience), self._choice.url]
         return "/".join([*parts, str(self.dimension), *([f"prompt {prompt!r}"] if prompt else [])])
 
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Ask the server which model it runs, if it chose that, and for a vector to count."""
+        self._model(self._patience(self._request_s, stop))
+        self._learn_dimension(self._patience(self._request_s, stop))
+
     def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
         """Embed chunks by their text; blank ones become rows of zeros."""
         return self._embed([passage.text for passage in passages], stop)
 
-    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
         """Embed paths as they are."""
-        return self._embed(paths, _never)
+        return self._embed(paths, stop)
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a question, within ``query_timeout``."""
@@ -118,6 +126,7 @@ class Remote:
             rows = self._embed_batch(batch_texts, patience)
             self._size.answered(len(batch), self._clock.elapsed_s() - started_s)
             found.append(([wanted[index] for index in batch], rows))
+        self._learn_dimension(patience)  # nothing was asked if all texts are blank
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for indexes, rows in found:
             vectors[indexes] = rows
@@ -211,8 +220,12 @@ class Remote:
             return text
         return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
 
-    def _patience(self, whole_s: float) -> Patience:
-        return Patience(whole_s, self._clock.elapsed_s() + whole_s, _never, _QUERY_RETRIES)
+    def _learn_dimension(self, patience: Patience) -> None:
+        if self._numbers is None:
+            self._asked([_PROBE], patience)
+
+    def _patience(self, whole_s: float, stop: Callable[[], bool] = _never) -> Patience:
+        return Patience(whole_s, self._clock.elapsed_s() + whole_s, stop, _QUERY_RETRIES)
 
     def _prompts(self, patience: Patience) -> Prompts:
         """Give what the model wants before a text; Voyage puts it there itself."""
@@ -234,7 +247,3 @@ class Remote:
             parts = [about.get("model_id"), about.get("model_sha")]
             self._served = "@".join(part for part in parts if isinstance(part, str))
         return self._served
-
-
-def _never() -> bool:
-    return False

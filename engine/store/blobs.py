@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 from engine.store import models
 from engine.store.connection import Handle
 
+#: What the rows of a blob weigh beside its text.
+_BLOB_BYTES = 512
+
 
 class BlobRow(NamedTuple):
     """A blob's own row."""
@@ -110,14 +113,26 @@ def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
     return dict(rows)
 
 
-def orphans(handle: Handle, limit: int) -> list[int]:
-    """Give the ids of at most ``limit`` blobs that no file points to."""
+def orphans(handle: Handle, most_bytes: int) -> list[list[int]]:
+    """Give the ids of the blobs that no file points to, rising, in groups to be deleted together.
+
+    Args:
+        handle: A read transaction.
+        most_bytes: Of text in a group, which a single larger blob exceeds.
+    """
     rows = handle.execute(
-        """SELECT id FROM blobs b
-           WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_id = b.id) LIMIT :limit""",
-        {"limit": limit},
+        """SELECT id, size_bytes FROM blobs b
+           WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_id = b.id) ORDER BY id"""
     )
-    return [blob_id for (blob_id,) in rows]
+    groups: list[list[int]] = []
+    left = 0
+    for blob_id, size_bytes in rows:
+        left -= size_bytes + _BLOB_BYTES
+        if left < 0 or not groups:
+            groups.append([])
+            left = most_bytes - size_bytes - _BLOB_BYTES
+        groups[-1].append(blob_id)
+    return groups
 
 
 def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:

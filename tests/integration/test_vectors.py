@@ -376,7 +376,7 @@ def test_the_stored_vectors_are_those_of_the_model(config: Config, tree: Path) -
         wanted = BuiltIn().embed_passages(passages_of(handle, pieces), lambda: False)
         assert (stored.vectors == vectors.quantized(wanted)).all()
         paths = handle.execute("SELECT CAST(path AS TEXT) FROM files ORDER BY id").fetchall()
-        wanted = BuiltIn().embed_paths([str(path) for (path,) in paths])
+        wanted = BuiltIn().embed_paths([str(path) for (path,) in paths], lambda: False)
         found = vectors.read_file_vectors(handle, model).vectors
         assert (found == vectors.quantized(wanted)).all()
     store.close()

@@ -52,6 +52,9 @@ class FakeEmbedder:
         self._lock = threading.Lock()
         self._known: dict[str, Vectors] = {}
 
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Nothing to learn."""
+
     def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
         """Embed the words of texts."""
         vectors: list[Vectors] = []
@@ -64,8 +67,10 @@ class FakeEmbedder:
             vectors.extend(self.vector_of(text) for text in texts)
         return np.array(vectors, np.float32).reshape(-1, self.dimension)
 
-    def embed_paths(self, paths: Sequence[str]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
         """Embed the words of paths."""
+        if stop():
+            raise Cancelled("embedding was stopped")
         self._ask()
         self.paths.extend(paths)
         return np.array([self.vector_of(path) for path in paths], np.float32).reshape(

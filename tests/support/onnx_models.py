@@ -12,6 +12,8 @@ from tokenizers.pre_tokenizers import Whitespace
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", *"parse config file load token cache write query where".split())
 MOST_TOKENS = 32
+_WIDE = 2048
+_STEPS = 100
 
 
 def table_of(dimension: int, seed: int = 0) -> np.ndarray:
@@ -21,7 +23,9 @@ def table_of(dimension: int, seed: int = 0) -> np.ndarray:
     return table
 
 
-def write_model(folder: Path, *, dimension: int = 16, seed: int = 0, pooled: bool = False) -> Path:
+def write_model(
+    folder: Path, *, dimension: int = 16, seed: int = 0, pooled: bool = False, is_slow: bool = False
+) -> Path:
     """Write a model into a folder, as exports lay it out; the folder.
 
     Args:
@@ -29,9 +33,13 @@ def write_model(folder: Path, *, dimension: int = 16, seed: int = 0, pooled: boo
         dimension: Numbers in a vector.
         seed: Of the vectors.
         pooled: The model gives one vector a text and not one a token.
+        is_slow: It takes many seconds for eight long texts, in many steps.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(_graph(table_of(dimension, seed), pooled=pooled), folder / "model.onnx")
+    graph = _graph(table_of(dimension, seed), pooled=pooled)
+    if is_slow:
+        _slow_down(graph.graph, dimension)
+    onnx.save(graph, folder / "model.onnx")
     tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -62,6 +70,21 @@ def _graph(table: np.ndarray, *, pooled: bool) -> onnx.ModelProto:
     ]
     graph = helper.make_graph(nodes, "small", inputs, [output], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def _slow_down(graph: onnx.GraphProto, dimension: int) -> None:
+    """Let the tokens' vectors pass through many large products that add next to nothing."""
+    shapes = {"up": (dimension, _WIDE), "across": (_WIDE, _WIDE), "down": (_WIDE, dimension)}
+    for name, shape in shapes.items():
+        weights = np.full(shape, 1e-6, np.float32)
+        graph.initializer.append(numpy_helper.from_array(weights, name))
+    names = ["tokens", "up", *["across"] * _STEPS, "down"]
+    for number, weights_name in enumerate(names[1:]):
+        given = "tokens" if number == 0 else f"wide{number - 1}"
+        graph.node.append(helper.make_node("MatMul", [given, weights_name], [f"wide{number}"]))
+    last = next(node for node in graph.node if "out" in node.output)
+    last.output[0] = "quick"
+    graph.node.append(helper.make_node("Add", ["quick", f"wide{_STEPS + 1}"], ["out"]))
 
 
 def _write(path: Path, shape: object) -> None:

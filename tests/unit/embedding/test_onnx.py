@@ -56,7 +56,7 @@ def test_a_folder_is_a_model(model: Path, config: Config) -> None:
     for text, vector in zip(texts, vectors, strict=True):
         np.testing.assert_allclose(vector, mean(text), atol=1e-5)
     np.testing.assert_allclose(embedder.embed_query("parse"), mean("parse"), atol=1e-5)
-    assert embedder.embed_paths(["config", "file"]).shape == (2, 16)
+    assert embedder.embed_paths(["config", "file"], lambda: False).shape == (2, 16)
     assert embed(embedder, []).shape == (0, 16)
     assert (embedder.dimension, embedder.name) == (16, f"onnx:{model}")
     embedder.close()
@@ -70,7 +70,7 @@ def test_a_text_is_read_as_far_as_the_model_reads(model: Path, config: Config) -
 def test_blank_and_unknown_texts_have_vectors(model: Path, config: Config) -> None:
     embedder = opened(f"onnx:{model}", config)
     assert np.isfinite(embed(embedder, ["完全", "\0", "x" * 5000])).all()
-    assert embedder.embed_paths(["caf\udce9.py", "\ud800"]).shape == (2, 16)
+    assert embedder.embed_paths(["caf\udce9.py", "\ud800"], lambda: False).shape == (2, 16)
 
 
 def test_identity_follows_the_weights_and_what_shapes_vectors(

@@ -65,7 +65,7 @@ def test_each_protocol_gives_unit_vectors_in_order(
         np.testing.assert_allclose(vector, unit(text), atol=1e-6)
     np.testing.assert_allclose(embedder.embed_query("where"), unit("where"), atol=1e-6)
     assert embedder.dimension == 16
-    assert len(embedder.embed_paths(["a/b.py", "c.go"])) == 2
+    assert len(embedder.embed_paths(["a/b.py", "c.go"], never)) == 2
     assert embedder.embed_passages([], never).shape == (0, 16)
 
 
@@ -136,7 +136,7 @@ def test_names_that_are_no_utf8_are_sent_all_the_same(
     stub: Stub, remote: Callable[..., Remote]
 ) -> None:
     embedder = remote("openai:m@{}", stub)
-    assert embedder.embed_paths(["caf\udce9.py"]).shape == (1, 16)
+    assert embedder.embed_paths(["caf\udce9.py"], never).shape == (1, 16)
     embedder.embed_query("\ud800 é")
     assert [each.texts for each in stub.requests] == [["caf?.py"], ["? é"]]
 
