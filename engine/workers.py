@@ -230,7 +230,7 @@ class Channel:
         """Hand in a batch; outcomes come from ``poll`` in any order.
 
         Raises:
-            UnavailableError: The pool is closed.
+            UnavailableError: The pool was closed.
         """
         parcel = Parcel(batch, self._answers)
         pending = self._turns.add(parcel)
@@ -291,9 +291,13 @@ class WorkerPool:
         return Channel(self._turns, self._staff)
 
     def close(self) -> None:
-        """End all workers and their threads; who still waits for outcomes gets an error."""
-        self._turns.end()
+        """End all workers and their threads; who still waits for outcomes gets an error.
+
+        Channels that are opened later get new workers.
+        """
         with self._lock:
+            self._turns.end()
+            self._turns = Turns()
             for thread in self._threads:
                 thread.join()
             self._threads.clear()

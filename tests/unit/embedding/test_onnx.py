@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, EmbedderUnavailableError, InvalidConfigError
 from tests.support.onnx_models import WORDS, table_of, write_model
+from tests.support.stopping import MOST_S
 
 TABLE = table_of(16)
 
@@ -149,6 +152,25 @@ def test_cancel_between_batches(model: Path, config: Config) -> None:
         opened(f"onnx:{model}", config).embed_passages(
             [Passage("parse", "", "", "")] * 100, lambda: next(asked)
         )
+
+
+def test_cancel_in_the_middle_of_a_batch(tmp_path: Path, config: Config) -> None:
+    slow = write_model(tmp_path / "slow", is_slow=True)
+    embedder = opened(f"onnx:{slow}", config)
+    started = time.monotonic()
+    with pytest.raises(Cancelled):
+        embedder.embed_passages(
+            [Passage("parse config " * 16, "", "", "")] * 8,
+            lambda: time.monotonic() - started > 0.3,
+        )
+    took_s = time.monotonic() - started - 0.3
+    print(f"ended {took_s:.2f} s after the stop")
+    assert took_s < MOST_S
+    for thread in threading.enumerate():
+        if thread.name == "embedding":
+            thread.join()
+    print(f"the model itself {time.monotonic() - started - 0.3:.2f} s after it")
+    assert embed(embedder, ["parse"]).shape == (1, 16)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])

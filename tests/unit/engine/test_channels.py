@@ -121,6 +121,10 @@ def test_who_waits_when_the_pool_is_closed_gets_an_error(
             collect(channel)
         with pytest.raises(UnavailableError, match="were ended"):
             channel.submit(tasks(0, 3))
+    monkeypatch.delenv("CAIRN_FAULT")
+    with pool.channel() as later:
+        later.submit(tasks(0, 1))
+        assert tickets(collect(later)) == [1]
 
 
 def _parse_results(outcomes: list[Outcome]) -> set[str]:
