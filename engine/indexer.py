@@ -250,7 +250,6 @@ class Indexer:
             return
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
-        self._bytes_done += result.analysis.size_bytes
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
         for number, reading in enumerate(readings):
             self._put_file(reading, blob_id, parsed=result if number == 0 else None)
@@ -270,7 +269,7 @@ class Indexer:
         )
         if path in self._known.skips:
             self._batch.remove_skip(path)
-        self._tally.done += 1
+        self._count(stat)
         if known and known.blob_id == blob_id:
             self._tally.files_unchanged += 1
             return
@@ -283,7 +282,7 @@ class Indexer:
 
     def _put_skip(self, skip: Skip) -> None:
         """Write a skip found while reading; a file that only failed keeps what is indexed."""
-        self._tally.done += 1
+        self._count(skip.stat)
         known = self._known.files.get(skip.path)
         if skip.reason in FAILURES:
             self._note_failure(skip)
@@ -295,6 +294,11 @@ class Indexer:
             self._batch.remove_skip(skip.path)
         else:
             self._batch.add_skip(skip)
+
+    def _count(self, stat: FileStat | None) -> None:
+        """Count a file whose outcome is known, with the bytes that were to be looked at for it."""
+        self._tally.done += 1
+        self._bytes_done += stat.size_bytes if stat else 0
 
     def _note_failure(self, skip: Skip) -> None:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value

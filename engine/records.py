@@ -128,7 +128,7 @@ class Progress:
     done: int  # files with an outcome; while embedding, chunks
     total: int | None  # files to look at, chunks to embed; None while scanning
     current_path: str
-    bytes_done: int
+    bytes_done: int  # of the files that have an outcome, whatever it is
     bytes_total: int = 0  # 0 while it is not known
     elapsed_ms: int
 

@@ -1,14 +1,148 @@
-"""How fast a job goes and how long it still takes."""
+"""How fast a job goes, and how long it still takes. Arithmetic on what it tells; no clock.
 
-from engine.records import Progress
+Parsing is foretold by bytes, for the largest files come first and files a second mislead; embedding
+by chunks. What was expected of this machine counts as two seconds of experience, and experience
+fades within a minute or so: the first guesses are not wild, a stall makes the end recede, and a
+faster part brings it nearer.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+from engine.records import Phase, Progress
+
+_RATE_WINDOW_MS = 15_000
+_RATE_STEP_MS = 250  # between two remembered counts
+_SAYS_NOTHING_MS = 1000  # of a phase, and of the whole job
+_TRUST_S = 2.0  # what is expected weighs as much as so much experience
+_FADES_S = 60.0  # experience of so long ago weighs 1/e
+_SLOWEST = 1000  # a stall lets a speed fall to this part of what is expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What is expected of a job before anything of it can be seen."""
+
+    seconds: float | None = None  # of the whole job; None: not estimated
+    bytes_a_second: float  # of changed source, through reading, parsing and storing
+    chunks_a_second: float | None = None  # None: vectors are written with their chunks
+    bytes_a_chunk: float
+    chunks_lacking: int = 0  # vectors of what is stored already
 
 
 class Pace:
-    """Rate and remaining time."""
+    """The pace of one try of a job. For one thread, or under its owner's lock.
 
-    def __init__(self) -> None:
-        self.rate: float | None = None
-        self.remaining_ms: int | None = None
+    Args:
+        outlook: What is expected.
+        started_ms: When the try began, by the clock of all later calls; it must not go backwards.
+    """
 
-    def note(self, progress: Progress, now_s: float) -> None:
-        """Hear how far the run is."""
+    def __init__(self, outlook: Outlook, started_ms: int) -> None:
+        self._outlook = outlook
+        self._started_ms = started_ms
+        self._bytes = _Speed(outlook.bytes_a_second)
+        self._chunks = _Speed(outlook.chunks_a_second or 0.0)
+        self._last: Progress | None = None
+        self._last_ms = started_ms
+        self._counts: deque[tuple[int, int]] = deque()  # (time, done) of this phase
+        self._bytes_total = 0  # of the last scan that found any
+
+    def observe(self, now_ms: int, progress: Progress) -> None:
+        """Take in how far the job is.
+
+        Time counts only between two calls in the same phase: not the time in which a job waited
+        or, with counts that begin anew, started again.
+        """
+        last = self._last
+        is_same = (
+            last is not None
+            and last.phase is progress.phase
+            and last.done <= progress.done
+            and last.bytes_done <= progress.bytes_done
+        )
+        if last is not None and is_same:
+            seconds = (now_ms - self._last_ms) / 1000
+            if progress.phase is Phase.PARSING:
+                self._bytes.add(progress.bytes_done - last.bytes_done, seconds)
+            elif progress.phase is Phase.EMBEDDING:
+                self._chunks.add(progress.done - last.done, seconds)
+        else:
+            self._counts.clear()
+        self._last, self._last_ms = progress, now_ms
+        self._bytes_total = progress.bytes_total or self._bytes_total
+        self._remember(now_ms, progress.done)
+
+    def rate(self, now_ms: int) -> float | None:
+        """Give files a second, chunks while embedding, over the last 15 s or so.
+
+        None in the first second of a phase, and while nothing is counted.
+        """
+        if not self._counts or self._last is None:
+            return None
+        begin_ms, begin = self._counts[0]
+        passed_ms = now_ms - begin_ms
+        if passed_ms < _SAYS_NOTHING_MS:
+            return None
+        return (self._last.done - begin) * 1000 / passed_ms
+
+    def remaining_ms(self, now_ms: int) -> int | None:
+        """Give the time that is left; None when nothing can be said, as in the first second."""
+        if self._last is None or now_ms - self._started_ms < _SAYS_NOTHING_MS:
+            return None
+        seconds = self._remaining_s(self._last, now_ms)
+        return None if seconds is None else max(0, round(seconds * 1000))
+
+    def _remaining_s(self, last: Progress, now_ms: int) -> float | None:
+        silent_s = max(0, now_ms - self._last_ms) / 1000
+        if last.phase is Phase.SCANNING:
+            left = (self._outlook.seconds or 0.0) - (now_ms - self._started_ms) / 1000
+            return left if left > 0 else None
+        if last.phase is Phase.EMBEDDING:
+            return self._chunks.seconds_for((last.total or 0) - last.done, silent_s)
+        if last.phase is Phase.PARSING:
+            left_bytes = last.bytes_total - last.bytes_done
+            parsing_s = self._bytes.seconds_for(left_bytes, silent_s)
+            return None if parsing_s is None else parsing_s + self._embedding_s()
+        return self._embedding_s()
+
+    def _embedding_s(self) -> float:
+        """Give the time for vectors that are made when all files are done."""
+        if self._outlook.chunks_a_second is None:
+            return 0.0
+        chunks = self._outlook.chunks_lacking + self._bytes_total / self._outlook.bytes_a_chunk
+        return self._chunks.seconds_for(chunks, 0.0) or 0.0
+
+    def _remember(self, now_ms: int, done: int) -> None:
+        counts = self._counts
+        if not counts or now_ms - counts[-1][0] >= _RATE_STEP_MS:
+            counts.append((now_ms, done))
+        while len(counts) > 1 and now_ms - counts[1][0] >= _RATE_WINDOW_MS:
+            counts.popleft()
+
+
+class _Speed:
+    """Work a second, from experience that fades."""
+
+    def __init__(self, expected: float) -> None:
+        self._slowest = expected / _SLOWEST
+        self._work = expected * _TRUST_S
+        self._seconds = _TRUST_S if expected else 0.0
+
+    def add(self, work: float, seconds: float) -> None:
+        kept = math.exp(-seconds / _FADES_S)
+        self._work = self._work * kept + work
+        self._seconds = self._seconds * kept + seconds
+
+    def seconds_for(self, work: float, silent_s: float) -> float | None:
+        """Give the time for so much work, when nothing has come for some time.
+
+        None when no work was ever seen or expected.
+        """
+        if work <= 0:
+            return 0.0
+        kept = math.exp(-silent_s / _FADES_S)
+        seconds = self._seconds * kept + silent_s
+        speed = max(self._work * kept / seconds if seconds else 0.0, self._slowest)
+        return work / speed if speed else None

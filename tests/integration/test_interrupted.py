@@ -73,6 +73,15 @@ def test_progress_only_grows_and_ends_complete(big_tree: Path, catalog: Catalog)
     assert [p.elapsed_ms for p in told] == sorted(p.elapsed_ms for p in told)
 
 
+def test_all_bytes_are_done_when_all_files_are(tree: Path, catalog: Catalog) -> None:
+    write_tree(tree, {f"same{n}.py": "def same():\n    pass\n" for n in range(5)})
+    write_tree(tree, {"one.py": "VALUE = 1\n", "image.txt": b"\0\1\2" * 999, "empty.py": ""})
+    told: list[Progress] = []
+    catalog.create(str(tree)).index(on_progress=told.append)
+    size_bytes = sum(file.stat().st_size for file in tree.iterdir())
+    assert (told[-1].bytes_done, told[-1].bytes_total) == (size_bytes, size_bytes)
+
+
 def test_cancelling_before_the_first_file_leaves_a_usable_project(
     big_tree: Path, catalog: Catalog
 ) -> None:
