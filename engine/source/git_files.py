@@ -5,6 +5,7 @@ A repository is untrusted: any of its files may be a pipe, a link, or endless.
 
 import os
 import stat
+from typing import NamedTuple
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -41,6 +42,30 @@ def read_regular(
             pieces.append(piece)
             wanted -= len(piece)
         return b"".join(pieces) if wanted > 0 else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+class Start(NamedTuple):
+    """How a file begins."""
+
+    data: bytes
+    size_bytes: int  # of the whole file
+
+
+def read_start(path: str, limit_bytes: int) -> Start | None:
+    """Read at most so many bytes of a regular file; None when that cannot be done."""
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS | os.O_NOFOLLOW)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return None
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        return Start(os.read(descriptor, limit_bytes), facts.st_size)
     except OSError:
         return None
     finally:

@@ -9,13 +9,14 @@ import os
 from bisect import bisect_left
 from typing import Final
 
-from engine.source.git_files import read_regular
+from engine.source.git_files import read_regular, read_start
 
 _MAX_INDEX_BYTES: Final = 128 << 20  # over a million files
 _MAX_PATH_BYTES: Final = 1 << 16
 _MAX_PATHS_BYTES: Final = 128 << 20  # of all; version 4 repeats long paths for a few bytes each
 _HEADER_BYTES: Final = 12
 _STAT_BYTES: Final = 40  # of an entry, before its object name
+_SHORT_HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x40  # in the first byte of an entry's flags: two more bytes of flags follow
 
 
@@ -80,6 +81,18 @@ def read_index(git_dir: str, *, hash_bytes: int, prefix: bytes) -> TrackedPaths:
     except (ValueError, IndexError):  # what slicing and searching in bytes that lie can raise
         return NO_TRACKED_PATHS
     return TrackedPaths(paths, prefix)
+
+
+def count_entries(git_dir: str) -> int:
+    """Give the number of entries that the index's header tells, 0 when it cannot be; never raises.
+
+    Of a split index it is that of the changes alone, of a sparse one folders count as entries.
+    """
+    found = read_start(os.path.join(git_dir, "index"), _HEADER_BYTES)
+    if found is None or found.data[:4] != b"DIRC" or len(found.data) < _HEADER_BYTES:
+        return 0
+    count = int.from_bytes(found.data[8:], "big")
+    return count if count * (_STAT_BYTES + _SHORT_HASH_BYTES) <= found.size_bytes else 0
 
 
 def _read(git_dir: str, name: str) -> bytes:

@@ -48,6 +48,11 @@ def next_ids(handle: Handle) -> NextIds:
     return NextIds(*row)
 
 
+def has_any(handle: Handle) -> bool:
+    """Say whether any content is stored."""
+    return handle.execute("SELECT 1 FROM blobs LIMIT 1").fetchone() is not None
+
+
 def find_blob(
     handle: Handle, content_hash: bytes, language: str, fingerprint_id: int
 ) -> int | None:

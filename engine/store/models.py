@@ -144,6 +144,16 @@ def lacks_vectors(handle: Handle, model: ModelRow) -> bool:
     )
 
 
+def count_lacking(handle: Handle, name: str) -> int:
+    """Give the number of chunks, of any branch, without a vector of the newest model of a name."""
+    chunks = int(handle.execute("SELECT count(*) FROM chunks").get)
+    found = [model for model in read_models(handle) if model.name == name]
+    if not chunks or not found:
+        return chunks
+    table = f"{found[-1].chunk_table}_rowids"
+    return chunks - int(handle.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
+
+
 def lacking_chunks(handle: Handle, model: ModelRow, *, of_each_text: bool) -> list[int]:
     """Give the ids of the chunks that have no vector of a model, rising.
 

@@ -12,6 +12,7 @@ from engine.source.git import (
     read_head,
     tracked_paths,
 )
+from engine.source.git_index import count_entries
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 
@@ -100,6 +101,7 @@ def test_tracked_paths_of_each_index_version(checkout: Path, home: Path, version
     else:
         run_git(checkout, home, "update-index", "--index-version", version)
     assert (checkout / ".git/index").read_bytes()[4:8] == int(version).to_bytes(4, "big")
+    assert count_entries(str(checkout / ".git")) == len(names)
     tracked = tracked_paths(str(checkout))
     assert len(tracked) == len(names)
     assert [name for name in names if not tracked.has(name)] == []
@@ -186,6 +188,7 @@ def compressed_entry(dropped: bytes, name: bytes) -> bytes:
 def test_an_index_that_lies_tracks_nothing(checkout: Path, index: bytes) -> None:
     (checkout / ".git/index").write_bytes(index)
     assert not tracked_paths(str(checkout)).is_known
+    assert count_entries(str(checkout / ".git")) <= 1
 
 
 def test_an_index_that_unfolds_into_gigabytes_is_refused(checkout: Path) -> None:
@@ -203,11 +206,14 @@ def test_an_index_that_is_endless_or_no_file_tracks_nothing(checkout: Path) -> N
         file.truncate(10 << 30)  # a hole, no blocks
     assert not tracked_paths(str(checkout)).is_known
     index.unlink()
+    assert count_entries(str(checkout / ".git")) == 0
     os.mkfifo(index)
     assert not tracked_paths(str(checkout)).is_known
+    assert count_entries(str(checkout / ".git")) == 0
     index.unlink()
     index.mkdir()
     assert not tracked_paths(str(checkout)).is_known
+    assert count_entries(str(checkout / ".git")) == 0
 
 
 HOSTILE_HEADS = [
