@@ -1,4 +1,4 @@
-"""How fast a job goes, and how long it still takes. Arithmetic on what it tells; no clock.
+"""How fast a job goes, and how long it still takes: arithmetic on what the job tells.
 
 Parsing is foretold by bytes, for the largest files come first and files a second mislead; embedding
 by chunks. What was expected of this machine counts as two seconds of experience, and experience
@@ -7,14 +7,17 @@ faster part brings it nearer.
 """
 
 import math
+import threading
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.records import Phase, Progress
 
-_RATE_WINDOW_MS = 15_000
-_RATE_STEP_MS = 250  # between two remembered counts
-_SAYS_NOTHING_MS = 1000  # of a phase, and of the whole job
+_RATE_WINDOW_S = 15.0
+_RATE_STEP_S = 0.25  # between two remembered counts
+_SAYS_NOTHING_S = 1.0  # of a phase, and of the whole job
 _TRUST_S = 2.0  # what is expected weighs as much as so much experience
 _FADES_S = 60.0  # experience of so long ago weighs 1/e
 _SLOWEST = 1000  # a stall lets a speed fall to this part of what is expected
@@ -25,79 +28,94 @@ class Outlook:
     """What is expected of a job before anything of it can be seen."""
 
     seconds: float | None = None  # of the whole job; None: not estimated
-    bytes_a_second: float  # of changed source, through reading, parsing and storing
+    bytes_a_second: float = 4e6  # of changed source, through reading, parsing and storing
     chunks_a_second: float | None = None  # None: vectors are written with their chunks
-    bytes_a_chunk: float
+    bytes_a_chunk: float = 1150.0
     chunks_lacking: int = 0  # vectors of what is stored already
 
 
 class Pace:
-    """The pace of one try of a job. For one thread, or under its owner's lock.
+    """The pace of one try of a job, from any thread.
 
     Args:
         outlook: What is expected.
-        started_ms: When the try began, by the clock of all later calls; it must not go backwards.
+        clock: Gives seconds and never goes backwards; what ``note`` is given comes from it too.
     """
 
-    def __init__(self, outlook: Outlook, started_ms: int) -> None:
-        self._outlook = outlook
-        self._started_ms = started_ms
-        self._bytes = _Speed(outlook.bytes_a_second)
-        self._chunks = _Speed(outlook.chunks_a_second or 0.0)
+    def __init__(
+        self, outlook: Outlook | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._outlook = outlook or Outlook()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._started_s = clock()
+        self._bytes = _Speed(self._outlook.bytes_a_second)
+        self._chunks = _Speed(self._outlook.chunks_a_second or 0.0)
         self._last: Progress | None = None
-        self._last_ms = started_ms
-        self._counts: deque[tuple[int, int]] = deque()  # (time, done) of this phase
+        self._last_s = self._started_s
+        self._counts: deque[tuple[float, int]] = deque()  # (time, done) of this phase
         self._bytes_total = 0  # of the last scan that found any
 
-    def observe(self, now_ms: int, progress: Progress) -> None:
-        """Take in how far the job is.
+    def note(self, progress: Progress, now_s: float) -> None:
+        """Hear how far the run is.
 
         Time counts only between two calls in the same phase: not the time in which a job waited
         or, with counts that begin anew, started again.
         """
+        with self._lock:
+            if self._goes_on(progress):
+                self._learn(progress, now_s - self._last_s)
+            else:
+                self._counts.clear()
+            self._last, self._last_s = progress, now_s
+            self._bytes_total = progress.bytes_total or self._bytes_total
+            self._remember(now_s, progress.done)
+
+    @property
+    def rate(self) -> float | None:
+        """Files a second, chunks while embedding, over the last 15 s or so.
+
+        None in the first second of a phase.
+        """
+        with self._lock:
+            if not self._counts or self._last is None:
+                return None
+            begin_s, begin = self._counts[0]
+            passed_s = self._clock() - begin_s
+            if passed_s < _SAYS_NOTHING_S:
+                return None
+            return (self._last.done - begin) / passed_s
+
+    @property
+    def remaining_ms(self) -> int | None:
+        """The time that is left; None when nothing can be said, as in the first second."""
+        with self._lock:
+            now_s = self._clock()
+            if self._last is None or now_s - self._started_s < _SAYS_NOTHING_S:
+                return None
+            seconds = self._remaining_s(self._last, now_s)
+            return None if seconds is None else max(0, round(seconds * 1000))
+
+    def _goes_on(self, progress: Progress) -> bool:
         last = self._last
-        is_same = (
+        return (
             last is not None
             and last.phase is progress.phase
             and last.done <= progress.done
             and last.bytes_done <= progress.bytes_done
         )
-        if last is not None and is_same:
-            seconds = (now_ms - self._last_ms) / 1000
-            if progress.phase is Phase.PARSING:
-                self._bytes.add(progress.bytes_done - last.bytes_done, seconds)
-            elif progress.phase is Phase.EMBEDDING:
-                self._chunks.add(progress.done - last.done, seconds)
-        else:
-            self._counts.clear()
-        self._last, self._last_ms = progress, now_ms
-        self._bytes_total = progress.bytes_total or self._bytes_total
-        self._remember(now_ms, progress.done)
 
-    def rate(self, now_ms: int) -> float | None:
-        """Give files a second, chunks while embedding, over the last 15 s or so.
+    def _learn(self, progress: Progress, seconds: float) -> None:
+        assert self._last
+        if progress.phase is Phase.PARSING:
+            self._bytes.add(progress.bytes_done - self._last.bytes_done, seconds)
+        elif progress.phase is Phase.EMBEDDING:
+            self._chunks.add(progress.done - self._last.done, seconds)
 
-        None in the first second of a phase, and while nothing is counted.
-        """
-        if not self._counts or self._last is None:
-            return None
-        begin_ms, begin = self._counts[0]
-        passed_ms = now_ms - begin_ms
-        if passed_ms < _SAYS_NOTHING_MS:
-            return None
-        return (self._last.done - begin) * 1000 / passed_ms
-
-    def remaining_ms(self, now_ms: int) -> int | None:
-        """Give the time that is left; None when nothing can be said, as in the first second."""
-        if self._last is None or now_ms - self._started_ms < _SAYS_NOTHING_MS:
-            return None
-        seconds = self._remaining_s(self._last, now_ms)
-        return None if seconds is None else max(0, round(seconds * 1000))
-
-    def _remaining_s(self, last: Progress, now_ms: int) -> float | None:
-        silent_s = max(0, now_ms - self._last_ms) / 1000
+    def _remaining_s(self, last: Progress, now_s: float) -> float | None:
+        silent_s = max(0.0, now_s - self._last_s)
         if last.phase is Phase.SCANNING:
-            left = (self._outlook.seconds or 0.0) - (now_ms - self._started_ms) / 1000
+            left = (self._outlook.seconds or 0.0) - (now_s - self._started_s)
             return left if left > 0 else None
         if last.phase is Phase.EMBEDDING:
             return self._chunks.seconds_for((last.total or 0) - last.done, silent_s)
@@ -114,11 +132,11 @@ class Pace:
         chunks = self._outlook.chunks_lacking + self._bytes_total / self._outlook.bytes_a_chunk
         return self._chunks.seconds_for(chunks, 0.0) or 0.0
 
-    def _remember(self, now_ms: int, done: int) -> None:
+    def _remember(self, now_s: float, done: int) -> None:
         counts = self._counts
-        if not counts or now_ms - counts[-1][0] >= _RATE_STEP_MS:
-            counts.append((now_ms, done))
-        while len(counts) > 1 and now_ms - counts[1][0] >= _RATE_WINDOW_MS:
+        if not counts or now_s - counts[-1][0] >= _RATE_STEP_S:
+            counts.append((now_s, done))
+        while len(counts) > 1 and now_s - counts[1][0] >= _RATE_WINDOW_S:
             counts.popleft()
 
 

@@ -87,15 +87,15 @@ def run(root: Path, home: Path, rates: Rates, name: str) -> Rates:
         said = estimate(found, usual_rates(config.worker_count), config.model).seconds
         learned = estimate(found, rates, config.model).seconds
         watch = Stopwatch(0)
-        pace = Pace(rates.outlook(config.model, seconds=learned), 0)
+        pace = Pace(rates.outlook(config.model, seconds=learned))
         told: list[tuple[float, int | None]] = []
         began = time.perf_counter()
 
         def hear(progress: Progress) -> None:
             now_ms = int((time.perf_counter() - began) * 1000)
             watch.observe(now_ms, progress)
-            pace.observe(now_ms, progress)
-            told.append((now_ms / 1000, pace.remaining_ms(now_ms)))
+            pace.note(progress, time.monotonic())
+            told.append((now_ms / 1000, pace.remaining_ms))
 
         report = index.index(on_progress=hear)
         truth = time.perf_counter() - began

@@ -9,6 +9,25 @@ MB = 1_000_000
 USUAL = Outlook(seconds=100.0, bytes_a_second=4 * MB, bytes_a_chunk=1000)
 
 
+class History:
+    """A pace with a clock that stands where a test puts it, in milliseconds."""
+
+    def __init__(self, outlook: Outlook, now_ms: int) -> None:
+        self._now_s = now_ms / 1000
+        self._pace = Pace(outlook, lambda: self._now_s)
+
+    def observe(self, now_ms: int, progress: Progress) -> None:
+        self._pace.note(progress, now_ms / 1000)
+
+    def rate(self, now_ms: int) -> float | None:
+        self._now_s = now_ms / 1000
+        return self._pace.rate
+
+    def remaining_ms(self, now_ms: int) -> int | None:
+        self._now_s = now_ms / 1000
+        return self._pace.remaining_ms
+
+
 def parsing(done: int, done_mb: float, total_mb: float = 400, total: int = 80_000) -> Progress:
     return told(Phase.PARSING, done, total, int(done_mb * MB), int(total_mb * MB))
 
@@ -27,14 +46,14 @@ def told(
     )
 
 
-def remaining_s(pace: Pace, now_ms: int) -> float:
+def remaining_s(pace: History, now_ms: int) -> float:
     left = pace.remaining_ms(now_ms)
     assert left is not None
     return left / 1000
 
 
 def test_the_first_second_says_nothing() -> None:
-    pace = Pace(USUAL, 5_000)
+    pace = History(USUAL, 5_000)
     assert pace.rate(5_000) is None
     assert pace.remaining_ms(5_000) is None
     pace.observe(5_100, told(Phase.SCANNING, 0))
@@ -44,20 +63,20 @@ def test_the_first_second_says_nothing() -> None:
 
 
 def test_while_scanning_the_estimate_is_all_there_is() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     pace.observe(0, told(Phase.SCANNING, 0))
     pace.observe(2_000, told(Phase.SCANNING, 160_000))
     assert pace.rate(2_000) == 80_000
     assert remaining_s(pace, 2_000) == 98
     assert pace.remaining_ms(100_000) is None  # the estimate was too short
-    unknown = Pace(Outlook(bytes_a_second=MB, bytes_a_chunk=1000), 0)
+    unknown = History(Outlook(), 0)
     unknown.observe(2_000, told(Phase.SCANNING, 10))
     assert unknown.remaining_ms(2_000) is None
 
 
 def test_bytes_foretell_parsing_when_the_largest_files_come_first() -> None:
     """400 MB at 4 MB/s, where the first 200 MB are 1,000 files and the rest 79,000."""
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     for second in range(101):
         done_mb = 4 * second
         done = 5 * done_mb if done_mb <= 200 else 1000 + (done_mb - 200) * 395
@@ -67,7 +86,7 @@ def test_bytes_foretell_parsing_when_the_largest_files_come_first() -> None:
 
 
 def test_a_slower_machine_than_expected_is_believed_within_seconds() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     for second in range(31):
         pace.observe(second * 1000, parsing(second, second))
     # 1 MB/s was seen for 30 s, 4 MB/s expected for 2 s that have faded to 1.2: 370 MB at 1.15 MB/s.
@@ -76,7 +95,7 @@ def test_a_slower_machine_than_expected_is_believed_within_seconds() -> None:
 
 
 def test_the_rate_is_that_of_the_last_fifteen_seconds() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     done = 0
     for second in range(61):
         pace.observe(second * 1000, parsing(done, second))
@@ -85,7 +104,7 @@ def test_the_rate_is_that_of_the_last_fifteen_seconds() -> None:
 
 
 def test_a_stall_lets_the_end_recede_and_the_rate_fall() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     for second in range(21):
         pace.observe(second * 1000, parsing(second * 10, second * 4))
     before, rate = remaining_s(pace, 20_000), pace.rate(20_000)
@@ -99,13 +118,13 @@ def test_a_stall_lets_the_end_recede_and_the_rate_fall() -> None:
 
 
 def test_an_endless_stall_gives_a_large_number_and_no_overflow() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     pace.observe(1_000, parsing(1, 4))
     assert remaining_s(pace, 86_400_000) == pytest.approx(396 / 4 * 1000)
 
 
 def test_time_in_which_a_job_waited_does_not_count() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     for second in range(11):
         pace.observe(second * 1000, parsing(second * 10, second * 4))
     # Blocked for an hour; then it scans again, finds the 360 MB that are left, and goes on.
@@ -117,7 +136,7 @@ def test_time_in_which_a_job_waited_does_not_count() -> None:
 
 
 def test_counts_that_begin_anew_begin_a_new_rate() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     pace.observe(0, parsing(0, 0))
     pace.observe(2_000, parsing(500, 8))
     pace.observe(3_000, parsing(0, 0, total_mb=10))
@@ -129,7 +148,7 @@ def test_a_slow_model_adds_the_vectors_that_are_to_come() -> None:
     slow = Outlook(
         bytes_a_second=4 * MB, chunks_a_second=100, bytes_a_chunk=1000, chunks_lacking=2000
     )
-    pace = Pace(slow, 0)
+    pace = History(slow, 0)
     pace.observe(0, parsing(0, 0, total_mb=8))
     pace.observe(1_000, parsing(10, 4, total_mb=8))
     # 4 MB left are 1 s, 8,000 chunks of them and 2,000 old ones are 100 s.
@@ -143,7 +162,7 @@ def test_a_slow_model_adds_the_vectors_that_are_to_come() -> None:
 
 
 def test_an_unexpected_embedding_is_foretold_from_what_it_does() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     pace.observe(2_000, told(Phase.EMBEDDING, 0, 1000))
     assert pace.remaining_ms(2_500) is None
     pace.observe(3_000, told(Phase.EMBEDDING, 100, 1000))
@@ -151,7 +170,7 @@ def test_an_unexpected_embedding_is_foretold_from_what_it_does() -> None:
 
 
 def test_nothing_is_ever_negative() -> None:
-    pace = Pace(USUAL, 0)
+    pace = History(USUAL, 0)
     pace.observe(0, parsing(0, 0, total_mb=1))
     pace.observe(2_000, parsing(5, 3, total_mb=1))  # files grew meanwhile
     assert pace.remaining_ms(2_000) == 0
