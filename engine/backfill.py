@@ -8,6 +8,7 @@ cancelled loses one request, and the next one goes on.
 import os
 from collections.abc import Callable, Sequence
 
+from engine.batch import FirstIds
 from engine.embedding.embedder import Embedder, Passage
 from engine.errors import Cancelled
 from engine.store import blobs, models, passages, vectors
@@ -45,21 +46,27 @@ class Backfill:
         #: Chunks that were embedded.
         self.made = 0
 
-    def fill(self, *, tell: Tell, stop: Callable[[], bool]) -> None:
+    def fill(self, *, tell: Tell, stop: Callable[[], bool], new: FirstIds | None = None) -> None:
         """Make what is missing.
+
+        Args:
+            tell: Hears how far it is.
+            stop: True stops it.
+            new: Of chunks and files with these ids and later ones; None: of all.
 
         Raises:
             EmbedderUnavailableError: The backend went away; what is written stays.
             Cancelled: ``stop`` said so; what is written stays.
         """
+        first = new or FirstIds(0, 0)
         with self._store.read() as handle:
-            if not models.lacks_vectors(handle, self._model):
+            if new is None and not models.lacks_vectors(handle, self._model):
                 return
-        self._fill_files(stop)
-        if self._reads_text:
+        self._fill_files(stop, first.file)
+        ids = self._lacking_chunks(first.chunk)
+        if self._reads_text and ids:
             copy_equal(self._store, self._model, stop)
-        with self._store.read() as handle:
-            ids = models.lacking_chunks(handle, self._model, of_each_text=self._reads_text)
+            ids = self._lacking_chunks(first.chunk)
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
             some = ids[start : start + _CHUNKS_AT_ONCE]
             with self._store.read() as handle:
@@ -79,11 +86,17 @@ class Backfill:
             )
         self.made += len(pieces)
 
-    def _fill_files(self, stop: Callable[[], bool]) -> None:
+    def _lacking_chunks(self, first: int) -> list[int]:
+        with self._store.read() as handle:
+            return models.lacking_chunks(
+                handle, self._model, of_each_text=self._reads_text, first=first
+            )
+
+    def _fill_files(self, stop: Callable[[], bool], first: int) -> None:
         while True:
             _stop_if(stop)
             with self._store.read() as handle:
-                rows = models.lacking_files(handle, self._model, _FILES_AT_ONCE)
+                rows = models.lacking_files(handle, self._model, _FILES_AT_ONCE, first=first)
             if not rows:
                 return
             paths = [os.fsdecode(path) for _, path in rows]

@@ -8,7 +8,7 @@ import numpy as np
 from engine.embedding.embedder import Embedder
 from engine.parsing import Parsed
 from engine.records import FileStat, Skip
-from engine.store import blobs, files, fulltext, vectors
+from engine.store import blobs, files, fulltext, skips, vectors
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.syntax.terms import terms_of
@@ -32,6 +32,13 @@ class Meaning(NamedTuple):
     embedder: Embedder  # for paths; workers embed chunks
 
 
+class FirstIds(NamedTuple):
+    """Chunks and files from these ids on came later."""
+
+    chunk: int
+    file: int
+
+
 class Batch:
     """Collects whole files with all that belongs to them; ``write`` puts them in and empties it.
 
@@ -48,6 +55,18 @@ class Batch:
         self._next_blob, self._next_symbol, self._next_chunk = ids
         self._next_file = files.max_file_id(handle) + 1
         self._clear()
+
+    @property
+    def first_ids(self) -> FirstIds:
+        """The ids that the next chunk and the next file get."""
+        return FirstIds(self._next_chunk, self._next_file)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (
+            self._blobs or self._files or self._gone_files or self._skips or self._gone_skips
+        )
 
     def _clear(self) -> None:
         self.size_bytes = 0
@@ -166,7 +185,7 @@ class Batch:
 
     def write(self, handle: Handle) -> None:
         """Put everything into the running transaction, and start anew."""
-        files.delete_skips(handle, self._branch_id, self._gone_skips)
+        skips.delete_skips(handle, self._branch_id, self._gone_skips)
         fulltext.delete_path_terms(handle, self._gone_files)
         files.delete_files(handle, self._gone_files)
         blobs.insert_blobs(handle, self._blobs)
@@ -176,7 +195,7 @@ class Batch:
         fulltext.insert_chunk_terms(handle, self._chunk_terms)
         files.write_files(handle, self._files)
         fulltext.insert_path_terms(handle, self._path_terms)
-        files.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
+        skips.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
         if self._meaning:
             self._write_vectors(handle, self._meaning.model)
         self._clear()

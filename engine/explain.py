@@ -16,7 +16,7 @@ from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.source.notebook import NOTEBOOK_LANGUAGE
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules
-from engine.store import files, models
+from engine.store import files, models, skips
 from engine.store.connection import Handle
 from engine.store.files import FileFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
@@ -82,14 +82,14 @@ def explain_path(
     exists = os.path.lexists(os.path.join(root, path))
     foreseen = forecast(root, rules, path) if path else None
     facts = files.read_file(handle, branch_id, path)
-    skip = files.read_skip(handle, branch_id, path)
+    skip = skips.read_skip(handle, branch_id, path)
     if facts:
         explanation = _indexed(root, path, facts, skip, foreseen)
         explanation.facts["embedded"] = models.is_embedded(handle, facts.blob_id)
         return explanation
     folder = path if skip else _skipped_folder_above(handle, branch_id, path)
     if folder:
-        skip = skip or files.read_skip(handle, branch_id, folder)
+        skip = skip or skips.read_skip(handle, branch_id, folder)
     if skip:
         return _skipped(path, skip, foreseen, rules)
     if exists and os.path.isdir(os.path.join(root, path)):
@@ -165,7 +165,7 @@ def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
 def _skipped_folder_above(handle: Handle, branch_id: int, path: str) -> str:
     """Give the folder or link above a path that is skipped with all below it; empty: none is."""
     while path := path.rpartition("/")[0]:
-        skip = files.read_skip(handle, branch_id, path)
+        skip = skips.read_skip(handle, branch_id, path)
         if skip and (skip.is_folder or skip.reason in _OF_LINKS):
             return path
     return ""
@@ -204,10 +204,10 @@ def _folder(
     handle: Handle, branch_id: int, path: str, foreseen: Forecast | None
 ) -> PathExplanation:
     if path:
-        indexed, skips = files.count_below(handle, branch_id, path)
+        indexed, refused = files.count_below(handle, branch_id, path)
     else:
         indexed = files.count_files(handle, branch_id)
-        skips = files.count_skips(handle, branch_id)
+        refused = skips.count_skips(handle, branch_id)
     detail = "a folder of the project: ask for a file in it"
     if foreseen is not None and foreseen.skip is not None:
         detail = f"the next run would skip this folder: {_advised(foreseen.skip)}"
@@ -218,7 +218,7 @@ def _folder(
         detail=detail,
         rule_path=None,
         fresh=None,
-        facts={"files": indexed, "skips": skips},
+        facts={"files": indexed, "skips": refused},
     )
 
 

@@ -40,7 +40,7 @@ from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.source.git import read_branch
-from engine.store import blobs, files, project
+from engine.store import blobs, files, project, skips
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.models import count_vectors, read_current_model
 from engine.store.project import ProjectRow
@@ -248,7 +248,7 @@ class Index:
                 symbols=symbols,
                 chunks=chunks,
                 embeddings=count_vectors(handle, model, branch.id) if model else 0,
-                skips=files.count_skips(handle, branch.id),
+                skips=skips.count_skips(handle, branch.id),
                 coverage=self._searcher.coverage(handle, branch),
                 model=model.name if model else None,
                 fingerprint=row.fingerprint or "",

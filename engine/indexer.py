@@ -12,10 +12,12 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from engine import leftovers
-from engine.batch import Batch, Meaning, NewBlob
+from engine.batch import Batch, FirstIds, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
+from engine.ending import end_branch
 from engine.errors import Cancelled
 from engine.journal import Journal, Tally
+from engine.meter import Meter
 from engine.parsing import Outcome, Parsed, Task
 from engine.records import (
     FAILURES,
@@ -23,16 +25,17 @@ from engine.records import (
     FileError,
     FileStat,
     Phase,
-    Progress,
     ProgressCallback,
     Skip,
     SkipReason,
     display_path,
 )
 from engine.scan import Known, Scan, language_or_skip, scan
+from engine.sides import Ground, sides_of
+from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader
-from engine.source.walker import WalkRules, walk
-from engine.store import blobs, files, project
+from engine.source.walker import WalkRules
+from engine.store import blobs, project
 from engine.store.connection import Store
 from engine.workers import WorkerPool
 
@@ -40,7 +43,6 @@ _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all
 _TASK_FILES = 64
 _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
-_TELL_EVERY_S = 0.1
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
 _RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
@@ -54,6 +56,7 @@ class Run:
     branch_id: int
     is_checked_out: Callable[[], bool]  # whether the branch still is what the disk holds
     gone_branch_ids: tuple[int, ...]
+    only: PathSet | None  # None: the whole project
     fingerprint_id: int
     rules: WalkRules
     meaning: Meaning | None  # None: vectors are made later, or not at all
@@ -89,30 +92,21 @@ class Indexer:
         self._tally = run.journal.tally
         self._tally.files_skipped = 0
         self._tally.errors.clear()
-        self._started = time.monotonic()
-        self._told = 0.0
-        self._path = ""
         self._tally.done = 0
-        self._total: int | None = None
-        self._bytes_done = 0
-        self._bytes_total = 0
+        self._meter = Meter(run.on_progress, self._tally)
+        self._known = Known(files={}, skips={}, fingerprint_id=run.fingerprint_id)
+        self._is_whole = run.only is None  # a run over some paths may have to look at all
         with store.read() as handle:
-            self._known = Known(
-                files=files.read_known_files(handle, run.branch_id),
-                skips=files.read_known_skips(handle, run.branch_id),
-                fingerprint_id=run.fingerprint_id,
-            )
             self._batch = Batch(
                 handle,
                 branch_id=run.branch_id,
                 fingerprint_id=run.fingerprint_id,
                 meaning=run.meaning,
             )
-            # Whether the words of deleted texts must go at once: they may be secrets that an older
-            # program, or the run that was cut off, took for something else.
-            self._purges = project.was_cut_off(handle, run.branch_id) or any(
-                file.fingerprint_id != run.fingerprint_id for file in self._known.files.values()
-            )
+            self._before = project.read_branch(handle, run.branch_id)
+        self._first_ids = self._batch.first_ids
+        self._purges = False  # whether the words of deleted texts must go at once
+        self._has_written = False
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
@@ -120,6 +114,11 @@ class Indexer:
         self._tickets: dict[int, tuple[bytes, str]] = {}
         self._last_ticket = 0
         self._batch_blobs: dict[tuple[bytes, str], int] = {}  # in the batch, not yet committed
+
+    @property
+    def new_ids(self) -> FirstIds | None:
+        """The first ids of what a run over some paths adds; None of one over all."""
+        return None if self._is_whole else self._first_ids
 
     def index(self) -> Tally:
         """Bring the branch up to date with the disk.
@@ -129,9 +128,9 @@ class Indexer:
             InvalidPathError: The root cannot be read.
         """
         found = self._scan()
-        self._total = len(found.changed)
-        self._bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
-        self._journal.found([entry.path for entry in found.changed], self._bytes_total)
+        self._meter.total = len(found.changed)
+        self._meter.bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
+        self._journal.found([entry.path for entry in found.changed], self._meter.bytes_total)
         with self._channel:
             self._parse(found.changed)
         self._finish()
@@ -139,24 +138,27 @@ class Indexer:
 
     def _scan(self) -> Scan:
         run = self._run
-        items = walk(run.root, run.rules, cancelled=run.cancelled)
+        ground = Ground(run.root, run.rules, run.branch_id, run.fingerprint_id, run.only)
+        items, self._known, self._is_whole = sides_of(self._store, ground, run.cancelled)
+        # What was deleted may be secrets that an older program, or the run that was cut off, took
+        # for something else.
+        self._purges = self._is_whole and (
+            self._before.was_cut_off
+            or any(file.fingerprint_id != run.fingerprint_id for file in self._known.files.values())
+        )
         found = scan(items, self._known, any_text=bool(run.rules.include), tell=self._tell_scan)
         self._tally.files_unchanged = max(0, found.unchanged - self._tally.earlier)
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
             self._note_failure(skip)
-        with self._store.write() as handle:
-            project.update_branch(
-                handle,
-                run.branch_id,
-                found_files=len(found.changed) + found.unchanged,
-                complete=False,
-            )
+        has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
+        if has_secret and (self._known.files or not self._is_whole):
+            self._purges = True  # it may have been a file of another name
+        if self._is_whole or self._purges:
+            self._begin_branch(len(found.changed) + found.unchanged)
         for skip in found.new_skips:
             self._batch.add_skip(skip)
             self._commit_if_full()
-            if skip.reason is SkipReason.SECRET_FILE and self._known.files:
-                self._purges = True  # it may have been a file of another name
         for path in found.gone_skips:
             self._batch.remove_skip(path)
         for file_id in found.gone:
@@ -165,13 +167,25 @@ class Indexer:
         self._commit()
         return found
 
+    def _begin_branch(self, number: int) -> None:
+        """Write that the branch is not complete until the run ends."""
+        with self._store.write() as handle:
+            project.update_branch(
+                handle,
+                self._run.branch_id,
+                found_files=number if self._is_whole else self._before.found_files,
+                complete=False,
+            )
+        self._has_written = True
+
     def _parse(self, changed: list[FileEntry]) -> None:
         """Read what changed, have new blobs parsed, and write both in the order they come."""
         limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
         with TreeReader(self._run.root) as reader:
             for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
-                self._tell(Phase.PARSING, entry.path)
+                self._meter.path = entry.path
+                self._meter.tell(Phase.PARSING)
                 self._read(reader, entry, limit)
                 while self._channel.pending_bytes > self._run.queue_bytes:
                     self._collect(0.1)
@@ -180,7 +194,7 @@ class Indexer:
         while self._channel.pending_batches:
             # Nothing is left to read: writing fills the time in which the last files are parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
-        self._tell(Phase.STORING, "", force=True)
+        self._meter.tell(Phase.STORING, force=True)
         self._commit()
 
     def _read(self, reader: TreeReader, entry: FileEntry, limit: int) -> None:
@@ -237,12 +251,12 @@ class Indexer:
         for outcome in self._channel.poll(timeout_s):
             self._put_outcome(outcome)
             self._commit_if_full(batch_bytes)
-        self._tell(Phase.PARSING, "")
+        self._meter.tell(Phase.PARSING)
 
     def _put_outcome(self, outcome: Outcome) -> None:
         key = self._tickets.pop(outcome.ticket)
         readings = self._waiting.pop(key)
-        self._path = readings[0].path
+        self._meter.path = readings[0].path
         result = outcome.result
         if isinstance(result, Skip):
             for path, stat in readings:
@@ -298,7 +312,7 @@ class Indexer:
     def _count(self, stat: FileStat | None) -> None:
         """Count a file whose outcome is known, with the bytes that were to be looked at for it."""
         self._tally.done += 1
-        self._bytes_done += stat.size_bytes if stat else 0
+        self._meter.bytes_done += stat.size_bytes if stat else 0
 
     def _note_failure(self, skip: Skip) -> None:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
@@ -310,61 +324,45 @@ class Indexer:
             self._stop_if_cancelled()
 
     def _commit(self) -> None:
+        if self._batch.is_empty:
+            return
         with self._store.write() as handle:
             self._batch.write(handle)
         self._batch_blobs.clear()
+        self._has_written = True
 
     def _finish(self) -> None:
         """Delete what nothing needs any more, and say that the branch is complete."""
-        self._tell(Phase.FINISHING, "", force=True)
-        check = self._stop_if_cancelled
-        leftovers.delete_branches(self._store, self._run.gone_branch_ids, check)
-        self._run.keep_vectors()
-        leftovers.delete_orphans(self._store, check)
+        self._meter.tell(Phase.FINISHING, force=True)
+        run, check = self._run, self._stop_if_cancelled
+        if self._is_whole:
+            leftovers.delete_branches(self._store, run.gone_branch_ids, check)
+            run.keep_vectors()
+            leftovers.delete_orphans(self._store, check)
+        elif self._has_written:
+            known = {file.blob_id for file in self._known.files.values()}
+            leftovers.delete_left(self._store, known, run.keep_vectors, check)
         if self._purges:
             leftovers.purge_words(self._store, check)
         check()
-        now_ms = time.time_ns() // 1_000_000
-        with self._store.write(durable=True) as handle:
-            # What reading refused was no candidate after all; what failed still is one.
-            found = files.count_files(handle, self._run.branch_id) + len(self._tally.errors)
-            project.update_branch(
-                handle,
-                self._run.branch_id,
-                found_files=found,
-                complete=self._run.is_checked_out(),
-                now_ms=now_ms,
+        if self._is_whole or self._has_written:
+            end_branch(
+                self._store,
+                self._before,
+                is_whole=self._is_whole,
+                is_checked_out=run.is_checked_out,
             )
-            project.finish_project(handle, now_ms=now_ms)
-            project.delete_stale_fingerprints(handle)
 
     def _stop_if_cancelled(self) -> None:
         if self._run.cancelled():
             self._commit()
-            raise Cancelled(f"{self._tally.done} of {self._total} files were finished and are kept")
+            raise Cancelled(
+                f"{self._tally.done} of {self._meter.total} files were finished and are kept"
+            )
 
     def _tell_scan(self, number: int, path: str) -> None:
-        self._tell(Phase.SCANNING, path, found=number)
-
-    def _tell(
-        self, phase: Phase, path: str, *, found: int | None = None, force: bool = False
-    ) -> None:
-        """Report progress, at most ten times a second."""
-        self._path = path or self._path
-        now = time.monotonic()
-        if force or now - self._told >= _TELL_EVERY_S:
-            self._told = now
-            self._run.on_progress(
-                Progress(
-                    phase=phase,
-                    done=self._tally.done if found is None else found,
-                    total=self._total,
-                    current_path=self._path,
-                    bytes_done=self._bytes_done,
-                    bytes_total=self._bytes_total,
-                    elapsed_ms=int((now - self._started) * 1000),
-                )
-            )
+        self._meter.path = path
+        self._meter.tell(Phase.SCANNING, found=number)
 
 
 def _is_small(entry: FileEntry) -> bool:

@@ -3,11 +3,9 @@
 import time
 from collections.abc import Callable
 
-from engine.clock import now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import EmbedderUnavailableError, ProjectNotFoundError
-from engine.fingerprint import fingerprint
 from engine.indexer import Indexer, Run
 from engine.journal import Journal
 from engine.model_switch import ModelSwitch
@@ -15,7 +13,7 @@ from engine.records import IndexOptions, IndexReport, ProgressCallback, display_
 from engine.report import report_of
 from engine.scope import Scope
 from engine.source.git import branch_exists, read_branch, read_head
-from engine.store import project
+from engine.start import start_run
 from engine.store.connection import Store
 from engine.workers import WorkerPool
 
@@ -66,14 +64,18 @@ class Indexing:
                 f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
             )
         with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:
+            new = None
             for _ in range(1 + _MOST_SWITCHES):
                 run = self._start(scope, options, switch, journal, on_progress, cancelled)
-                Indexer(self._store, self._pool, run).index()
+                indexer = Indexer(self._store, self._pool, run)
+                indexer.index()
+                new = indexer.new_ids
                 if run.is_checked_out():
                     break
-            switch.complete(on_progress)
+            switch.complete(on_progress, new=new)
         self.embedder_away = switch.away
-        self._store.checkpoint()
+        if new is None:
+            self._store.checkpoint()
         return report_of(self._store.path.stem, self._root, scope, journal.tally, switch, started)
 
     def _start(
@@ -85,34 +87,20 @@ class Indexing:
         on_progress: ProgressCallback,
         cancelled: Callable[[], bool],
     ) -> Run:
-        """Store scope, branch and model, and a new fingerprint when contents are stale."""
+        """Begin a run over what is checked out now."""
         head = read_head(self._root)
-        value = fingerprint()
-        now = now_ms()
-        with self._store.write() as handle:
-            row = project.read_project(handle)
-            if row is None:
-                raise ProjectNotFoundError(f"{display_path(self._root)} is not indexed")
-            project.update_scope(
-                handle,
-                include_patterns=scope.include_patterns,
-                exclude_patterns=scope.exclude_patterns,
-                max_file_size=scope.max_file_size,
-            )
-            fingerprint_id = row.fingerprint_id
-            if fingerprint_id is None or row.fingerprint != value or options.force:
-                fingerprint_id = project.start_fingerprint(handle, value, now_ms=now)
-            branch_id = project.upsert_branch(handle, head.branch, head.commit)
-            branches = project.read_branches(handle)
-            switch.begin(handle, now_ms=now)
+        begun = start_run(self._store, self._root, scope, options, head, switch)
         return Run(
             root=self._root,
-            branch_id=branch_id,
+            branch_id=begun.branch_id,
             is_checked_out=lambda: read_branch(self._root) == head.branch,
             gone_branch_ids=tuple(
-                branch.id for branch in branches if not branch_exists(self._root, branch.name)
+                id_
+                for id_, name in begun.branch_names.items()
+                if not branch_exists(self._root, name)
             ),
-            fingerprint_id=fingerprint_id,
+            only=begun.only,
+            fingerprint_id=begun.fingerprint_id,
             rules=scope.rules,
             meaning=switch.meaning,
             keep_vectors=switch.keep_vectors,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from engine.store import blobs, fulltext, project
 from engine.store.connection import Store
 
+_ORPHANS_AT_ONCE = 100
 _ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
 
 #: Called between pieces; raises ``Cancelled`` when the run is to end.
@@ -32,6 +33,20 @@ def delete_orphans(store: Store, check: Check) -> None:
         check()
         with store.write() as handle:
             blobs.delete_blobs(handle, group)
+
+
+def delete_left(
+    store: Store, blob_ids: Iterable[int], keep_vectors: Callable[[], None], check: Check
+) -> None:
+    """Delete those of some blobs that no file points to, without looking at the others."""
+    with store.read() as handle:
+        ids = blobs.orphans_among(handle, blob_ids)
+    if ids:
+        keep_vectors()
+    for start in range(0, len(ids), _ORPHANS_AT_ONCE):
+        check()
+        with store.write() as handle:
+            blobs.delete_blobs(handle, ids[start : start + _ORPHANS_AT_ONCE])
 
 
 def purge_words(store: Store, check: Check) -> None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from engine.backfill import Backfill, copy_equal
-from engine.batch import Meaning
+from engine.batch import FirstIds, Meaning
 from engine.config import Config
 from engine.embedding.choice import Backend
 from engine.embedding.embedder import Embedder
@@ -116,6 +116,19 @@ class ModelSwitch:
             if self._current is None:
                 models.switch_model(handle, self._wanted)
                 self._current = self._wanted
+        self._choose_meaning()
+
+    def resume(self, handle: Handle) -> bool:
+        """Take up the tables that an earlier run made; False when ``begin`` has to make some."""
+        if self._asked:
+            stored = {model.identity: model for model in models.read_models(handle)}
+            self._wanted = stored.get(self._asked.identity)
+            if self._wanted is None or self._current is None:
+                return False
+        self._choose_meaning()
+        return True
+
+    def _choose_meaning(self) -> None:
         for model in (self._wanted, self._current):
             if model and self._builtin and model.identity == self._builtin.identity:
                 self.meaning = Meaning(model, self._builtin)
@@ -126,8 +139,14 @@ class ModelSwitch:
             if model and _reads_text(model):
                 copy_equal(self._store, model, self._cancelled)
 
-    def complete(self, on_progress: ProgressCallback) -> None:
+    def complete(self, on_progress: ProgressCallback, *, new: FirstIds | None = None) -> None:
         """Make the vectors that are missing, switch when none is, and clean up.
+
+        Args:
+            on_progress: Hears how far it is.
+            cancelled: True stops it.
+            new: Of the chunks and files that a run over some paths added, which alone get their
+                vectors then; switching and cleaning wait for a whole run.
 
         Raises:
             Cancelled: ``cancelled`` said so; what is written stays.
@@ -140,13 +159,15 @@ class ModelSwitch:
                 reads_text=_reads_text(self._wanted),
             )
             try:
-                backfill.fill(tell=_Teller(on_progress).update, stop=self._cancelled)
+                backfill.fill(tell=_Teller(on_progress).update, stop=self._cancelled, new=new)
             except EmbedderUnavailableError as error:
                 self._note(error)
             self.made = backfill.made
-            self._switch(self._wanted)
-            self._drop_others()
-        self._fill_holes()
+            if new is None:
+                self._switch(self._wanted)
+                self._drop_others()
+        if new is None:
+            self._fill_holes()
 
     def _switch(self, wanted: ModelRow) -> None:
         if wanted == self._current:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
 from engine.source.content import is_lock_file
-from engine.store.files import KnownFile, KnownSkip
+from engine.store.files import KnownFile
+from engine.store.skips import KnownSkip
 from engine.syntax.languages import language_of
 
 _TELL_EVERY = 500
@@ -65,7 +66,8 @@ def scan(
             tell(number, item.path)
         path = item.path
         if isinstance(item, Skip):
-            skips[path] = item
+            if item.reason is not SkipReason.VANISHED:  # it is as if it had not been listed
+                skips[path] = item
             continue
         before = known_files.get(path)
         if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:

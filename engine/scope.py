@@ -1,15 +1,19 @@
-"""Which files belong to a project: an index call's globs and size, over those stored."""
+"""Which files belong to a project: an index call's globs and size, over those stored.
+
+And which of them a call is about.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError, InvalidPathError
 from engine.records import IndexOptions, display_path, is_path
+from engine.source.partial_walk import PathSet
 from engine.source.walker import WalkRules
-from engine.store.project import ProjectRow
+from engine.store.project import BranchRow, ProjectRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +24,7 @@ class Scope:
     exclude_patterns: tuple[str, ...]
     max_file_size: int  # bytes; 0 means the cap
     rules: WalkRules
+    only: PathSet | None  # what the call is about; None: the whole project
 
 
 def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
@@ -28,8 +33,8 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     Each field that is given replaces what is stored of it.
 
     Raises:
-        InvalidInputError: A pattern cannot be read, or the size is out of its range; ``details``
-            name the field.
+        InvalidInputError: A pattern cannot be read, the size is out of its range, or a path lies
+            outside the root; ``details`` name the field.
     """
     include, exclude = options.include_patterns, options.exclude_patterns
     include = stored.include_patterns if include is None else include
@@ -49,7 +54,11 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     rules = WalkRules(include=include, exclude=exclude, max_file_size_bytes=size)
     rules.check()
     return Scope(
-        include_patterns=include, exclude_patterns=exclude, max_file_size=size, rules=rules
+        include_patterns=include,
+        exclude_patterns=exclude,
+        max_file_size=size,
+        rules=rules,
+        only=paths_of(os.fsdecode(stored.root), options.only),
     )
 
 
@@ -70,6 +79,39 @@ def options_of(parameters: Mapping[str, object]) -> IndexOptions:
         if name in known
     }
     return IndexOptions(**values)
+
+
+def paths_of(root: str, only: Iterable[str]) -> PathSet | None:
+    """Give the paths that a call is about; None when it is about the whole project.
+
+    Args:
+        root: The resolved root.
+        only: Paths, absolute or relative to the root; none means all.
+
+    Raises:
+        InvalidPathError: A path lies outside the root, or cannot be one.
+    """
+    paths = {path_within(root, os.path.join(root, path)) for path in only}
+    return PathSet(paths) if paths and "" not in paths else None
+
+
+def may_stay_partial(
+    scope: Scope, stored: ProjectRow, branches: Sequence[BranchRow], branch: str
+) -> bool:
+    """Say whether a run over some paths leaves nothing of the rest untrue.
+
+    It would when the rest is out of date: the scope is another one than that of the last run, or
+    the last complete run was over another branch.
+
+    Args:
+        scope: The scope of the run.
+        stored: The project as it is.
+        branches: All branches, the most recently indexed first.
+        branch: The name of the one that is checked out.
+    """
+    kept = (stored.include_patterns, stored.exclude_patterns, stored.max_file_size)
+    is_same = kept == (scope.include_patterns, scope.exclude_patterns, scope.max_file_size)
+    return is_same and bool(branches) and branches[0].name == branch
 
 
 def path_within(root: str, path: str) -> str:

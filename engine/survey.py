@@ -21,7 +21,7 @@ from engine.scope import scope_of
 from engine.source.git import find_repository, read_branch
 from engine.source.git_index import count_entries
 from engine.source.walker import WalkRules, walk
-from engine.store import blobs, files, models, project
+from engine.store import blobs, files, models, project, skips
 from engine.store.connection import Handle, Store
 from engine.store.files import KnownFile
 from engine.store.project import BranchRow, ProjectRow
@@ -153,7 +153,7 @@ def _side_of(handle: Handle, root: str, row: ProjectRow, *, is_forced: bool) -> 
 
 
 def _extent_of(handle: Handle, branch: BranchRow) -> tuple[int, int]:
-    skipped = sum(files.count_skips(handle, branch.id).values())
+    skipped = sum(skips.count_skips(handle, branch.id).values())
     missing = branch.found_files - files.count_files(handle, branch.id)
     return branch.found_files + skipped, max(0, missing)
 
@@ -188,8 +188,8 @@ def _known_of(handle: Handle, side: _Side, entries: Sequence[FileEntry]) -> Know
         return Known(files={}, skips={}, fingerprint_id=0)
     known = files.read_known_files_at(handle, side.branch_id, [each.path for each in entries])
     others = [each.path for each in entries if each.path not in known]
-    skips = files.read_known_skips_at(handle, side.branch_id, others) if others else {}
-    return Known(files=known, skips=skips, fingerprint_id=side.fingerprint_id)
+    refused = skips.read_known_skips_at(handle, side.branch_id, others) if others else {}
+    return Known(files=known, skips=refused, fingerprint_id=side.fingerprint_id)
 
 
 def _is_known(entry: FileEntry, before: KnownFile | None, side: _Side) -> bool:

@@ -140,6 +140,16 @@ def orphans(handle: Handle, most_bytes: int) -> list[list[int]]:
     return groups
 
 
+def orphans_among(handle: Handle, blob_ids: Iterable[int]) -> list[int]:
+    """Give those of some blobs that no file points to."""
+    rows = handle.execute(
+        """SELECT b.id FROM json_each(:ids) wanted CROSS JOIN blobs b ON b.id = wanted.value
+           WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_id = b.id)""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    return [blob_id for (blob_id,) in rows]
+
+
 def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
     """Delete blobs with their texts, symbols, chunks, words and vectors."""
     models.delete_chunk_vectors(handle, blob_ids)

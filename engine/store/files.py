@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from engine.records import FileStat, Skip, SkipReason
+from engine.records import FileStat
 from engine.store import models
 from engine.store.connection import Handle
 from engine.store.filters import Filters
+from engine.store.paths import hexadecimal, parts_of, range_below
 
 
 class KnownFile(NamedTuple):
@@ -19,13 +20,6 @@ class KnownFile(NamedTuple):
     stat: FileStat
     fingerprint_id: int
     uuid: bytes
-
-
-class KnownSkip(NamedTuple):
-    """A stored skip."""
-
-    skip: Skip
-    fingerprint_id: int
 
 
 class FileRow(NamedTuple):
@@ -76,15 +70,27 @@ class FileFacts(NamedTuple):
     updated_at_ms: int
 
 
-def read_known_files(handle: Handle, branch_id: int) -> dict[str, KnownFile]:
-    """Give what is known of each path of a branch (about 350 bytes of memory a file)."""
-    rows = handle.execute(
-        """SELECT f.path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
-                  b.fingerprint_id, f.uuid
-           FROM files f JOIN blobs b ON b.id = f.blob_id WHERE f.branch_id = :branch_id""",
-        {"branch_id": branch_id},
-    )
-    return _known_files_of(rows)
+def read_known_files(
+    handle: Handle, branch_id: int, within: Iterable[str] | None = None
+) -> dict[str, KnownFile]:
+    """Give what is known of each path of a branch (about 350 bytes of memory a file).
+
+    Args:
+        handle: A read transaction.
+        branch_id: The branch.
+        within: Only these paths and what is below them; None: all.
+    """
+    known: dict[str, KnownFile] = {}
+    for condition, values in parts_of(branch_id, within):
+        rows = handle.execute(
+            f"""SELECT path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
+                       b.fingerprint_id, f.uuid
+                FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+                WHERE {condition}""",  # noqa: S608 - constant fragments
+            values,
+        )
+        known |= _known_files_of(rows)
+    return known
 
 
 def read_known_files_at(
@@ -97,34 +103,9 @@ def read_known_files_at(
            FROM json_each(:paths) wanted
            CROSS JOIN files f ON f.branch_id = :branch_id AND f.path = unhex(wanted.value)
            CROSS JOIN blobs b ON b.id = f.blob_id""",
-        {"branch_id": branch_id, "paths": _hexadecimal(paths)},
+        {"branch_id": branch_id, "paths": hexadecimal(paths)},
     )
     return _known_files_of(rows)
-
-
-def read_known_skips(handle: Handle, branch_id: int) -> dict[str, KnownSkip]:
-    """Give the stored skips of a branch by path."""
-    rows = handle.execute(
-        """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode,
-                  fingerprint_id
-           FROM skips WHERE branch_id = :branch_id""",
-        {"branch_id": branch_id},
-    )
-    return {os.fsdecode(row[0]): KnownSkip(_skip_of(row[:8]), row[8]) for row in rows}
-
-
-def read_known_skips_at(
-    handle: Handle, branch_id: int, paths: Sequence[str]
-) -> dict[str, KnownSkip]:
-    """Give the stored skips of some paths of a branch."""
-    rows = handle.execute(
-        """SELECT s.path, s.reason, s.detail, s.is_folder, s.size_bytes, s.mtime_ns, s.ctime_ns,
-                  s.inode, s.fingerprint_id
-           FROM json_each(:paths) wanted
-           CROSS JOIN skips s ON s.branch_id = :branch_id AND s.path = unhex(wanted.value)""",
-        {"branch_id": branch_id, "paths": _hexadecimal(paths)},
-    )
-    return {os.fsdecode(row[0]): KnownSkip(_skip_of(row[:8]), row[8]) for row in rows}
 
 
 def max_file_id(handle: Handle) -> int:
@@ -165,60 +146,6 @@ def delete_files(handle: Handle, file_ids: Sequence[int]) -> None:
     handle.executemany("DELETE FROM files WHERE id = ?", ((file_id,) for file_id in file_ids))
 
 
-def write_skips(handle: Handle, branch_id: int, fingerprint_id: int, skips: Iterable[Skip]) -> None:
-    """Insert or replace skips."""
-    handle.executemany(
-        """INSERT INTO skips (branch_id, fingerprint_id, path, reason, detail, is_folder,
-                              size_bytes, mtime_ns, ctime_ns, inode)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (branch_id, path) DO UPDATE SET fingerprint_id = excluded.fingerprint_id,
-             reason = excluded.reason, detail = excluded.detail, is_folder = excluded.is_folder,
-             size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
-             ctime_ns = excluded.ctime_ns, inode = excluded.inode""",
-        (
-            (
-                branch_id,
-                fingerprint_id,
-                os.fsencode(skip.path),
-                skip.reason.value,
-                os.fsencode(skip.detail).decode("utf-8", "replace"),
-                int(skip.is_folder),
-                *(skip.stat or (None, None, None, None)),
-            )
-            for skip in skips
-        ),
-    )
-
-
-def delete_skips(handle: Handle, branch_id: int, paths: Iterable[str]) -> None:
-    """Delete the skips of paths that have another outcome now, or are gone."""
-    handle.executemany(
-        "DELETE FROM skips WHERE branch_id = ? AND path = ?",
-        ((branch_id, os.fsencode(path)) for path in paths),
-    )
-
-
-def read_skip(handle: Handle, branch_id: int, path: str) -> Skip | None:
-    """Give the skip of exactly this path."""
-    row = handle.execute(
-        """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode
-           FROM skips WHERE branch_id = :branch_id AND path = :path""",
-        {"branch_id": branch_id, "path": os.fsencode(path)},
-    ).fetchone()
-    return _skip_of(row) if row else None
-
-
-def count_skips(handle: Handle, branch_id: int) -> dict[str, int]:
-    """Give the number of skips by reason, the most frequent first."""
-    return dict(
-        handle.execute(
-            """SELECT reason, count(*) AS number FROM skips WHERE branch_id = :branch_id
-               GROUP BY reason ORDER BY number DESC, reason""",
-            {"branch_id": branch_id},
-        )
-    )
-
-
 def count_files(handle: Handle, branch_id: int) -> int:
     """Give the number of indexed files of a branch."""
     return int(
@@ -230,9 +157,7 @@ def count_files(handle: Handle, branch_id: int) -> int:
 
 def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[str, int]]:
     """Give the number of indexed files below a folder, and of skips by reason, frequent first."""
-    prefix = os.fsencode(folder)
-    # "/" and "0" are neighbours, so this is the range of all paths that begin with the folder.
-    place = {"branch_id": branch_id, "low": prefix + b"/", "high": prefix + b"0"}
+    place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
     indexed = handle.execute(
         """SELECT count(*) FROM files
            WHERE branch_id = :branch_id AND path >= :low AND path < :high""",
@@ -245,6 +170,19 @@ def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[
         place,
     )
     return int(indexed), dict(skips)
+
+
+def has_below(handle: Handle, branch_id: int, folder: str) -> bool:
+    """Say whether anything below a folder has an outcome."""
+    place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
+    return any(
+        handle.execute(
+            f"""SELECT 1 FROM {table}
+                WHERE branch_id = :branch_id AND path >= :low AND path < :high LIMIT 1""",  # noqa: S608
+            place,
+        ).fetchone()
+        for table in ("files", "skips")
+    )
 
 
 def total_bytes(handle: Handle) -> int:
@@ -310,22 +248,6 @@ def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
         )
         for path, file_id, blob_id, size, mtime, ctime, inode, fingerprint_id, uuid in rows
     }
-
-
-def _hexadecimal(paths: Sequence[str]) -> str:
-    """Give paths, which can hold any byte, as JSON."""
-    return json.dumps([os.fsencode(path).hex() for path in paths])
-
-
-def _skip_of(row: tuple[object, ...]) -> Skip:
-    path, reason, detail, is_folder, size, mtime, ctime, inode = row
-    assert isinstance(path, bytes)
-    stat = None
-    if isinstance(size, int) and isinstance(mtime, int):
-        assert isinstance(ctime, int)
-        assert isinstance(inode, int)
-        stat = FileStat(size, mtime, ctime, inode)
-    return Skip(os.fsdecode(path), SkipReason(str(reason)), str(detail), bool(is_folder), stat)
 
 
 def read_passing_blobs(handle: Handle, filters: Filters) -> list[int]:

@@ -154,27 +154,42 @@ def count_lacking(handle: Handle, name: str) -> int:
     return chunks - int(handle.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
 
 
-def lacking_chunks(handle: Handle, model: ModelRow, *, of_each_text: bool) -> list[int]:
+def lacking_chunks(
+    handle: Handle, model: ModelRow, *, of_each_text: bool, first: int = 0
+) -> list[int]:
     """Give the ids of the chunks that have no vector of a model, rising.
 
     Args:
         handle: A read transaction.
         model: The model.
         of_each_text: Of chunks with the same text only the first.
+        first: The first id that is asked about.
     """
     group = "GROUP BY hash" if of_each_text else "GROUP BY id"
     rows = handle.execute(
-        f"""SELECT min(id) AS first FROM chunks WHERE {_without(model.chunk_table)}
-            {group} ORDER BY first"""  # noqa: S608 - constant fragments
+        f"""SELECT min(id) AS least FROM chunks
+            WHERE id >= :first AND {_without(model.chunk_table)}
+            {group} ORDER BY least""",  # noqa: S608 - constant fragments
+        {"first": first},
     )
     return [chunk_id for (chunk_id,) in rows]
 
 
-def lacking_files(handle: Handle, model: ModelRow, limit: int) -> list[tuple[int, bytes]]:
-    """Give at most ``limit`` files that have no vector of a model, with their paths."""
+def lacking_files(
+    handle: Handle, model: ModelRow, limit: int, *, first: int = 0
+) -> list[tuple[int, bytes]]:
+    """Give at most ``limit`` files that have no vector of a model, with their paths.
+
+    Args:
+        handle: A read transaction.
+        model: The model.
+        limit: How many.
+        first: The first id that is asked about.
+    """
     rows: list[tuple[Any, ...]] = handle.execute(
-        f"SELECT id, path FROM files WHERE {_without(model.file_table)} LIMIT :limit",  # noqa: S608
-        {"limit": limit},
+        f"""SELECT id, path FROM files WHERE id >= :first AND {_without(model.file_table)}
+            LIMIT :limit""",  # noqa: S608 - our own name
+        {"first": first, "limit": limit},
     ).fetchall()
     return rows
 

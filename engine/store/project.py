@@ -33,6 +33,11 @@ class BranchRow(NamedTuple):
     complete: bool
     indexed_at_ms: int | None
 
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it was indexed once, and the last run over it did not come to its end."""
+        return not self.complete and self.indexed_at_ms is not None
+
 
 def insert_project(
     handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int
@@ -162,13 +167,9 @@ def read_branches(handle: Handle) -> list[BranchRow]:
     ]
 
 
-def was_cut_off(handle: Handle, branch_id: int) -> bool:
-    """Say whether a branch was indexed once, and the last run over it did not come to its end."""
-    row = handle.execute(
-        "SELECT complete, indexed_at_ms FROM branches WHERE id = :branch_id",
-        {"branch_id": branch_id},
-    ).fetchone()
-    return row is not None and not row[0] and row[1] is not None
+def read_branch(handle: Handle, branch_id: int) -> BranchRow:
+    """Give one branch, which must be there."""
+    return next(branch for branch in read_branches(handle) if branch.id == branch_id)
 
 
 def shrink_branch(handle: Handle, branch_id: int) -> bool:

@@ -2,7 +2,8 @@
 
 from engine.records import FileEntry, FileStat, Skip, SkipReason
 from engine.scan import Known, Scan, scan
-from engine.store.files import KnownFile, KnownSkip
+from engine.store.files import KnownFile
+from engine.store.skips import KnownSkip
 
 OLD, NEW = FileStat(1, 1, 1, 1), FileStat(2, 2, 2, 2)
 

@@ -1,0 +1,31 @@
+"""How statements speak of paths: their bytes, and the range of all that is below a folder."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def parts_of(
+    branch_id: int, within: Iterable[str] | None
+) -> Iterator[tuple[str, dict[str, int | bytes]]]:
+    """Give conditions on branch and path, with their values, that together find what is asked."""
+    if within is None:
+        yield "branch_id = :branch_id", {"branch_id": branch_id}
+        return
+    for path in within:
+        name = os.fsencode(path)
+        yield "branch_id = :branch_id AND path = :path", {"branch_id": branch_id, "path": name}
+        yield (
+            "branch_id = :branch_id AND path >= :low AND path < :high",
+            {"branch_id": branch_id, **range_below(name)},
+        )
+
+
+def range_below(folder: bytes) -> dict[str, bytes]:
+    """Give the bounds of all paths in a folder: "/" and "0" are neighbours."""
+    return {"low": folder + b"/", "high": folder + b"0"}
+
+
+def hexadecimal(paths: Sequence[str]) -> str:
+    """Give paths, which can hold any byte, as JSON."""
+    return json.dumps([os.fsencode(path).hex() for path in paths])
