@@ -76,6 +76,14 @@ SETTINGS: tuple[Setting, ...] = (
         "how long a server may take for a question, retries included",
     ),
     Setting("jobs", 3, 1, 64, "jobs", "indexing jobs that run at the same time at most"),
+    Setting(
+        "job_retention",
+        7,
+        1,
+        3650,
+        "days",
+        "how long jobs that have ended are kept, with their events and logs",
+    ),
     Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
     Setting(
         "worker_memory",
@@ -125,6 +133,7 @@ class Config:
     embedding_timeout: int
     query_timeout: int
     jobs: int
+    job_retention: int
     workers: int
     worker_memory: int
     max_file_size: int
