@@ -1,6 +1,7 @@
 """A model on this machine, run by fastembed and onnxruntime. Never downloads anything."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ _CPU = "CPUExecutionProvider"
 #: What onnxruntime runs on, by the setting ``device``; None takes the card when there is one.
 _PROVIDERS = {"auto": None, "cpu": [_CPU], "cuda": [_CUDA, _CPU]}
 _PROBE = "parse the configuration file"
+#: fastembed's list of models is one for the process, and several runs may add the same to it.
+_registering = threading.Lock()
 
 
 class Onnx:
@@ -183,15 +186,16 @@ def _loaded_folder(folder: ModelFolder, weights: str, name: str, config: Config)
 def _registered(folder: ModelFolder, weights: str, pooling: str) -> str:
     """Make fastembed know a folder; the name it has there."""
     name = f"folder/{weights}/{pooling}/{sha256(str(folder.path).encode()).hexdigest()[:16]}"
-    if all(each["model"] != name for each in TextEmbedding.list_supported_models()):
-        TextEmbedding.add_custom_model(
-            model=name,
-            pooling=PoolingType(pooling),
-            normalization=False,  # unit_rows does
-            sources=ModelSource(hf="none/none"),  # never asked: the folder is given
-            dim=1,  # never asked: the first vector tells
-            model_file=folder.model_file,
-        )
+    with _registering:
+        if all(each["model"] != name for each in TextEmbedding.list_supported_models()):
+            TextEmbedding.add_custom_model(
+                model=name,
+                pooling=PoolingType(pooling),
+                normalization=False,  # unit_rows does
+                sources=ModelSource(hf="none/none"),  # never asked: the folder is given
+                dim=1,  # never asked: the first vector tells
+                model_file=folder.model_file,
+            )
     return name
 
 

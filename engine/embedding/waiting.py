@@ -31,11 +31,14 @@ def result_of(
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     threading.Thread(target=_do, args=(work, future), name="embedding").start()
-    while not done.wait(_LOOK_S):
-        if stop():
-            if hurry:
-                hurry()
-            raise Cancelled("embedding was stopped")
+    try:
+        while not done.wait(_LOOK_S):
+            if stop():
+                raise Cancelled("embedding was stopped")
+    except BaseException:  # Ctrl-C too
+        if hurry:
+            hurry()
+        raise
     return future.result()
 
 

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +146,20 @@ def test_a_model_in_a_folder_of_its_own(copy: Path, config: Config) -> None:
     np.testing.assert_allclose(
         opened(f"onnx:{copy}", config).embed_query("parse"), mean("parse"), atol=1e-5
     )
+
+
+def test_runs_may_open_the_same_model_at_once(copy: Path, config: Config) -> None:
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for number in range(5):
+            model = copy.with_name(f"copy{number}")  # a folder that fastembed does not know yet
+            shutil.copytree(copy, model)
+            with ThreadPoolExecutor(4) as threads:
+                found = [threads.submit(opened, f"onnx:{model}", config) for _ in range(4)]
+            assert len({each.result().name for each in found}) == 1
+    finally:
+        sys.setswitchinterval(interval_s)
 
 
 def test_cancel_between_batches(model: Path, config: Config) -> None:
