@@ -22,6 +22,8 @@ from engine.errors import (
     JobNotFoundError,
     ProjectNotFoundError,
 )
+from engine.foresight import Foresight
+from engine.housekeeping import keep_house
 from engine.index import Index
 from engine.job_listing import JobListing
 from engine.job_records import (
@@ -34,6 +36,7 @@ from engine.job_records import (
     JobState,
     Submitted,
 )
+from engine.jobs.context import JobContext
 from engine.jobs.ledger import Enqueued, Ledger
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Surroundings
@@ -79,14 +82,16 @@ class Jobs:
         self._projects = projects
         self._open_embedder = open_embedder
         self._listing = JobListing(config)
+        self._foresight = Foresight(config)
         self._ended = threading.Event()
         around = Surroundings(
             data_dir=config.data_dir,
             most_running=config.jobs,
             open_project=lambda file: projects.open_file(file).for_jobs(),
             is_back=self._is_back,
+            outlook=self._foresight.outlook,
             on_end=self._on_end,
-            daily=self._keep_house,
+            daily=lambda: keep_house(config),
         )
         self._host = RunnerHost(config, around)
 
@@ -117,9 +122,11 @@ class Jobs:
         if waits:
             self._check_embedder()
         ledger = index.for_jobs().ledger
+        foreseen = self._foresight.before(ledger.store, index.root, options, is_surveyed=not waits)
+        estimated_ms = round(foreseen.seconds * 1000) if foreseen else None
         parameters = parameters_of(options)
         try:
-            enqueued = ledger.enqueue(parameters, origin=origin)
+            enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
         except JobConflictError as conflict:
             if origin is not JobOrigin.REQUEST or not _is_watch(conflict):
                 raise
@@ -282,11 +289,9 @@ class Jobs:
                 return False
         return True
 
-    def _on_end(self, project: OpenProject, row: JobRow) -> None:
+    def _on_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
+        self._foresight.learn(row, context)
         self._ended.set()
-
-    def _keep_house(self) -> None:
-        pass
 
     def _check_embedder(self) -> None:
         try:

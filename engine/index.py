@@ -1,6 +1,7 @@
 """One open project: the only door to it. Delegates, and holds no logic of its own."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -114,6 +115,8 @@ class Index:
         """
         with indexing_lock(file):
             delete_database(file)
+            file.with_suffix(".hand").unlink(missing_ok=True)
+        shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
 
     def is_current(self) -> bool:
         """Say whether the database file is still the one that was opened."""

@@ -16,7 +16,8 @@ from engine.errors import StaleClaim
 from engine.job_records import CheckpointKind, EventType, JobOrigin
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
-from engine.jobs.pace import Pace
+from engine.jobs.pace import Outlook, Pace
+from engine.jobs.rates import Measured, Stopwatch
 from engine.journal import Tally
 from engine.records import Phase, Progress, display_path
 from engine.store import jobs
@@ -50,10 +51,13 @@ class JobContext:
         store: The project's database.
         row: The job as claimed.
         hand: Where the file in hand is noted.
+        outlook: What is expected of it.
         clock: Milliseconds since 1970.
     """
 
-    def __init__(self, store: Store, row: JobRow, hand: Hand, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, row: JobRow, hand: Hand, outlook: Outlook, clock: Clock
+    ) -> None:
         self.row = row
         self._store = store
         self._hand = hand
@@ -72,7 +76,9 @@ class JobContext:
         self._chunks_total = row.chunks_total
         self._phase: Phase | None = None
         self._path = ""
-        self._pace = Pace()
+        self._pace = Pace(outlook)
+        self._stopwatch = Stopwatch(clock())
+        self._before = asdict(self.tally)
         self._moved_s = time.monotonic()
         self._position: tuple[Phase, int, int] | None = None
         now = clock()
@@ -122,6 +128,7 @@ class JobContext:
             self._position = position
             self._moved_s = time.monotonic()
         self._pace.note(progress, time.monotonic())
+        self._stopwatch.observe(self._clock(), progress)
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
         """Hear the files that will be read, and keep the list before any is.
@@ -234,6 +241,26 @@ class JobContext:
     def close(self) -> None:
         """Free what it holds."""
         self._hand.close()
+
+    def resumes(self) -> None:
+        """Hear that the job goes on after a wait."""
+        self.is_blocked = False
+        self._stopwatch.waited(self._clock())
+
+    def measured(self, model: str) -> Measured:
+        """Give what this try measured.
+
+        Args:
+            model: The setting.
+        """
+        tally = self.tally
+        counts = {
+            "files": tally.files_unchanged + tally.files_skipped + tally.done,
+            "changed_files": tally.done,
+            "reused_files": tally.reused - self._before["reused"],
+            "chunks": tally.chunks - self._before["chunks"],
+        }
+        return self._stopwatch.measured(self._clock(), counts, model)
 
     def final_columns(self) -> dict[str, object]:
         """Give what the job's last transaction says of the work."""

@@ -163,7 +163,7 @@ class Run:
         except (DiskFullError, IndexBusyError):
             self._slots.give_slot(self)
             return False
-        self.context.is_blocked = False
+        self.context.resumes()
         return True
 
     def hear_cancel(self) -> None:

@@ -19,6 +19,7 @@ from engine.job_records import JobState
 from engine.jobs.context import JobContext, suspects_after_crash
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
+from engine.jobs.pace import Outlook
 from engine.jobs.run import OpenProject, Run
 from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import JobRow
@@ -35,7 +36,8 @@ class Surroundings(NamedTuple):
     most_running: int
     open_project: Callable[[Path], OpenProject]  # by its database file
     is_back: Callable[[EngineError], bool]  # whether what an error missed is there again
-    on_end: Callable[[OpenProject, JobRow], None]  # a job has ended; the row as it is now
+    outlook: Callable[[JobRow], Outlook]  # what to expect of a job
+    on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
     daily: Callable[[], None]  # housekeeping: at the start, and every 24 hours
     clock: Clock = now_ms
 
@@ -123,7 +125,8 @@ class Runner:
             return
         fault_point("job_claimed")
         hand.hold("")
-        context = JobContext(project.ledger.store, claimed, hand, self._around.clock)
+        outlook = self._around.outlook(claimed)
+        context = JobContext(project.ledger.store, claimed, hand, outlook, self._around.clock)
         run = Run(found.file, project, context, self)
         with self._lock:
             self._runs[claimed.uuid] = run
@@ -169,7 +172,7 @@ class Runner:
     def _ended(self, run: Run) -> None:
         row = run.last_row()
         if row is not None and row.finished_at_ms is not None:
-            self._around.on_end(run.project, row)
+            self._around.on_end(run.project, row, run.context)
         run.close()
 
     def _beat(self) -> None:
@@ -186,7 +189,7 @@ class Runner:
         now_s = time.monotonic()
         if now_s >= self._next_daily_s:
             self._next_daily_s = now_s + 24 * 3600
-            self._around.daily()
+            threading.Thread(target=self._around.daily, name="housekeeping", daemon=True).start()
 
     def _suspend_all(self) -> None:
         with self._lock:
