@@ -1,0 +1,291 @@
+"""What people read of a job afterwards: one text file a job, made of its row and its events alone.
+
+``<completed|failed|cancelled|verify>-<UTC time of its end>.log``. It names paths and counts, never
+what is in a file.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.clock import iso_time
+from engine.errors import EngineError
+from engine.job_records import CheckpointKind, EventType
+from engine.jobs.wording import bytes_of, duration_of, number_of, printable
+from engine.records import display_path
+from engine.store import jobs, models
+from engine.store.connection import Store
+from engine.store.jobs import EventRow, JobRow
+
+MOST_FILES = 1000  # that failed are named
+_MOST_EVENTS = 100_000  # that are looked at
+_MOST_PROGRESS = 20  # lines of progress
+_MOST_NAMES = 1000  # of logs that end in the same second
+_NAME = re.compile(
+    r"(completed|failed|cancelled|verify)-(\d{4}(?:-\d\d){5})(?:-(\d+))?\.log", re.ASCII
+)
+_ENDS = {"completed": "COMPLETE", "failed": "FAILED", "cancelled": "CANCELLED"}
+_COUNTS = {  # of a report, and of what a job that did not complete has counted
+    "files_indexed": "Files indexed",
+    "files_unchanged": "Files unchanged",
+    "files_skipped": "Files skipped",
+    "files_failed": "Files failed",
+    "symbols_extracted": "Symbols extracted",
+    "symbols": "Symbols extracted",
+    "chunks": "Chunks",
+    "embeddings_generated": "Embeddings generated",
+    "embeddings": "Embeddings generated",
+}
+
+
+class LogFacts(NamedTuple):
+    """What a log tells beside the job's own rows."""
+
+    root: str  # the project's folder
+    size_bytes: int  # of the index
+    model: str = ""  # whose vectors answer; empty without any
+    dimension: int | None = None  # of its vectors
+
+
+class OperationLog(NamedTuple):
+    """A log that is there."""
+
+    name: str
+    status: str  # completed, failed, cancelled or verify
+    ended_at: str  # ISO 8601, UTC, to the second
+    size_bytes: int
+    path: Path
+
+
+def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path | None:
+    """Write the log of a job that has ended, and note its name in the job's row.
+
+    A job is what it is without its log: what cannot be written is left out.
+
+    Args:
+        store: The project's database.
+        folder: The project's logs.
+        root: The project's folder.
+        uuid: The job's id.
+
+    Returns:
+        The log; None when there is none, or the job has not ended.
+    """
+    try:
+        with store.read() as handle:
+            row = jobs.read_job(handle, uuid)
+            if row is None or row.finished_at_ms is None:
+                return None
+            if row.log is not None:
+                return folder / row.log
+            events = jobs.read_events(handle, row.id, limit=_MOST_EVENTS)
+            model = models.read_current_model(handle)
+        facts = LogFacts(
+            root=display_path(root),
+            size_bytes=store.size_bytes(),
+            model=model.name if model else "",
+            dimension=model.dimension if model else None,
+        )
+        path = write_operation_log(folder, row, events, facts)
+        with store.write(bookkeeping=True) as handle:
+            jobs.update_job(handle, row.id, {"log": path.name})
+    except (OSError, EngineError):
+        return None
+    return path
+
+
+def write_operation_log(
+    folder: Path, row: JobRow, events: Sequence[EventRow], facts: LogFacts
+) -> Path:
+    """Write the log of a job that has ended; nobody ever sees half of it.
+
+    Args:
+        folder: The project's logs; made when it is not there.
+        row: The job.
+        events: All of its events, in order.
+        facts: What else to tell.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    text = "\n".join(_lines(row, events, facts)) + "\n"
+    stem = f"{row.state}-{_stamp(row.finished_at_ms or 0)}"
+    beside = folder / f".{stem}.log.{os.getpid()}"
+    try:
+        with open(beside, "w", encoding="utf-8", opener=_open_private) as file:
+            file.write(text)
+        return _named(beside, folder, stem)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def operation_logs(folder: Path) -> tuple[OperationLog, ...]:
+    """Give the logs of a project, the newest first."""
+    found: list[tuple[str, int, OperationLog]] = []
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            match = _NAME.fullmatch(path.name)
+            if match is None:
+                continue
+            with contextlib.suppress(OSError):
+                size_bytes = path.stat().st_size
+                status, stamp, number = match.groups()
+                day, time = stamp[:10], stamp[11:].replace("-", ":")
+                log = OperationLog(path.name, status, f"{day}T{time}Z", size_bytes, path)
+                found.append((stamp, int(number or 1), log))
+    return tuple(log for _, _, log in sorted(found, reverse=True))
+
+
+def _named(beside: Path, folder: Path, stem: str) -> Path:
+    """Give a written file its name: the first that is free, of several in the same second."""
+    for number in range(1, _MOST_NAMES):
+        path = folder / (f"{stem}.log" if number == 1 else f"{stem}-{number}.log")
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without links
+            if path.exists():
+                continue
+            os.replace(beside, path)
+            return path
+        beside.unlink()
+        return path
+    raise FileExistsError(f"{stem}.log")
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator[str]:
+    """Give all lines of a log."""
+    yield from _start(row, facts)
+    if facts.model:
+        shown = f"{facts.model} ({facts.dimension}D)" if facts.dimension else facts.model
+        yield from _block(row.started_at_ms or row.created_at_ms, "Embedding", f"Model: {shown}")
+    result: Mapping[str, Any] = json.loads(row.result) if row.result else {}
+    told = _told_progress(events)
+    for event in events:
+        yield from _event_lines(event, is_told=event.sequence in told)
+    yield from _failures(row, result.get("errors", ()))
+    yield from _end(row, result, facts)
+
+
+def _block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
+    yield f"[{_moment(at_ms)}] {title}"
+    yield from map(printable, lines)
+    yield ""
+
+
+def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
+    parameters: Mapping[str, Any] = json.loads(row.parameters)
+    lines = [f"Repository: {facts.root}", f"Job: {row.uuid}"]
+    mode = "all files anew" if parameters.get("force") else "what has changed"
+    lines.append(f"Mode: {mode}, Asked for by: {row.origin}")
+    for name, value in sorted(parameters.items()):
+        if name != "force" and value not in (None, [], "", False):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            lines.append(f"{name.replace('_', ' ').capitalize()}: {shown}")
+    if row.estimated_ms is not None:
+        lines.append(f"Estimated: {duration_of(row.estimated_ms)}")
+    if row.started_at_ms is not None:
+        waited_ms = max(0, row.started_at_ms - row.created_at_ms)
+        lines.append(f"Waited for its turn: {duration_of(waited_ms)}")
+    yield from _block(row.created_at_ms, f"{row.kind.upper()} START", *lines)
+
+
+def _told_progress(events: Sequence[EventRow]) -> frozenset[int]:
+    """Choose the events of progress that are told: a few, spread over all."""
+    found = [event.sequence for event in events if event.type == EventType.PROGRESS]
+    step = max(1, -(-len(found) // _MOST_PROGRESS))
+    return frozenset(found[step - 1 :: step])
+
+
+def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
+    context: Mapping[str, Any] = json.loads(event.context)
+    done = _done(context)
+    if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
+        found = f"{number_of(context.get('files'))} files, {bytes_of(context.get('bytes'))}"
+        yield from _block(event.at_ms, "Scanning", f"To be read: {found}")
+    elif event.type == EventType.PROGRESS and is_told:
+        phase = str(context.get("phase") or "working").capitalize()
+        yield from _block(event.at_ms, printable(phase), done)
+    elif event.type == EventType.PAUSED:
+        yield from _block(event.at_ms, "PAUSED", f"Reason: {context.get('reason')}", done)
+    elif event.type == EventType.RESUMED:
+        reason = "The process that ran it had ended"
+        if "waited_ms" in context:
+            reason = f"Waited: {duration_of(context['waited_ms'])}"
+        yield from _block(event.at_ms, "RESUMED", reason, done)
+    elif event.type == EventType.CANCEL_REQUESTED:
+        reasons = [f"Reason: {context['reason']}"] if context.get("reason") else []
+        yield from _block(event.at_ms, "CANCEL REQUESTED", *reasons)
+    elif event.type == EventType.FLAGGED:
+        yield from _block(event.at_ms, "FLAGGED", f"Active since {context.get('since')}")
+
+
+def _done(context: Mapping[str, Any]) -> str:
+    """Tell how far the job was."""
+    done = context.get("files_processed", context.get("files_done"))
+    total = context.get("files_total")
+    of = "" if total is None else f" of {number_of(total)}"
+    chunks = context.get("chunks_total")
+    more = ""
+    if chunks:
+        more = f", {number_of(context.get('chunks_done'))} of {number_of(chunks)} chunks embedded"
+    return f"Done: {number_of(done)}{of} files{more}"
+
+
+def _failures(row: JobRow, errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not errors:
+        return
+    lines = [f"{error.get('file')}: {error.get('error')}" for error in errors[:MOST_FILES]]
+    if len(errors) > MOST_FILES:
+        lines.append(f"and {number_of(len(errors) - MOST_FILES)} more")
+    title = f"Failed files, left out: {number_of(len(errors))}"
+    yield from _block(row.finished_at_ms or 0, title, *lines)
+
+
+def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[str]:
+    counts: Mapping[str, Any] = result or json.loads(row.counts)
+    lines = []
+    for name, label in _COUNTS.items():
+        if name in counts:
+            vectors = facts.dimension and label == "Embeddings generated"
+            shape = f" ({facts.dimension}D)" if vectors else ""
+            lines.append(f"{label}: {number_of(counts[name])}{shape}")
+    if not result:
+        lines.insert(0, _done({"files_done": row.files_done, "files_total": row.files_total}))
+    if row.error:
+        error: Mapping[str, Any] = json.loads(row.error)
+        lines.append(f"Error: {error.get('error')}: {error.get('message')}")
+        hint = (error.get("details") or {}).get("hint")
+        if hint:
+            lines.append(f"What to do: {hint}")
+    lines.extend(f"Note: {note}" for note in result.get("notes", ()))
+    if row.attempt > 1:
+        lines.append(f"Tries: {row.attempt}")
+    if row.started_at_ms is not None and row.finished_at_ms is not None:
+        duration_ms = max(0, row.finished_at_ms - row.started_at_ms)
+        lines.append(f"Duration: {duration_of(duration_ms)}")
+    lines.append(f"Index size: {bytes_of(facts.size_bytes)}")
+    title = f"{row.kind.upper()} {_ENDS.get(row.state, row.state.upper())}"
+    block = list(_block(row.finished_at_ms or 0, title, *lines))
+    yield from block[:-1]
+
+
+def _moment(at_ms: int) -> str:
+    return f"{iso_time(at_ms)[:19]}Z"
+
+
+def _stamp(at_ms: int) -> str:
+    return iso_time(at_ms)[:19].replace("T", "-").replace(":", "-")
