@@ -1,16 +1,48 @@
-"""Named places where a test can make this process die or hang, as a real fault would.
+"""Hooks for tests alone: places where this process dies or hangs, and a file system that fails.
 
 ``CAIRN_FAULT=die:parse:poison.py`` ends the process when it reaches the point ``parse`` with that
-detail; ``hang:…`` lets it sleep, ``eat:…`` lets it ask for 16 GiB. Unset, which is always outside
-of tests, a point costs one comparison. Read here and not in ``config``: it is no setting.
+detail, ``die:parse`` with any, ``die:parse@3`` when it reaches it for the third time; ``hang:…``
+lets it sleep, ``eat:…`` lets it ask for 16 GiB. Unset, which is always outside of tests, a point
+costs one comparison. Read here and not in ``config``: it is no setting.
 """
 
 import os
 import time
 
+#: All points, in the order in which a run may meet them. A name says what was done just before.
+FAULT_POINTS = (
+    "seed copied",  # a sibling's database, before it is made the worktree's own
+    "seed adopted",  # before it gets its name
+    "seed linked",  # before the copy's own name goes
+    "migration backed up",  # before the first step
+    "migration stepped",  # before the number of the step is written
+    "migrated",  # before anything else is done with the file
+    "transaction filled",  # before COMMIT
+    "transaction committed",
+    "scan stored",
+    "inspect",
+    "parse",
+    "batch chunks",  # with their words, before the files that show them
+    "batch files",  # before the vectors of both
+    "orphans deleted",  # before COMMIT
+    "branch finished",  # before COMMIT
+    "vectors made",  # by a request, before they are written
+    "vectors copied",  # to chunks of equal texts, before COMMIT
+    "model switched",  # before COMMIT
+    "model shrunk",  # a piece of one that is not wanted, before COMMIT
+    "block emptied",  # before COMMIT
+    "checkpoint begun",
+    "checkpoint done",
+    "contents deleted",  # before the file is made small
+    "wal deleted",  # before the database file itself
+)
+
 _FAULT = os.environ.get("CAIRN_FAULT")
 _HANG_S = 3600
 _EATEN_BYTES = 16 << 30
+
+_reached: dict[str, int] = {}
+_vfs = ""
 
 
 def fault_point(name: str, detail: str = "") -> None:
@@ -18,10 +50,31 @@ def fault_point(name: str, detail: str = "") -> None:
     if _FAULT is None:
         return
     action, _, place = _FAULT.partition(":")
-    if place != f"{name}:{detail}":
+    if not _is_meant(place, name, detail):
         return
     if action == "die":
         os._exit(86)
     if action == "eat":
         bytearray(_EATEN_BYTES)
     time.sleep(_HANG_S)
+
+
+def _is_meant(place: str, name: str, detail: str) -> bool:
+    if place in (name, f"{name}:{detail}"):
+        return True
+    wanted, _, number = place.rpartition("@")
+    if wanted != name:
+        return False
+    _reached[name] = _reached.get(name, 0) + 1
+    return _reached[name] == int(number)
+
+
+def use_vfs(name: str) -> None:
+    """Let all databases that are opened from now on use a registered SQLite VFS; "" ends it."""
+    global _vfs  # noqa: PLW0603 - the one switch
+    _vfs = name
+
+
+def vfs_name() -> str:
+    """Give the VFS that databases are opened with; "" for SQLite's own."""
+    return _vfs

@@ -24,6 +24,7 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.faults import fault_point, vfs_name
 from engine.store import migrate
 
 Handle = apsw.Connection
@@ -59,11 +60,12 @@ class Store:
     Args:
         path: The file; created, with its folder, when ``create`` is set.
         busy_timeout_ms: How long to wait for a lock that another process holds.
-        vfs: Name of a registered SQLite VFS; a test's way to inject faults.
+        vfs: Name of a registered SQLite VFS, else that of ``faults.use_vfs``; a test's way to
+            inject faults.
     """
 
     def __init__(
-        self, path: Path, *, busy_timeout_ms: int, create: bool = False, vfs: str = ""
+        self, path: Path, *, busy_timeout_ms: int, create: bool = False, vfs: str | None = None
     ) -> None:
         if apsw.SQLITE_VERSION_NUMBER < _OLDEST_SQLITE:
             raise UnavailableError(
@@ -72,7 +74,7 @@ class Store:
             )
         self.path = path
         self._busy_timeout_ms = busy_timeout_ms
-        self._vfs = vfs
+        self._vfs = vfs_name() if vfs is None else vfs
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
@@ -229,9 +231,12 @@ class Store:
         return total
 
     def close(self) -> None:
-        """Close every connection, of other threads too."""
+        """Close every connection, of other threads too.
+
+        The writer goes last: unlike a reader it can empty the WAL and take it away.
+        """
         with self._opened_lock:
-            for connection in self._opened:
+            for connection in sorted(self._opened, key=lambda each: each is self._writer):
                 connection.close(force=True)
             self._opened.clear()
         self._writer = None
