@@ -5,27 +5,20 @@ connections: ``with store.write() as handle`` and ``with store.read() as handle`
 ``store`` takes the handle first. ``apsw.Error`` never leaves this package.
 """
 
-import functools
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 import apsw
 
-from engine.errors import (
-    DiskFullError,
-    EngineError,
-    IndexBusyError,
-    IndexCorruptError,
-    ProjectNotFoundError,
-    UnavailableError,
-)
+from engine.errors import EngineError, ProjectNotFoundError, UnavailableError
 from engine.faults import fault_point, vfs_name
 from engine.store import migrate
+from engine.store.failures import DISTRUSTED, damaged, is_unsettled, not_writable, translated
+from engine.store.opening import Place, Reader, close, open_reader, open_writer, stamp_of
 
 Handle = apsw.Connection
 
@@ -73,14 +66,15 @@ class Store:
                 hint="install apsw 3.51.3 or newer",
             )
         self.path = path
-        self._busy_timeout_ms = busy_timeout_ms
-        self._vfs = vfs_name() if vfs is None else vfs
+        self._place = Place(path, busy_timeout_ms, vfs_name() if vfs is None else vfs)
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
         self._opened_lock = threading.Lock()
         self._writer: apsw.Connection | None = None
         self._wal_pages = 0
+        self._generation = 0  # of readers: those of an older one are opened anew
+        self._is_unsettled = False  # whether the disk failed to take what was written
         if create:
             self._create()
         else:
@@ -97,7 +91,8 @@ class Store:
                 hint="set CAIRN_HOME to a folder that you can write",
             ) from error
         try:
-            self._connect_writer()
+            with self._writing():
+                pass
         except EngineError:
             if self.path.exists() and self.path.stat().st_size == 0:
                 delete_database(self.path)
@@ -105,18 +100,19 @@ class Store:
 
     def _open(self) -> None:
         """Look at an existing file before anything is asked of it."""
-        with translated(self.path):
-            try:
-                version = migrate.check(self._reader())
-                if version == 0:
-                    raise ProjectNotFoundError(
-                        f"the index {self.path} is empty", hint="index the project again"
-                    )
-                if version < migrate.newest():
-                    self._connect_writer()  # which migrates: reading needs the present shape
-            except BaseException:
-                self.close()
-                raise
+        try:
+            with self._reading() as handle:
+                version = migrate.check(handle)
+            if version == 0:
+                raise ProjectNotFoundError(
+                    f"the index {self.path} is empty", hint="index the project again"
+                )
+            if version < migrate.newest():
+                with self._writing():
+                    pass  # to connect migrates, and reading needs the present shape
+        except BaseException:
+            self.close()
+            raise
 
     def is_current(self) -> bool:
         """Say whether the file is still the one that was opened, not deleted or replaced."""
@@ -137,8 +133,7 @@ class Store:
         companion: Companion | None = getattr(self._local, "companion", None)
         if bookkeeping:
             companion = None
-        with self._lock, translated(self.path):
-            handle = self._writer or self._connect_writer()
+        with self._writing() as handle:
             durable = durable or (companion is not None and companion.is_durable())
             if durable:
                 handle.execute("PRAGMA synchronous = FULL")
@@ -152,14 +147,15 @@ class Store:
                         handle.execute("UPDATE project SET changes = changes + 1")
                     if companion:
                         companion.committing(handle)
+                    fault_point("transaction filled")
                     handle.execute("COMMIT")
                 except BaseException:
-                    if handle.in_transaction:
-                        handle.execute("ROLLBACK")
+                    _roll_back(handle)
                     raise
             finally:
                 if durable:
                     handle.execute("PRAGMA synchronous = NORMAL")
+            fault_point("transaction committed")
             self._bound_wal(handle)
         if companion:
             companion.committed()
@@ -176,8 +172,7 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Handle]:
         """Run statements on this thread's read-only connection, in one snapshot."""
-        with translated(self.path):
-            handle = self._reader()
+        with self._reading() as handle:
             if handle.in_transaction:  # nested: the outer block owns the snapshot
                 yield handle
                 return
@@ -185,18 +180,18 @@ class Store:
             try:
                 yield handle
             finally:
-                handle.execute("ROLLBACK")
+                _roll_back(handle)
 
     def checkpoint(self) -> None:
         """Move the WAL into the database file and empty it, so that one file holds everything."""
-        with self._lock, translated(self.path):
-            handle = self._writer or self._connect_writer()
+        with self._writing() as handle:
+            fault_point("checkpoint begun")
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            fault_point("checkpoint done")
 
     def compact(self) -> None:
         """Give free pages back to the disk; needs room for a second copy meanwhile."""
-        with self._lock, translated(self.path):
-            handle = self._writer or self._connect_writer()
+        with self._writing() as handle:
             handle.execute("VACUUM")
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -208,8 +203,8 @@ class Store:
             DiskFullError: No room.
         """
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with translated(target):
-            self._reader().execute("VACUUM INTO ?", (str(target),))
+        with translated(target), self._reading() as handle:
+            handle.execute("VACUUM INTO ?", (str(target),))
 
     def release_thread(self) -> None:
         """Close what this thread reads through; the next read opens it again."""
@@ -237,120 +232,126 @@ class Store:
         """
         with self._opened_lock:
             for connection in sorted(self._opened, key=lambda each: each is self._writer):
-                connection.close(force=True)
+                close(connection)
             self._opened.clear()
         self._writer = None
         self._local = threading.local()
 
-    def _connect_writer(self) -> apsw.Connection:
-        with translated(self.path):
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-            handle = self._connect(flags)
+    @contextmanager
+    def _writing(self) -> Iterator[Handle]:
+        """Give the writer, to one thread at a time; it is closed when the disk fails."""
+        with self._lock, translated(self.path):
             try:
-                migrate.check(handle)  # before anything is changed: it may be another's
-                # Every file of the database takes its mode from the main file.
-                self.path.chmod(0o600)
-                handle.execute("PRAGMA journal_mode = WAL")
-                handle.execute("PRAGMA synchronous = NORMAL")
-                # FAST would leave what large texts said on pages that nobody uses any more.
-                handle.execute("PRAGMA secure_delete = ON")
-                handle.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
-                # The hook replaces automatic checkpoints: ours come after a commit is answered.
-                handle.set_wal_hook(self._count_wal_pages)
-                migrate.migrate(handle, self.path)
-            except BaseException:
-                handle.close(force=True)
+                yield self._writer or self._connect_writer()
+            except DISTRUSTED as error:
+                self._note_failure(error)
+                if self._writer:
+                    self._forget(self._writer)
+                    self._writer = None
                 raise
+
+    def _connect_writer(self) -> apsw.Connection:
+        handle = open_writer(self._place)
+        try:
+            migrate.check(handle)  # before anything is changed: it may be another's
+            # Every file of the database takes its mode from the main file.
+            self.path.chmod(0o600)
+            handle.execute("PRAGMA journal_mode = WAL")
+            handle.execute("PRAGMA synchronous = NORMAL")
+            # FAST would leave what large texts said on pages that nobody uses any more.
+            handle.execute("PRAGMA secure_delete = ON")
+            handle.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
+            # The hook replaces automatic checkpoints: ours come after a commit is answered.
+            handle.set_wal_hook(self._count_wal_pages)
+            migrate.migrate(handle, self.path)
+            fault_point("migrated")
+            if self._is_unsettled:
+                self._check_whole(handle)
+        except OSError as error:
+            close(handle)
+            raise not_writable(self.path) from error
+        except BaseException:
+            close(handle)
+            raise
         self._remember(handle)
         self._writer = handle
         return handle
 
-    def _reader(self) -> apsw.Connection:
-        handle: apsw.Connection | None = getattr(self._local, "handle", None)
-        if handle is None:
-            handle = self._connect(apsw.SQLITE_OPEN_READONLY)
-            handle.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB}")
-            self._remember(handle)
-            self._local.handle = handle
-        return handle
+    def _check_whole(self, handle: apsw.Connection) -> None:
+        """Look at all pages once, for the system may have dropped what it could not write."""
+        found = handle.execute("PRAGMA quick_check(1)").get
+        if found != "ok":
+            raise damaged(self.path, found)
+        self._is_unsettled = False
 
-    def _connect(self, flags: int) -> apsw.Connection:
-        vfs = self._vfs or None
-        handle = apsw.Connection(str(self.path), flags=flags, vfs=vfs)
-        handle.set_busy_timeout(self._busy_timeout_ms)
-        handle.enable_load_extension(True)
-        handle.load_extension(_vector_extension())
-        handle.enable_load_extension(False)
-        handle.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        handle.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        handle.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
-        handle.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-        handle.execute("PRAGMA foreign_keys = ON")
-        handle.execute("PRAGMA temp_store = MEMORY")
-        return handle
+    @contextmanager
+    def _reading(self) -> Iterator[Handle]:
+        """Give the reader of this thread; it is opened anew after the disk has failed."""
+        with translated(self.path):
+            try:
+                yield self._reader()
+            except DISTRUSTED as error:
+                self._note_failure(error)
+                self._local.generation = None
+                raise
+
+    def _reader(self) -> apsw.Connection:
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader and (reader.handle.in_transaction or self._holds(reader)):
+            return reader.handle
+        if reader:
+            self._forget(reader.handle)
+            self._local.reader = None
+        reader = open_reader(self._place)
+        reader.handle.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB}")
+        self._remember(reader.handle)
+        self._local.reader = reader
+        self._local.generation = self._generation
+        return reader.handle
+
+    def _holds(self, reader: Reader) -> bool:
+        """Say whether what a reader of this thread keeps in memory is what the file says."""
+        if self._local.generation != self._generation:
+            return False
+        return reader.stamp is None or reader.stamp == stamp_of(self.path)
+
+    def _note_failure(self, error: apsw.Error) -> None:
+        if is_unsettled(error):
+            self._is_unsettled = True
+            self._generation += 1
 
     def _remember(self, handle: apsw.Connection) -> None:
         with self._opened_lock:
             self._opened.append(handle)
 
+    def _forget(self, handle: apsw.Connection) -> None:
+        with self._opened_lock:
+            if handle in self._opened:
+                self._opened.remove(handle)
+        close(handle)
+
     def _bound_wal(self, handle: apsw.Connection) -> None:
-        """Checkpoint from the writer once the WAL is large; readers in the way postpone it."""
+        """Checkpoint from the writer once the WAL is large; readers in the way postpone it.
+
+        So does a disk that fails or is full: what was written is committed already.
+        """
         if self._wal_pages * _PAGE_BYTES > _WAL_LIMIT_BYTES:
-            handle.execute("PRAGMA wal_checkpoint(RESTART)")
+            try:
+                handle.execute("PRAGMA wal_checkpoint(RESTART)")
+            except apsw.Error as error:
+                self._note_failure(error)
+                if isinstance(error, DISTRUSTED):
+                    self._forget(handle)
+                    self._writer = None
 
     def _count_wal_pages(self, _handle: apsw.Connection, _schema: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into the engine's.
-
-    Raises:
-        IndexBusyError: Another process held the lock for longer than the busy timeout.
-        DiskFullError: No room to write.
-        IndexCorruptError: Not a database, or a damaged one.
-        UnavailableError: It may not be written, or the disk fails.
-        EngineError: Any other failure of SQLite.
-    """
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise IndexBusyError(
-            f"the index {path} is locked by another process", hint="try again in a moment"
-        ) from error
-    except apsw.FullError as error:
-        raise DiskFullError(
-            f"no room to write the index {path}", hint="free some disk space, then run again"
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise IndexCorruptError(
-            f"the index {path} is damaged: {error}",
-            hint="cairn forget PATH, then cairn index PATH builds it anew",
-        ) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise UnavailableError(
-            f"the index {path} cannot be written", hint="make the file and its folder writable"
-        ) from error
-    except apsw.IOError as error:  # a quota or a limit that is reached, or a disk that fails
-        raise UnavailableError(
-            f"the index {path} cannot be read or written: {error}",
-            hint="look at the disk, its quota and the limit on the size of files",
-        ) from error
-    except apsw.CantOpenError as error:
-        raise UnavailableError(f"cannot open the index {path}: {error}") from error
-    except apsw.Error as error:
-        raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
-
-
-@functools.cache
-def _vector_extension() -> str:
-    """Give the path of sqlite-vec. Its package is not imported: it imports numpy, 0.1 s."""
-    spec = find_spec("sqlite_vec")
-    assert spec
-    assert spec.origin
-    return str(Path(spec.origin).with_name("vec0"))
+def _roll_back(handle: Handle) -> None:
+    if handle.in_transaction:  # a disk that fails may have ended it
+        handle.execute("ROLLBACK")
 
 
 def delete_database(path: Path) -> None:
@@ -360,8 +361,10 @@ def delete_database(path: Path) -> None:
         UnavailableError: The folder cannot be written.
     """
     try:
-        for suffix in ("-wal", "-shm", ""):
+        for suffix in ("-wal", "-shm"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
+        fault_point("wal deleted")
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise UnavailableError(
             f"cannot delete {path}: {error.strerror}", hint="make the data directory writable"

@@ -5,12 +5,15 @@ fingerprint: contents are never migrated but made again.
 """
 
 import functools
+import os
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
 import apsw
 
 from engine.errors import IndexCorruptError, IndexTooNewError
+from engine.faults import fault_point
 
 #: "Cair": marks a database file as ours.
 APPLICATION_ID = 0x43616972
@@ -65,13 +68,13 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
     if version == newest():
         return
     if version:
-        copy = path.with_suffix(f".v{version}.db")
-        if not copy.exists():
-            handle.execute("VACUUM INTO ?", (str(copy),))
+        _keep_copy(handle, path.with_suffix(f".v{version}.db"))
+        fault_point("migration backed up")
     handle.execute("BEGIN IMMEDIATE")
     try:
         for number in range(check(handle), newest()):  # again: another process may have won
             handle.execute(steps()[number])
+            fault_point("migration stepped", str(number + 1))
             handle.pragma("user_version", number + 1)
         handle.pragma("application_id", APPLICATION_ID)
         handle.execute("COMMIT")
@@ -79,3 +82,22 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
         if handle.in_transaction:
             handle.execute("ROLLBACK")
         raise
+
+
+def _keep_copy(handle: apsw.Connection, copy: Path) -> None:
+    """Write a copy that only the user can read; it has its name when it is whole."""
+    if copy.exists():
+        return
+    part = copy.with_suffix(f".part-{os.getpid()}")
+    try:
+        descriptor = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            handle.execute("VACUUM INTO ?", (str(part),))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        with suppress(FileNotFoundError):  # another process has finished its own meanwhile
+            os.replace(part, copy)
+    finally:
+        for left in copy.parent.glob(f"{copy.stem}.part-*"):  # of runs that were killed, too
+            left.unlink(missing_ok=True)

@@ -1,19 +1,32 @@
 """Is this index sound, and what does it hold? One oracle for all tests that break something."""
 
 import os
+import random
 from hashlib import blake2b, sha256
 from pathlib import Path
+from typing import Any
 
 import apsw
 import sqlite_vec
 
 from engine.syntax.packing import unpack_text
+from engine.syntax.terms import words_of
+from tests.support.job_rows import check_jobs
+
+#: Chunks that are looked for by their words and by their vectors.
+_SAMPLE = 50
 
 
 def check_sound(file: Path) -> None:
-    """Fail unless every cross-check of the database file holds."""
+    """Fail unless every cross-check of the database file holds.
+
+    The keyword indexes keep no texts, so FTS5 has nothing to compare them with (``rank = 1``): in
+    its place each row is counted, and the words of a sample of chunks are looked for.
+    """
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
+        handle.enable_load_extension(True)
+        handle.load_extension(sqlite_vec.loadable_path())
         assert handle.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert handle.execute("PRAGMA foreign_key_check").fetchall() == []
         for table in ("chunk_terms", "file_paths"):
@@ -30,6 +43,8 @@ def check_sound(file: Path) -> None:
         _check_blobs(handle)
         _check_symbols(handle)
         _check_vectors(handle)
+        _check_sample(handle)
+        check_jobs(handle)
     finally:
         handle.close()
 
@@ -143,6 +158,43 @@ def _vectors(handle: apsw.Connection) -> dict[str, object]:
             JOIN files f ON f.id = v.rowid JOIN branches r ON r.id = f.branch_id ORDER BY 1, 2"""
     ).fetchall()
     return {"model": model[1], "chunk_vectors": chunks, "file_vectors": files}
+
+
+def _check_sample(handle: apsw.Connection) -> None:
+    """Some chunks, the same each time, are found by a word of theirs and by their vectors."""
+    ids = [chunk_id for (chunk_id,) in handle.execute("SELECT id FROM chunks ORDER BY id")]
+    sample = random.Random(1).sample(ids, min(_SAMPLE, len(ids)))
+    for chunk_id in sample:
+        rows: list[tuple[Any, ...]] = handle.execute(
+            """SELECT t.packed, c.byte_start, c.byte_end FROM chunks c
+               JOIN blob_texts t ON t.blob_id = c.blob_id WHERE c.id = ?""",
+            (chunk_id,),
+        ).fetchall()
+        [(packed, start, end)] = rows
+        words = words_of(unpack_text(packed)[start:end].decode())
+        if words:
+            match = f'"{max(words, key=len)}"'
+            assert handle.execute(
+                "SELECT 1 FROM chunk_terms WHERE chunk_terms MATCH ? AND rowid = ?",
+                (match, chunk_id),
+            ).fetchall(), f"chunk {chunk_id} is not found by {match}"
+    for (model_id,) in handle.execute("SELECT id FROM models").fetchall():
+        for kind, among in (("chunk", sample), ("file", None)):
+            _check_nearest(handle, f"{kind}_vectors_{model_id}", among)
+
+
+def _check_nearest(handle: apsw.Connection, table: str, among: list[int] | None) -> None:
+    """Each vector finds itself, or one that equals it."""
+    ids = [row[0] for row in handle.execute(f"SELECT rowid FROM {table}_rowids ORDER BY rowid")]
+    if among is None:
+        among = ids[:: max(1, len(ids) // 10)]
+    for rowid in set(ids) & set(among):
+        found = handle.execute(
+            f"""SELECT distance FROM {table} WHERE exact MATCH vec_int8(
+                  (SELECT exact FROM {table} WHERE rowid = ?)) AND k = 1""",
+            (rowid,),
+        ).fetchall()
+        assert found == [(0.0,)], f"{table} does not find {rowid}: {found}"
 
 
 def _check_symbols(handle: apsw.Connection) -> None:

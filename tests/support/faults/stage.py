@@ -12,10 +12,12 @@ from engine.records import IndexOptions
 from tests.support.embedders import Fakes
 from tests.support.faults.inline import InlinePool
 from tests.support.git_trees import run_git
+from tests.support.old_index import make_first_version
 from tests.support.oracle import contents
 from tests.support.trees import write_tree
 
 _BATCH_BYTES = 65_536
+_BUSY_MS = 100
 _FORCED = IndexOptions(force=True)
 
 
@@ -52,8 +54,14 @@ class Stage:
         return self.home / f"{project_id_of(str(self.tree))}.db"
 
     def config(self, home: Path, model: str | None = None) -> Config:
-        """Give the settings: small batches make many transactions."""
-        return load_config(home, workers=1, batch_bytes=_BATCH_BYTES, model=model or self.model)
+        """Give the settings: small batches make many transactions, and a lock is soon given up."""
+        return load_config(
+            home,
+            workers=1,
+            batch_bytes=_BATCH_BYTES,
+            busy_timeout=_BUSY_MS,
+            model=model or self.model,
+        )
 
     @contextmanager
     def catalog(self, home: Path | None = None, model: str | None = None) -> Iterator[Catalog]:
@@ -167,6 +175,12 @@ def prepare_holes(stage: Stage) -> None:
             (stage.tree / f"module{number}.py").unlink()
 
 
+def prepare_old_index(stage: Stage) -> None:
+    """A tree and the index that the first version of the schema made of another."""
+    write_small_tree(stage)
+    make_first_version(stage.prepared / stage.database.name, stage.tree)
+
+
 def _index(stage: Stage, catalog: Catalog) -> None:
     catalog.create(str(stage.tree)).index()
 
@@ -193,5 +207,6 @@ OPERATIONS = (
     Operation(name="clear", prepare=prepare_index, act=_clear, is_filled=False),
     Operation(name="forget", prepare=prepare_index, act=_forget, is_kept=False),
     Operation(name="worktree", prepare=prepare_worktree, act=_index),
+    Operation(name="migration", prepare=prepare_old_index, act=_index),
     Operation(name="holes", prepare=prepare_holes, act=_index),
 )

@@ -6,6 +6,7 @@
 
 import itertools
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -84,6 +85,7 @@ class FaultVFS(apsw.VFS):
         #: Exceptions that no caller could be given, such as those of closing a file.
         self.lost: list[BaseException] = []
         self._records = records
+        self._injected: list[apsw.Error] = []
         self._fault: Fault | None = None
         self._lock = threading.Lock()
         super().__init__(self.name, "")
@@ -118,6 +120,18 @@ class FaultVFS(apsw.VFS):
                 return fault
             return None
 
+    def failure(self, code: int) -> apsw.Error:
+        """Make the exception of a fault."""
+        error = apsw.exception_for(code)
+        assert isinstance(error, apsw.Error)
+        self._injected.append(error)
+        return error
+
+    def note_lost(self, error: BaseException | None) -> None:
+        """Keep an exception that no caller can be given, unless it is one of the faults."""
+        if error and not any(error is injected for injected in self._injected):
+            self.lost.append(error)
+
     def check(self, kind: str) -> None:
         """Count a call.
 
@@ -126,19 +140,20 @@ class FaultVFS(apsw.VFS):
         """
         fault = self.tick(kind)
         if fault:
-            raise apsw.exception_for(fault.code)
+            raise self.failure(fault.code)
 
     def xOpen(self, name: Any, flags: list[int]) -> "_FaultFile":  # noqa: N802 - SQLite's name
         self.check("open")
         return _FaultFile(self, name, flags)
 
-    def xDelete(self, name: str, syncdir: bool) -> None:  # noqa: N802, FBT001
+    def xDelete(self, name: str, syncdir: bool) -> None:  # noqa: N802
         self.check("delete")
         super().xDelete(name, syncdir)
         self.record(Event("delete", name, int(syncdir)))
 
-    def excepthook(self, *error: Any) -> None:
-        self.lost.append(error[1])
+    def excepthook(self, *error: Any) -> bool:
+        self.note_lost(error[1])
+        return True
 
 
 class _FaultFile(apsw.VFSFile):
@@ -162,9 +177,9 @@ class _FaultFile(apsw.VFSFile):
         if fault:
             if fault.is_partial:
                 self._write(bytes(data[: len(data) // 2]), offset)
-            raise apsw.exception_for(fault.code)
+            raise self._vfs.failure(fault.code)
         if not self._vfs.disk.has_room and offset + len(data) > self.xFileSize():
-            raise apsw.exception_for(apsw.SQLITE_FULL)
+            raise self._vfs.failure(apsw.SQLITE_FULL)
         self._write(data, offset)
 
     def _write(self, data: Any, offset: int) -> None:
@@ -196,7 +211,7 @@ class _FaultFile(apsw.VFSFile):
         except apsw.IOError as error:
             # A file opened for reading cannot be locked for writing. SQLite tries when the last
             # connection closes, and minds it no more than a busy file.
-            raise apsw.exception_for(apsw.SQLITE_BUSY) from error
+            raise self._vfs.failure(apsw.SQLITE_BUSY) from error
 
     def xSectorSize(self) -> int:  # noqa: N802
         return self._vfs.disk.sector_bytes or super().xSectorSize()
@@ -205,8 +220,9 @@ class _FaultFile(apsw.VFSFile):
         known = super().xDeviceCharacteristics()
         return known if self._vfs.disk.is_powersafe else known & ~_POWERSAFE_OVERWRITE
 
-    def excepthook(self, *error: Any) -> None:
-        self._vfs.lost.append(error[1])
+    def excepthook(self, *error: Any) -> bool:
+        self._vfs.note_lost(error[1])
+        return True
 
 
 @contextmanager
@@ -217,9 +233,12 @@ def faulty(disk: Disk | None = None, *, records: bool = False) -> Iterator[Fault
     """
     vfs = FaultVFS(disk or Disk(), records=records)
     faults.use_vfs(vfs.name)
+    usual = sys.unraisablehook
+    sys.unraisablehook = lambda lost: vfs.note_lost(lost.exc_value)
     try:
         yield vfs
     finally:
+        sys.unraisablehook = usual
         faults.use_vfs("")
         vfs.arm(None)
         vfs.unregister()

@@ -1,0 +1,124 @@
+"""How a connection to a database file is opened, and how it is closed."""
+
+import functools
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import apsw
+
+from engine.errors import UnavailableError
+
+
+class Place(NamedTuple):
+    """What is opened, and how."""
+
+    path: Path
+    busy_timeout_ms: int  # how long to wait for a lock that another process holds
+    vfs: str  # name of a registered SQLite VFS; "" for SQLite's own
+
+
+class Stamp(NamedTuple):
+    """By which a file that is read as it is gives away that somebody writes it after all."""
+
+    inode: int
+    size_bytes: int
+    mtime_ns: int
+    wal_bytes: int  # 0 without a WAL
+
+
+class Reader(NamedTuple):
+    """A read-only connection."""
+
+    handle: apsw.Connection
+    #: Of the file when it was opened without locks; None when it is shared as usual.
+    stamp: Stamp | None
+
+
+def open_writer(place: Place) -> apsw.Connection:
+    """Open a database file for writing; it is created when it is not there."""
+    return _opened(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+
+
+def open_reader(place: Place) -> Reader:
+    """Open a database file for reading.
+
+    In a folder that cannot be written SQLite cannot make the files that the readers of a WAL share.
+    When the WAL is empty, as every indexing leaves it, the file is then read as it is, without
+    locks: compare ``stamp_of`` before each use.
+
+    Raises:
+        UnavailableError: So it is, and the WAL holds what is to be read with the file.
+    """
+    handle = _opened(place, apsw.SQLITE_OPEN_READONLY)
+    try:
+        handle.execute("PRAGMA schema_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        close(handle)
+        stamp = stamp_of(place.path)
+        if stamp is None or os.access(place.path.parent, os.W_OK):
+            raise
+        if stamp.wal_bytes:
+            raise UnavailableError(
+                f"the last changes of the index {place.path} cannot be read: they are in a file"
+                " of their own, and its folder cannot be written",
+                hint="make the folder writable, or run cairn index as the user who owns it",
+            ) from error
+        return Reader(_opened(place, apsw.SQLITE_OPEN_READONLY, is_unshared=True), stamp)
+    except BaseException:
+        close(handle)
+        raise
+    return Reader(handle, None)
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Give what tells a database file from what it was; None when it cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    wal_bytes = 0
+    with suppress(OSError):
+        wal_bytes = Path(f"{path}-wal").stat().st_size
+    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, wal_bytes)
+
+
+def close(handle: apsw.Connection) -> None:
+    """Close a connection, whatever the disk does; what was committed stays in the WAL."""
+    with suppress(apsw.Error):
+        handle.close(force=True)
+
+
+def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Connection:
+    name = str(place.path)
+    if is_unshared:
+        name = f"file:{quote(name)}?immutable=1"
+        flags |= apsw.SQLITE_OPEN_URI
+    handle = apsw.Connection(name, flags=flags, vfs=place.vfs or None)
+    try:
+        handle.set_busy_timeout(place.busy_timeout_ms)
+        handle.enable_load_extension(True)
+        handle.load_extension(_vector_extension())
+        handle.enable_load_extension(False)
+        handle.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        handle.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        handle.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+        handle.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+        handle.execute("PRAGMA foreign_keys = ON")
+        handle.execute("PRAGMA temp_store = MEMORY")
+    except BaseException:
+        close(handle)
+        raise
+    return handle
+
+
+@functools.cache
+def _vector_extension() -> str:
+    """Give the path of sqlite-vec. Its package is not imported: it imports numpy, 0.1 s."""
+    spec = find_spec("sqlite_vec")
+    assert spec
+    assert spec.origin
+    return str(Path(spec.origin).with_name("vec0"))
