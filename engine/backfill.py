@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from engine.batch import FirstIds
 from engine.embedding.embedder import Embedder, Passage
 from engine.errors import Cancelled
+from engine.faults import fault_point
 from engine.store import blobs, models, passages, vectors
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow
@@ -80,6 +81,7 @@ class Backfill:
             pieces = passages.read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
         found = vectors.quantized(self._embedder.embed_passages(asked, stop))
+        fault_point("vectors made")
         with self._store.write() as handle:
             vectors.insert_chunk_vectors(
                 handle, self._model, [piece.chunk_id for piece in pieces], found
@@ -117,6 +119,7 @@ def copy_equal(store: Store, model: ModelRow, stop: Callable[[], bool]) -> None:
         _stop_if(stop)
         with store.write() as handle:
             models.copy_vectors(handle, model, pairs[start : start + _COPIES_AT_ONCE])
+            fault_point("vectors copied")
 
 
 def passages_of(handle: Handle, pieces: Sequence[passages.Piece]) -> list[Passage]:

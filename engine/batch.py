@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.embedding.embedder import Embedder
+from engine.faults import fault_point
 from engine.parsing import Parsed
 from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, skips, vectors
@@ -193,9 +194,11 @@ class Batch:
         blobs.insert_symbols(handle, self._symbols)
         blobs.insert_chunks(handle, self._chunks)
         fulltext.insert_chunk_terms(handle, self._chunk_terms)
+        fault_point("batch chunks")
         files.write_files(handle, self._files)
         fulltext.insert_path_terms(handle, self._path_terms)
         skips.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
+        fault_point("batch files")
         if self._meaning:
             self._write_vectors(handle, self._meaning.model)
         self._clear()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from engine.faults import fault_point
 from engine.records import FAILURES
 from engine.store import files, project, skips
 from engine.store.connection import Store
@@ -31,3 +32,4 @@ def end_branch(
             project.finish_project(handle, now_ms=now_ms)
         if is_whole:
             project.delete_stale_fingerprints(handle)
+        fault_point("branch finished")

@@ -34,6 +34,10 @@ FAULT_POINTS = (
     "checkpoint begun",
     "checkpoint done",
     "contents deleted",  # before the file is made small
+    "job claimed",
+    "job done",  # before it is said
+    "job stopped",  # before it is said to be cancelled
+    "job blocked",
     "wal deleted",  # before the database file itself
 )
 

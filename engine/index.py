@@ -14,6 +14,7 @@ from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
+from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.run import OpenProject
@@ -314,6 +315,7 @@ class Index:
         with indexing_lock(self._store.path):
             with self._store.write(durable=True) as handle:
                 project.delete_contents(handle)
+            fault_point("contents deleted")
             self._store.compact()
 
     def check(self, options: IndexOptions) -> None:

@@ -16,6 +16,7 @@ from engine.batch import Batch, FirstIds, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.ending import end_branch
 from engine.errors import Cancelled
+from engine.faults import fault_point
 from engine.journal import Journal, Tally
 from engine.meter import Meter
 from engine.parsing import Outcome, Parsed, Task
@@ -177,6 +178,7 @@ class Indexer:
                 complete=False,
             )
         self._has_written = True
+        fault_point("scan stored")
 
     def _parse(self, changed: list[FileEntry]) -> None:
         """Read what changed, have new blobs parsed, and write both in the order they come."""

@@ -5,6 +5,7 @@ What is left when a run ends early, is for the next one: each asks the database 
 
 from collections.abc import Callable, Iterable
 
+from engine.faults import fault_point
 from engine.store import blobs, fulltext, project
 from engine.store.connection import Store
 
@@ -33,6 +34,7 @@ def delete_orphans(store: Store, check: Check) -> None:
         check()
         with store.write() as handle:
             blobs.delete_blobs(handle, group)
+            fault_point("orphans deleted")
 
 
 def delete_left(

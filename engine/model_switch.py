@@ -24,6 +24,7 @@ from engine.embedding.embedder import Embedder
 from engine.embedding.load import OpenEmbedder
 from engine.embedding.waiting import result_of
 from engine.errors import Cancelled, EmbedderUnavailableError
+from engine.faults import fault_point
 from engine.records import Phase, Progress, ProgressCallback
 from engine.store import models
 from engine.store.connection import Handle, Store
@@ -177,6 +178,7 @@ class ModelSwitch:
                 return
         with self._store.write(durable=True) as handle:
             models.switch_model(handle, wanted)
+            fault_point("model switched")
         self._current = wanted
 
     def _drop_others(self) -> None:
@@ -189,6 +191,7 @@ class ModelSwitch:
                 self._stop_if_cancelled()
                 with self._store.write() as handle:
                     more = models.shrink_model(handle, model)
+                    fault_point("model shrunk")
 
     def _fill_holes(self) -> None:
         """Close the gaps that deleted vectors leave, when they are many."""
@@ -203,6 +206,7 @@ class ModelSwitch:
             self._stop_if_cancelled()
             with self._store.write() as handle:
                 models.empty_block(handle, table, block)
+                fault_point("block emptied")
 
     def _ready(self, embedder: Embedder | None) -> _Opened | None:
         """Ask a model what it is, which can mean asking a server."""

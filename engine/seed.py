@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import EngineError
+from engine.faults import fault_point
 from engine.fingerprint import fingerprint
 from engine.store import project
 from engine.store.connection import Store, delete_database
@@ -39,8 +40,11 @@ def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> boo
         copy = file.with_suffix(f".seed-{os.getpid()}")
         try:
             if _copied(sibling, copy, config):
+                fault_point("seed copied")
                 _adopt(copy, file.stem, root, config)
+                fault_point("seed adopted")
                 os.link(copy, file)  # unlike a rename it never replaces what another process made
+                fault_point("seed linked")
                 return True
         except (EngineError, OSError):
             continue

@@ -95,7 +95,7 @@ class Run:
         except Exception as failure:  # noqa: BLE001 - a job never ends without saying how
             error = _internal(failure)
         else:
-            fault_point("job_before_complete")
+            fault_point("job done")
             return self._ending(lambda: ledger.complete(row, result, self.context.final_columns()))
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._ending(self._cancelled)
@@ -110,7 +110,7 @@ class Run:
         return None
 
     def _cancelled(self) -> None:
-        fault_point("job_cancelling")
+        fault_point("job stopped")
         if self.context.is_cancelled:
             self.project.ledger.cancel(self.context.row, self.context.final_columns())
 
@@ -151,7 +151,7 @@ class Run:
             self.project.ledger.block(self.context.row, reason_of(away), away.as_json())
         except (DiskFullError, IndexBusyError):
             return False
-        fault_point("job_blocked")
+        fault_point("job blocked")
         return True
 
     def _unblock(self, *, is_written: bool) -> bool:

@@ -123,7 +123,7 @@ class Runner:
             hand.close()
             self._watchlist.look_again(found.file)
             return
-        fault_point("job_claimed")
+        fault_point("job claimed")
         hand.hold("")
         outlook = self._around.outlook(claimed)
         context = JobContext(project.ledger.store, claimed, hand, outlook, self._around.clock)

@@ -1,24 +1,34 @@
 """The work of the parsing processes done in this one, so that a run makes the same calls each time.
 
-What is done is the same: ``workers.process`` and the built-in model.
+What is done is the same: ``parsing.process`` and the built-in model.
 """
 
-from engine.workers import Task, WorkerLimits, WorkerPool, _bytes_of, _Meaning, process
+from engine.parsing import Task, _Meaning, process
+from engine.turns import Parcel, Turns
+from engine.workers import Channel, WorkerLimits, WorkerPool
 
 _DEADLINE_MS = 10_000
 _MEANING = _Meaning()
 
 
+class InlineChannel(Channel):
+    """A channel without processes; a batch is done when it is handed in."""
+
+    def submit(self, batch: list[Task]) -> None:
+        """Do a batch."""
+        parcel = Parcel(batch, self._answers)
+        self.pending_bytes += parcel.size_bytes
+        self.pending_batches += 1
+        outcomes = [process(task, _DEADLINE_MS) for task in batch]
+        self._answers.put((parcel, _MEANING.add_vectors(batch, outcomes)))
+
+
 class InlinePool(WorkerPool):
-    """A pool without processes; a batch is done when it is handed in."""
+    """A pool without processes."""
 
     def __init__(self) -> None:
         super().__init__(0, WorkerLimits(deadline_ms=_DEADLINE_MS))
 
-    def submit(self, batch: list[Task]) -> None:
-        """Do a batch."""
-        self.pending_bytes += _bytes_of(batch)
-        self.pending_batches += 1
-        outcomes = [process(task, _DEADLINE_MS) for task in batch]
-        outcomes = _MEANING.add_vectors(batch, outcomes)
-        self._done.put((self._epoch, _bytes_of(batch), outcomes))
+    def channel(self) -> Channel:
+        """Open a channel."""
+        return InlineChannel(Turns(), lambda _pending: None)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
@@ -58,10 +59,10 @@ class Disk:
 class Event(NamedTuple):
     """Something that happened to a file, or a mark that the test has set."""
 
-    kind: str  # create, write, truncate, sync, delete or mark
+    kind: str  # found, create, write, truncate, sync, delete or mark
     path: str
     offset: int = 0  # of a write; the size of a truncate; 1 for a delete that syncs the folder
-    data: bytes = b""
+    data: bytes = b""  # of a write; all of a file that was found
     mark: Any = None
 
 
@@ -85,6 +86,7 @@ class FaultVFS(apsw.VFS):
         #: Exceptions that no caller could be given, such as those of closing a file.
         self.lost: list[BaseException] = []
         self._records = records
+        self._met: set[str] = set()
         self._injected: list[apsw.Error] = []
         self._fault: Fault | None = None
         self._lock = threading.Lock()
@@ -106,6 +108,12 @@ class FaultVFS(apsw.VFS):
         if self._records:
             with self._lock:
                 self.events.append(event)
+
+    def meet(self, path: str) -> None:
+        """Keep what a file holds that something else has made, when it is opened first."""
+        if self._records and path not in self._met and os.path.exists(path):
+            self._met.add(path)
+            self.record(Event("found", path, data=Path(path).read_bytes()))
 
     def tick(self, kind: str) -> Fault | None:
         """Count a call; give the fault that it meets."""
@@ -164,9 +172,11 @@ class _FaultFile(apsw.VFSFile):
         self._vfs = vfs
         self._path: str = path or ""
         is_new = bool(path) and not os.path.exists(path)
+        vfs.meet(self._path)
         super().__init__("", name, flags)
         if is_new:
-            self._vfs.record(Event("create", self._path))
+            vfs.record(Event("create", self._path))
+            vfs._met.add(self._path)
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
         self._vfs.check("read")
