@@ -25,7 +25,7 @@ from engine.records import (
 )
 from engine.search.query import Query, parse_query
 from engine.search.snippet import cut_to_tokens
-from engine.seed import seed
+from engine.seed import delete_leftovers, seed
 from engine.source.git import sibling_folders
 from engine.workers import WorkerLimits, WorkerPool
 
@@ -179,6 +179,8 @@ class Catalog:
             del self._open[root]
         if root not in self._open:
             file = self._database(root)
+            if create:
+                delete_leftovers(file)
             if create and not file.exists():
                 seed(file, root, map(self._database, sibling_folders(root)), self._config)
             self._open[root] = Index(

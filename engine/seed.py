@@ -19,6 +19,25 @@ from engine.store import project
 from engine.store.connection import Store, delete_database
 
 
+def delete_leftovers(file: Path) -> None:
+    """Delete copies that processes made to begin this database, and died."""
+    for copy in file.parent.glob(f"{file.stem}.seed-*"):
+        process = copy.suffix.removeprefix(".seed-").partition("-")[0]
+        if process.isdigit() and not _lives(int(process)):
+            with suppress(EngineError):
+                delete_database(copy.with_suffix(f".seed-{process}"))
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> bool:
     """Begin the database of a project with the blobs of a sibling's, the first that can serve.
 

@@ -14,7 +14,7 @@ from engine.store.migrate import newest
 from tests.support.faults.power import Images
 from tests.support.faults.stage import OPERATIONS, Operation, Stage
 from tests.support.faults.vfs import Disk, faulty
-from tests.support.oracle import check_sound, contents
+from tests.support.oracle import check_sound, contents, version_of
 
 #: Disks that write 512 or 4,096 bytes at once, and that may or may not touch the neighbours.
 _DISKS = tuple(
@@ -22,18 +22,6 @@ _DISKS = tuple(
 )
 _LOGGED = tuple(operation for operation in OPERATIONS if operation.name != "forget")
 _TRANSACTIONS = 60
-
-
-def version_of(file: Path) -> int:
-    """Give the schema version of a database as a power cut left it; 0 when nothing is there."""
-    if not file.exists():
-        return 0
-    handle = apsw.Connection(str(file))
-    try:
-        assert handle.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return int(handle.pragma("user_version"))
-    finally:
-        handle.close()
 
 
 def moments(number: int, events: int, random_: random.Random) -> list[int]:

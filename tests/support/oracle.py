@@ -83,6 +83,18 @@ def contents(file: Path) -> dict[str, object]:
         handle.close()
 
 
+def version_of(file: Path) -> int:
+    """Give the schema version of a database that something broke; 0 when nothing is there."""
+    if not file.exists():
+        return 0
+    handle = apsw.Connection(str(file))
+    try:
+        assert handle.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return int(handle.pragma("user_version"))
+    finally:
+        handle.close()
+
+
 def check_embedded(file: Path, identity: str) -> None:
     """Fail unless there is one model, this one, and each chunk and each file has its vector."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)

@@ -18,6 +18,8 @@ from tests.support.trees import write_tree
 
 _BATCH_BYTES = 65_536
 _BUSY_MS = 100
+_MANY = 300
+_DOCUMENT = "# Sessions\n\nHow users open them.\n"
 _FORCED = IndexOptions(force=True)
 
 
@@ -116,14 +118,15 @@ def source(number: int, version: int = 0) -> str:
 
 
 def write_small_tree(stage: Stage, files: int = 12) -> None:
-    """Write a tree with text that appears twice, documents, and something that is skipped."""
+    """Write a tree with files and texts that appear twice, and something that is skipped."""
     modules = {f"package{n % 3}/module{n}.py": source(n) for n in range(files)}
     write_tree(
         stage.tree,
         {
             **modules,
             "copy/of_module1.py": source(1),
-            "README.md": "# Sessions\n\nHow users open them.\n",
+            "README.md": _DOCUMENT,
+            "copy/README.txt": _DOCUMENT,
             "picture.png": b"\x89PNG\x00\x01",
         },
     )
@@ -167,10 +170,10 @@ def prepare_worktree(stage: Stage) -> None:
 
 def prepare_holes(stage: Stage) -> None:
     """An index whose vectors lie in blocks that will be mostly empty when the tree is indexed."""
-    write_tree(stage.tree, {f"module{n}.py": source(n) for n in range(100)})
+    write_tree(stage.tree, {f"module{n}.py": source(n) for n in range(_MANY)})
     with stage.catalog(stage.prepared) as catalog:
         catalog.create(str(stage.tree)).index()
-    for number in range(100):
+    for number in range(_MANY):
         if number % 5:
             (stage.tree / f"module{number}.py").unlink()
 
