@@ -1,0 +1,100 @@
+"""Structured logs: whole lines, bounded files, and no failure that reaches a job."""
+
+import json
+import multiprocessing
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import telemetry
+from engine.telemetry import JobLog, job_log
+
+PROCESSES = 4
+EVENTS = 300
+
+
+def lines_of(folder: Path, name: str = "runner.log") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+
+
+def test_an_event_is_one_object_with_its_time(tmp_path: Path) -> None:
+    log = JobLog(tmp_path / "logs", lambda: 1_760_034_615_250)
+    log.event("paused", level="warning", job_id="j1", project="/r", reason="away", files_done=3)
+    log.event("runner_started")
+    assert lines_of(tmp_path / "logs") == [
+        {
+            "reason": "away",
+            "files_done": 3,
+            "timestamp": "2025-10-09T18:30:15.250Z",
+            "level": "warning",
+            "event": "paused",
+            "job_id": "j1",
+            "project": "/r",
+        },
+        {"timestamp": "2025-10-09T18:30:15.250Z", "level": "info", "event": "runner_started"},
+    ]
+    path = tmp_path / "logs" / "runner.log"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_whatever_it_is_told_stays_on_one_line(tmp_path: Path) -> None:
+    log = job_log(tmp_path)
+    circle: list[object] = []
+    circle.append(circle)
+    log.event("a", path="new\nline\x1b[0m", name="\udcff", folder=Path("/x"), numbers=[1, {"b": 2}])
+    log.event("b", circle=circle)
+    log.event("c", text="x" * 100_000)
+    first, second = lines_of(tmp_path / "logs")
+    assert first["path"] == "new\nline\x1b[0m"
+    assert (first["name"], first["folder"], first["numbers"]) == ("?", "/x", [1, {"b": 2}])
+    assert (second["event"], second["context"]) == ("c", "too long to be kept")
+
+
+def test_old_events_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "_LIMIT_BYTES", 1000)
+    log = job_log(tmp_path)
+    for number in range(100):
+        log.event("progress", number=number)
+    folder = tmp_path / "logs"
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "runner.log",
+        "runner.log.1",
+        "runner.log.2",
+    ]
+    assert all(file.stat().st_size <= 1000 for file in folder.iterdir())
+    kept = [line["number"] for each in (".2", ".1", "") for line in lines_of(folder, _named(each))]
+    assert kept == list(range(kept[0], 100))
+    assert len(kept) > 20
+
+
+def test_a_place_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file where the folder is to be")
+    job_log(tmp_path).event("started")
+    (tmp_path / "home" / "logs" / "runner.log").mkdir(parents=True)
+    job_log(tmp_path / "home").event("started")
+    JobLog(Path("/dev/full/logs")).event("started")
+
+
+def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(tmp_path, each)) for each in range(PROCESSES)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    seen = [(line["writer"], line["number"]) for line in lines_of(tmp_path / "logs")]
+    assert sorted(seen) == [(w, number) for w in range(PROCESSES) for number in range(EVENTS)]
+
+
+def _named(suffix: str) -> str:
+    return f"runner.log{suffix}"
+
+
+def _write(folder: Path, writer: int) -> None:
+    log = job_log(folder)
+    for number in range(EVENTS):
+        log.event("progress", writer=writer, number=number, filling="x" * 50)
