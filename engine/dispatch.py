@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from engine.clock import iso_time
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.embedding.probe import check_embedder
@@ -28,6 +29,7 @@ from engine.index import Index
 from engine.job_listing import JobListing
 from engine.job_records import (
     TERMINAL,
+    EventType,
     Job,
     JobEvent,
     JobFilter,
@@ -38,14 +40,16 @@ from engine.job_records import (
 )
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Enqueued, Ledger
+from engine.jobs.operation_log import keep_operation_log
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
-from engine.records import IndexOptions
+from engine.records import IndexOptions, display_path
 from engine.runner_host import RunnerHost, has_room
 from engine.scope import options_of, parameters_of
 from engine.store import jobs
-from engine.store.jobs import JobRow
+from engine.store.jobs import EventRow, JobRow
+from engine.telemetry import JobLog
 
 _WAITING_LIMIT_S = 60.0  # what is estimated to take longer goes on in the background
 _POLL_S = 0.1
@@ -83,6 +87,7 @@ class Jobs:
         self._open_embedder = open_embedder
         self._listing = JobListing(config)
         self._foresight = Foresight(config)
+        self._job_log = JobLog(config.data_dir / "logs")
         self._ended = threading.Event()
         around = Surroundings(
             data_dir=config.data_dir,
@@ -91,6 +96,7 @@ class Jobs:
             is_back=self._is_back,
             outlook=self._foresight.outlook,
             on_end=self._on_end,
+            log=self._log,
             daily=lambda: keep_house(config),
         )
         self._host = RunnerHost(config, around)
@@ -187,6 +193,7 @@ class Jobs:
         if not self._host.if_nobody_runs(cancel_orphan):
             project.ledger.request_cancel(job_id, reason=reason)
             self._host.wake()
+        self._keep_log(project, job_id)
         return self._shown(project, job_id)
 
     def retry(self, job_id: str) -> Submitted:
@@ -291,7 +298,26 @@ class Jobs:
 
     def _on_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
         self._foresight.learn(row, context)
+        self._keep_log(project, row.uuid)
         self._ended.set()
+
+    def _keep_log(self, project: OpenProject, job_id: str) -> None:
+        """Write the operation log of a job, if it has ended."""
+        store = project.ledger.store
+        folder = self._config.data_dir / "logs" / store.path.stem
+        keep_operation_log(store, folder, project.root, job_id)
+
+    def _log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
+        context = json.loads(event.context)
+        is_bad = event.type == EventType.FAILED
+        self._job_log.event(
+            event.type,
+            level="error" if is_bad else "info",
+            job_id=row.uuid,
+            project=display_path(project.root),
+            happened_at=iso_time(event.at_ms),
+            **context,
+        )
 
     def _check_embedder(self) -> None:
         try:

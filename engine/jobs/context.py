@@ -85,6 +85,11 @@ class JobContext:
         self._marks = _Marks(row.files_done, now, row.files_done, now)
         self._next_marks = self._marks
         self._is_checkpoint = False
+        #: The sequence of the last event of earlier tries.
+        self.told_before = 0
+        if row.attempt > 1:
+            with store.read() as handle:
+                self.told_before = jobs.last_sequence(handle, row.id) - 1  # it was resumed
         #: Whether it waits, and so has little to say.
         self.is_blocked = False
         self._beat_ms = 0

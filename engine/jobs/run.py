@@ -19,13 +19,14 @@ from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.store import jobs
-from engine.store.jobs import JobRow
+from engine.store.jobs import EventRow, JobRow
 
 #: What a kind of job does; gives its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]
 
 _FIRST_PROBE_S = 0.5
 _LONGEST_PROBE_S = 8.0
+_EVENTS_AT_ONCE = 1000
 _STORAGE_PATIENCE_S = 600.0
 _PATIENCE_S = 24 * 3600.0
 
@@ -64,6 +65,7 @@ class Run:
         self.context = context
         self.has_slot = True
         self._slots = slots
+        self._told = context.told_before  # the last event that earlier tries told of
         self._blocked_s: float | None = None  # when it began to wait, without progress since
         self._blocked_at: tuple[int, int] | None = None  # files and chunks done by then
 
@@ -181,6 +183,18 @@ class Run:
             self.context.beat()
         except EngineError:
             return
+
+    def new_events(self) -> list[EventRow]:
+        """Give what happened since the last call; what earlier tries told is left out."""
+        try:
+            with self.project.ledger.store.read() as handle:
+                found = jobs.read_events(
+                    handle, self.context.row.id, after=self._told, limit=_EVENTS_AT_ONCE
+                )
+        except EngineError:
+            return []
+        self._told = found[-1].sequence if found else self._told
+        return found
 
     def last_row(self) -> JobRow | None:
         """Give the job as it is now; None when it cannot be read."""

@@ -22,7 +22,7 @@ from engine.jobs.ledger import Clock
 from engine.jobs.pace import Outlook
 from engine.jobs.run import OpenProject, Run
 from engine.jobs.watchlist import Found, Watchlist
-from engine.store.jobs import JobRow
+from engine.store.jobs import EventRow, JobRow
 
 _LOOK_EVERY_S = 0.2
 _BEAT_EVERY_S = 1.0
@@ -38,6 +38,7 @@ class Surroundings(NamedTuple):
     is_back: Callable[[EngineError], bool]  # whether what an error missed is there again
     outlook: Callable[[JobRow], Outlook]  # what to expect of a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
+    log: Callable[[OpenProject, JobRow, EventRow], None]  # something happened to a job
     daily: Callable[[], None]  # housekeeping: at the start, and every 24 hours
     clock: Clock = now_ms
 
@@ -169,7 +170,12 @@ class Runner:
             self._watchlist.look_again(run.file)
             self._wake.set()
 
+    def _log(self, run: Run) -> None:
+        for event in run.new_events():
+            self._around.log(run.project, run.context.row, event)
+
     def _ended(self, run: Run) -> None:
+        self._log(run)
         row = run.last_row()
         if row is not None and row.finished_at_ms is not None:
             self._around.on_end(run.project, row, run.context)
@@ -182,6 +188,7 @@ class Runner:
                 runs = list(self._runs.values())
             for run in runs:
                 run.beat()
+                self._log(run)
             with self._lock:
                 self._lock.wait_for(lambda: self._is_stopping, _BEAT_EVERY_S)
 

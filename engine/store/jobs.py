@@ -188,6 +188,12 @@ def append_event(
     return int(found)
 
 
+def last_sequence(handle: Handle, job_id: int) -> int:
+    """Give the sequence of a job's last event."""
+    found = handle.execute("SELECT max(sequence) FROM job_events WHERE job_id = ?", (job_id,)).get
+    return int(found or 0)
+
+
 def read_events(handle: Handle, job_id: int, *, after: int = 0, limit: int) -> list[EventRow]:
     """Give events in their order, those after a sequence."""
     rows = handle.execute(
