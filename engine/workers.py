@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
@@ -99,16 +99,16 @@ class _Worker:
         except (EOFError, OSError) as error:
             raise _cannot_start(self._last_words()) from error
 
-    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+    def run(self, batch: list[Task]) -> list[Outcome]:
         """Have a batch done.
 
         Raises:
             WorkerLostError: It died, or was killed because it took too long.
         """
         limits = self._limits
-        allowed_s = limits.grace_s + 2 * len(tasks) * limits.deadline_ms / 1000
+        allowed_s = limits.grace_s + 2 * len(batch) * limits.deadline_ms / 1000
         try:
-            self._connection.send(tasks)
+            self._connection.send(batch)
             if not self._connection.poll(allowed_s):
                 raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
             outcomes: list[Outcome] = self._connection.recv()
