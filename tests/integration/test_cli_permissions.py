@@ -1,17 +1,13 @@
 """What the file system forbids is said in one line, with what to do, and ends with exit code 5."""
 
-import importlib
-import io
-import os
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from tests.support.command import Command
-from tests.support.unprivileged import as_nobody
-from web.cli import COMMANDS, run
+from tests.support.restricted import close_folder, run_as_nobody
+from web.cli import run
 
 
 @pytest.fixture
@@ -24,34 +20,9 @@ def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command
     monkeypatch.chdir(command.folder)
     # In this process: a user without privileges may not be able to read the program itself.
     assert run(("index", "--quiet")) == 0
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    for file in command.home.iterdir():
-        file.chmod(0o444)
-    command.home.chmod(0o555)
+    close_folder(command.home)
     yield command
     command.home.chmod(0o755)
-
-
-def run_as_nobody(*arguments: str) -> tuple[int, str, str]:
-    """Run a command line as a user whom permission bits stop: exit code, output and errors."""
-    for name in ("failures", *(f"commands.{each}" for each in COMMANDS)):
-        importlib.import_module(f"web.{name}")
-
-    def work() -> list[object]:
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-        with redirect_stdout(out), redirect_stderr(err):
-            code = run(arguments)
-        texts = []
-        for stream in (out, err):
-            stream.flush()
-            stream.seek(0)
-            texts.append(stream.read())
-        return [code, *texts]
-
-    code, out, err = as_nobody(work)
-    return code, out, err
 
 
 @pytest.mark.parametrize(
