@@ -112,6 +112,17 @@ SETTINGS: tuple[Setting, ...] = (
         "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
     ),
     Setting(
+        "watch_debounce", 500, 20, 10_000, "ms", "how long a watcher waits after the last change"
+    ),
+    Setting(
+        "watch_reconcile",
+        600,
+        5,
+        86_400,
+        "s",
+        "how often a watcher compares everything, as events can be lost",
+    ),
+    Setting(
         "search_timeout",
         2000,
         10,
@@ -142,6 +153,8 @@ class Config:
     batch_bytes: int
     queue_bytes: int
     search_timeout: int
+    watch_debounce: int
+    watch_reconcile: int
 
     @property
     def worker_count(self) -> int:

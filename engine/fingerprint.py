@@ -16,9 +16,10 @@ _ROOMS = ("engine.source", "engine.syntax", "engine.syntax.queries")
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
 _OUTSIDE = frozenset(
     (
-        "__init__.py default_excludes.py folder_rules.py git.py git_config.py git_files.py "
-        "git_index.py globs.py ignore.py links.py names.py open_folders.py partial_walk.py "
-        "patterns.py probe.py reader.py rule_files.py shift_and.py walker.py wildmatch.py"
+        "__init__.py default_excludes.py folder_rules.py folder_walk.py git.py git_config.py "
+        "git_files.py git_index.py globs.py ignore.py links.py names.py open_folders.py "
+        "partial_walk.py patterns.py probe.py reader.py rule_files.py shift_and.py walker.py "
+        "wildmatch.py"
     ).split()
 )
 

@@ -50,6 +50,7 @@ from engine.workers import WorkerLimits, WorkerPool
 
 if TYPE_CHECKING:
     from engine.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
+    from engine.watched import WatchedProject
 
 
 class Index:
@@ -165,6 +166,12 @@ class Index:
     def for_jobs(self) -> OpenProject:
         """Give the project as the runner of jobs needs it."""
         return OpenProject(self.root, self._ledger, {"index": self._perform})
+
+    def for_watcher(self) -> "WatchedProject":
+        """Give the project as its watcher needs it."""
+        from engine.watched import WatchedProject  # with numpy, as in ``index``
+
+        return WatchedProject(self._store, self.root)
 
     def _perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; what is raised lets it wait, or ends it."""

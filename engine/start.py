@@ -34,7 +34,7 @@ def start_run(
     """
     if scope.only and not options.force:
         with store.read() as handle:
-            partial = _partial(handle, root, scope, head)
+            partial = standing(handle, root, scope, head)
             if partial and switch.resume(handle):
                 return partial
     value = fingerprint()
@@ -56,7 +56,8 @@ def start_run(
     return Start(branch_id, names, fingerprint_id, None)
 
 
-def _partial(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | None:
+def standing(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | None:
+    """Give what a run finds that has nothing to store first; None when the rest is out of date."""
     row = _project(handle, root)
     branches = project.read_branches(handle)
     if row.fingerprint_id is None or row.fingerprint != fingerprint():

@@ -16,6 +16,8 @@ from engine.source.walker import Walk, WalkRules, never
 class PathSet:
     """Paths that are looked at, each with all below it; none of them lies below another.
 
+    No paths at all stand for the whole tree.
+
     Args:
         paths: Relative to the root; not empty, and they need not exist.
     """
@@ -51,6 +53,20 @@ class PathSet:
         """Say whether a path is a folder that leads to one of these."""
         return f"{path}/" in self._steps
 
+    def covers(self, path: str) -> bool:
+        """Say whether a path is one of these or below one; no paths stand for all."""
+        if not self.paths:
+            return True
+        prefix = ""
+        for name in path.split("/"):
+            steps = self._steps.get(prefix)
+            if steps is None:
+                return True
+            if name not in steps:
+                return False
+            prefix = f"{prefix}{name}/"
+        return prefix not in self._steps
+
     def folders_above(self) -> Iterator[str]:
         """Give the folders that lead to these paths, the root left out."""
         return (prefix[:-1] for prefix in self._steps if prefix)
@@ -66,7 +82,7 @@ class PartialWalk(Walk):
     Args:
         root: The folder.
         rules: Which files belong to it.
-        wanted: What is looked at.
+        wanted: What is looked at; no paths: everything.
         cancelled: Asked for each folder and a thousand files; True stops the walk.
 
     Attributes:

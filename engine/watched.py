@@ -1,0 +1,95 @@
+"""A project as its watcher sees it: which files belong to it, and what a run would change."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from engine.errors import ProjectNotFoundError
+from engine.records import IndexOptions, display_path
+from engine.scan import Known, Scan, scan
+from engine.scope import Scope, scope_of
+from engine.sides import Ground, sides_of
+from engine.source.git import read_head
+from engine.source.walker import WalkRules
+from engine.start import standing
+from engine.store import project
+from engine.store.connection import Store
+
+
+class WatchedProject:
+    """Compares a project's disk with its index; changes neither.
+
+    Args:
+        store: The project's database.
+        root: The resolved folder.
+    """
+
+    def __init__(self, store: Store, root: str) -> None:
+        self._store = store
+        self.root = root
+
+    @property
+    def file(self) -> Path:
+        """The database file."""
+        return self._store.path
+
+    def rules(self) -> WalkRules:
+        """Give which files belong to the project, as the last call that set it said.
+
+        Raises:
+            ProjectNotFoundError: It was forgotten.
+        """
+        return self._scope(()).rules
+
+    def stale(
+        self, only: Iterable[str] = (), *, cancelled: Callable[[], bool]
+    ) -> tuple[str, ...] | None:
+        """Give the paths that a run would do something about; None when it has to be a whole one.
+
+        Costs what the run costs that finds nothing to do. Writes nothing, so that what searches
+        keep of the index still holds.
+
+        Args:
+            only: Paths relative to the root with all below them; none: the whole project.
+            cancelled: True stops it.
+
+        Raises:
+            ProjectNotFoundError: It was forgotten.
+            InvalidPathError: The root cannot be read.
+            Cancelled: ``cancelled`` said so.
+        """
+        scope = self._scope(tuple(only))
+        with self._store.read() as handle:
+            start = standing(handle, self.root, scope, read_head(self.root))
+            if start is None:
+                return None
+            if start.only is None and not project.read_branch(handle, start.branch_id).complete:
+                return None
+        ground = Ground(self.root, scope.rules, start.branch_id, start.fingerprint_id, start.only)
+        items, known, is_whole = sides_of(self._store, ground, cancelled)
+        if start.only is not None and is_whole:
+            return None
+        any_text = bool(scope.rules.include)
+        found = scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
+        return _paths_in(found, known)
+
+    def _scope(self, only: tuple[str, ...]) -> Scope:
+        if not self._store.is_current():
+            raise ProjectNotFoundError(f"{display_path(self.root)} was forgotten")
+        with self._store.read() as handle:
+            row = project.read_project(handle)
+        if row is None:
+            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+        return scope_of(IndexOptions(only=only), row)
+
+
+def _paths_in(found: Scan, known: Known) -> tuple[str, ...]:
+    """Give the paths of a scan, sorted; what failed and did not change since is left out."""
+    gone = set(found.gone)
+    paths = {path for path, file in known.files.items() if file.file_id in gone}
+    paths.update(skip.path for skip in found.new_skips)
+    paths.update(found.gone_skips)
+    for entry in found.changed:
+        failed = known.skips.get(entry.path)
+        if failed is None or failed.skip.stat != entry.stat:
+            paths.add(entry.path)
+    return tuple(sorted(paths))

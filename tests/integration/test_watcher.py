@@ -1,0 +1,260 @@
+"""A watcher over a real folder: what is saved is found, what is gone is not."""
+
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.errors import ProjectBusyError
+from engine.index import Index
+from engine.records import IndexOptions, SearchRequest
+from engine.watch_records import WatchState
+from engine.watching.board import watch_status_of
+from tests.integration.test_branches import git
+from tests.support.git_trees import git_environment
+from tests.support.trees import SAMPLE, write_tree
+from tests.support.watching import Watching, await_true, watching
+
+
+@pytest.fixture
+def config(tmp_path: Path, config: Config, monkeypatch: pytest.MonkeyPatch) -> Config:
+    home = tmp_path / "user"
+    (home / ".config/git").mkdir(parents=True)
+    for name, value in git_environment(home).items():
+        monkeypatch.setenv(name, value)
+    return replace(config, watch_debounce=50)
+
+
+@pytest.fixture
+def index(catalog: Catalog, tree: Path) -> Index:
+    write_tree(tree, SAMPLE)
+    return catalog.create(str(tree))
+
+
+def finds(index: Index, word: str) -> list[str]:
+    return sorted(hit.path for hit in index.search(SearchRequest(query=f'"{word}"')).hits)
+
+
+def await_found(index: Index, word: str, *paths: str) -> None:
+    await_true(lambda: finds(index, word) == sorted(paths))
+
+
+def is_polling(seen: Watching) -> bool:
+    return seen.watcher.status.state is WatchState.POLLING
+
+
+def test_what_changes_is_found(index: Index, tree: Path, config: Config) -> None:
+    with watching(index, config) as seen:
+        assert index.status().files == len(SAMPLE)
+        (tree / "new.py").write_text("uncommon_one = 1\n")
+        await_found(index, "uncommon_one", "new.py")
+        (tree / "new.py").write_text("uncommon_two = 1\n")
+        await_found(index, "uncommon_two", "new.py")
+        os.rename(tree / "new.py", tree / "app/moved.py")
+        await_found(index, "uncommon_two", "app/moved.py")
+        (tree / "app/moved.py").unlink()
+        await_found(index, "uncommon_two")
+        assert seen.runs.asked[0] is None
+        assert None not in seen.runs.asked[1:]
+        assert seen.watcher.status.last_event_at
+
+
+def test_new_folders_are_watched(index: Index, tree: Path, config: Config) -> None:
+    with watching(index, config) as seen:
+        before = seen.watcher.status.folders
+        (tree / "a/b/c").mkdir(parents=True)
+        (tree / "a/b/c/deep.py").write_text("uncommon_one = 1\n")
+        await_found(index, "uncommon_one", "a/b/c/deep.py")
+        await_true(lambda: seen.watcher.status.folders == before + 3)
+        (tree / "a/b/c/deep.py").write_text("uncommon_two = 1\n")
+        await_found(index, "uncommon_two", "a/b/c/deep.py")
+        shutil.rmtree(tree / "a")
+        await_found(index, "uncommon_two")
+        await_true(lambda: seen.watcher.status.folders == before)
+        (tree / "a").mkdir()
+        await_true(lambda: seen.watcher.status.folders == before + 1)
+        (tree / "a/again.py").write_text("uncommon_three = 1\n")
+        await_found(index, "uncommon_three", "a/again.py")
+
+
+def test_a_folder_moved_in_is_found_and_one_moved_out_is_gone(
+    index: Index, tree: Path, tmp_path: Path, config: Config
+) -> None:
+    write_tree(tmp_path / "aside", {f"f{n}.py": f"uncommon_{n} = 1\n" for n in range(50)})
+    with watching(index, config):
+        os.rename(tmp_path / "aside", tree / "aside")
+        await_true(lambda: index.status().files == len(SAMPLE) + 50)
+        os.rename(tree / "aside", tmp_path / "aside")
+        await_true(lambda: index.status().files == len(SAMPLE))
+
+
+def test_what_is_ignored_is_neither_watched_nor_run_for(
+    index: Index, tree: Path, config: Config
+) -> None:
+    write_tree(tree, {".gitignore": "*.log\nmade/\n", "made/deep/a.py": "", "x.log": ""})
+    (tree / "node_modules/p/q").mkdir(parents=True)
+    with watching(index, config) as seen:
+        assert seen.watcher.status.folders == 6 + 1  # of git's ignore file
+        for number in range(5):
+            (tree / "x.log").write_text(f"{number}")
+            (tree / "made/deep/a.py").write_text(f"{number}")
+            (tree / f".a.py.swp{number}").write_text("")
+            (tree / f".a.py.swp{number}").unlink()
+            await_true(lambda: len(seen.told) > 0)
+            seen.told.clear()
+        assert seen.runs.asked == [None]
+
+
+def test_rules_that_change_hold_at_once(
+    index: Index, tree: Path, tmp_path: Path, config: Config
+) -> None:
+    write_tree(tree, {"sub/a.py": "uncommon_a = 1\n", "sub/b.py": "uncommon_b = 1\n"})
+    git(tree, "init", "-q", "-b", "main")
+    with watching(index, config):
+        assert finds(index, "uncommon_a")
+        (tree / "sub/.gitignore").write_text("a.py\n")
+        await_found(index, "uncommon_a")
+        (tree / "sub/.gitignore").unlink()
+        await_found(index, "uncommon_a", "sub/a.py")
+        (tree / ".git/info").mkdir(exist_ok=True)
+        (tree / ".git/info/exclude").write_text("b.py\n")
+        await_found(index, "uncommon_b")
+        (tree / ".git/info/exclude").write_text("")
+        await_found(index, "uncommon_b", "sub/b.py")
+        (tmp_path / "user/.config/git/ignore").write_text("sub/\n")
+        await_found(index, "uncommon_b")
+
+
+def test_a_branch_switch_is_one_whole_run(index: Index, tree: Path, config: Config) -> None:
+    git(tree, "init", "-q", "-b", "main")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "first")
+    git(tree, "checkout", "-q", "-b", "feature")
+    write_tree(tree, {f"f{n}.py": f"uncommon_{n} = 1\n" for n in range(100)})
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "second")
+    git(tree, "checkout", "-q", "main")
+    with watching(index, config) as seen:
+        git(tree, "checkout", "-q", "feature")
+        await_true(lambda: index.status().files == len(SAMPLE) + 100)
+        assert index.status().branch == "feature"
+        git(tree, "checkout", "-q", "main")
+        await_true(lambda: index.status().files == len(SAMPLE))
+        assert 2 <= seen.runs.asked.count(None) <= 5
+
+
+def test_what_a_link_shows_changes_with_what_it_leads_to(
+    index: Index, tree: Path, config: Config
+) -> None:
+    (tree / "linked").symlink_to("app")
+    (tree / "one.py").symlink_to("app/session.py")
+    (tree / "broken.py").symlink_to("app/missing.py")
+    with watching(index, config):
+        (tree / "app/session.py").write_text("uncommon = 1\n")
+        shown = ("app/session.py", "linked/session.py", "one.py")
+        await_true(lambda: all(index.why(path).fresh for path in shown))
+        (tree / "app/missing.py").write_text("uncommon = 2\n")
+        shown = ("app/missing.py", "linked/missing.py", "broken.py")
+        await_true(lambda: all(index.why(path).outcome == "indexed" for path in shown))
+        shutil.rmtree(tree / "app")
+        await_true(lambda: index.status().files == len(SAMPLE) - 2)
+
+
+def test_what_fails_is_tried_again(index: Index, tree: Path, config: Config) -> None:
+    with watching(index, config) as seen:
+        seen.runs.fails = 1
+        (tree / "new.py").write_text("uncommon = 1\n")
+        await_true(lambda: "tried again" in seen.watcher.status.reason)
+        assert seen.watcher.status.pending == 1
+        await_found(index, "uncommon", "new.py")
+        await_true(lambda: seen.watcher.status.pending == 0)
+        assert seen.watcher.status.reason == ""
+
+
+def test_the_root_may_go_and_come_back(index: Index, tree: Path, config: Config) -> None:
+    with watching(index, config) as seen:
+        shutil.rmtree(tree)
+        status = seen.await_state(WatchState.WAITING)
+        assert "cannot be read" in status.reason
+        assert index.status().files == len(SAMPLE)
+        write_tree(tree, {"back.py": "uncommon = 1\n"})
+        seen.await_state(WatchState.WATCHING)
+        await_found(index, "uncommon", "back.py")
+        assert index.status().files == 1
+        os.rename(tree, tree.with_name("other"))
+        write_tree(tree, SAMPLE)  # another folder of the same name, before anybody looks
+        await_true(lambda: index.status().files == len(SAMPLE))
+
+
+def test_a_name_that_is_not_utf8_does_not_end_it(index: Index, tree: Path, config: Config) -> None:
+    with watching(index, config) as seen:
+        (tree / os.fsdecode(b"caf\xe9.py")).write_text("uncommon = 1\n")
+        await_true(lambda: index.status().files == len(SAMPLE) + 1)
+        (tree / "after.py").write_text("uncommon_after = 1\n")
+        await_found(index, "uncommon_after", "after.py")
+        assert seen.watcher.status.state is WatchState.WATCHING
+
+
+def test_often_failing_it_polls(index: Index, tree: Path, config: Config) -> None:
+    name = tree / os.fsdecode(b"caf\xe9.py")
+    with watching(index, config) as seen:
+        for number in range(200):
+            if is_polling(seen):
+                break
+            name.write_text(f"uncommon_{number} = 1\n")
+            word = f"uncommon_{number}"
+            await_true(lambda word=word: is_polling(seen) or finds(index, word) != [])  # type: ignore[misc]
+        status = seen.await_state(WatchState.POLLING)
+        assert "again and again" in status.reason
+        assert status.poll_interval_ms == 2000
+        (tree / "after.py").write_text("uncommon_after = 1\n")
+        await_found(index, "uncommon_after", "after.py")
+
+
+def test_other_processes_see_how_it_goes(index: Index, tree: Path, config: Config) -> None:
+    file = config.data_dir / f"{index.project_id}.db"
+    with watching(index, config) as seen:
+        await_true(lambda: watch_status_of(file) == seen.watcher.status)
+        other = Watching(index, config)
+        with pytest.raises(ProjectBusyError, match=f"process {os.getpid()}"):
+            other.watcher.start()
+        with pytest.raises(ProjectBusyError):
+            other.watcher.run()
+    assert watch_status_of(file) is None
+    assert seen.told[-1].state is WatchState.STOPPED
+
+
+def test_a_forgotten_project_is_watched_no_more(
+    index: Index, catalog: Catalog, tree: Path, config: Config
+) -> None:
+    with watching(index, config) as seen:
+        Index.delete(config.data_dir / f"{index.project_id}.db")
+        assert "forgotten" in seen.await_state(WatchState.STOPPED).reason
+        (tree / "new.py").write_text("uncommon = 1\n")
+    assert not (config.data_dir / f"{index.project_id}.db").exists()
+
+
+def test_it_leaves_no_thread_and_can_start_again(index: Index, tree: Path, config: Config) -> None:
+    before = set(os.listdir("/proc/self/task"))
+    with watching(index, config) as seen:
+        assert len(threading.enumerate()) > 1
+    names = [thread.name for thread in threading.enumerate()]
+    assert "watcher" not in names
+    await_true(lambda: len(set(os.listdir("/proc/self/task")) - before) <= 2)  # parser, pool
+    (tree / "new.py").write_text("uncommon = 1\n")
+    seen.watcher.start()
+    await_found(index, "uncommon", "new.py")
+    seen.watcher.stop()
+
+
+def test_the_scope_of_the_project_is_followed(index: Index, tree: Path, config: Config) -> None:
+    index.index(IndexOptions(exclude_patterns=("*.md",)))
+    with watching(index, config):
+        (tree / "NEWS.md").write_text("uncommon\n")
+        (tree / "new.py").write_text("uncommon = 1\n")
+        await_found(index, "uncommon", "new.py")

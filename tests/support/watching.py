@@ -1,0 +1,76 @@
+"""A watcher over a real project, whose runs happen in this process, one after the other."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from engine.config import Config
+from engine.errors import Cancelled
+from engine.index import Index
+from engine.records import IndexOptions
+from engine.watch_records import WatchState, WatchStatus
+from engine.watcher import Watcher
+
+_PATIENCE_S = 30.0
+
+
+class Runs:
+    """Does what a watcher asks for, and keeps a list of it.
+
+    Args:
+        index: The project.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self.asked: list[tuple[str, ...] | None] = []
+        self.fails = 0  # so many of the next runs do not come to their end
+        self._lock = threading.Lock()
+
+    def __call__(self, only: tuple[str, ...] | None, stopped: Callable[[], bool]) -> bool:
+        with self._lock:
+            self.asked.append(only)
+            if self.fails:
+                self.fails -= 1
+                return False
+        try:
+            self._index.index(IndexOptions(only=only or ()), cancelled=stopped)
+        except Cancelled:
+            return False
+        return True
+
+
+class Watching:
+    """A watcher that runs, and all that it told."""
+
+    def __init__(self, index: Index, config: Config) -> None:
+        self.told: list[WatchStatus] = []
+        self.runs = Runs(index)
+        self.watcher = Watcher(index.for_watcher(), self.runs, config, on_change=self.told.append)
+
+    def await_state(self, state: WatchState) -> WatchStatus:
+        """Wait until the watcher is in a state."""
+        await_true(lambda: self.watcher.status.state is state)
+        return self.watcher.status
+
+
+@contextmanager
+def watching(index: Index, config: Config) -> Iterator[Watching]:
+    """Watch while the block runs; the first comparison is over when it begins."""
+    found = Watching(index, config)
+    found.watcher.start()
+    try:
+        await_true(lambda: found.watcher.status.last_reconcile_at is not None)
+        yield found
+    finally:
+        found.watcher.stop()
+
+
+def await_true(condition: Callable[[], bool]) -> float:
+    """Wait until something holds, and give how many seconds that took; fail when it never does."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < _PATIENCE_S, "it does not become true"
+        time.sleep(0.02)
+    return time.monotonic() - started
