@@ -39,15 +39,17 @@ def translated(path: Path) -> Iterator[None]:
         raise IndexBusyError(
             f"the index {path} is locked by another process", hint="try again in a moment"
         ) from error
-    except apsw.FullError as error:
-        raise _no_room(path) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise damaged(path, str(error)) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise not_writable(path) from error
-    except apsw.IOError as error:
-        if _code_of(error) in _NO_ROOM:
-            raise _no_room(path) from error
+    except (apsw.FullError, apsw.IOError) as error:
+        if is_no_room(error):
+            raise DiskFullError(
+                f"no room to write the index {path}",
+                hint="free some disk space, or raise the quota or the limit on the size of files,"
+                " then run again",
+            ) from error
         raise UnavailableError(
             f"the index {path} cannot be read or written: {error}", hint="look at the disk"
         ) from error
@@ -55,6 +57,11 @@ def translated(path: Path) -> Iterator[None]:
         raise UnavailableError(f"cannot open the index {path}: {error}") from error
     except apsw.Error as error:
         raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
+
+
+def is_no_room(error: apsw.Error) -> bool:
+    """Say whether something could not be written because it would have needed more room."""
+    return isinstance(error, apsw.FullError) or _code_of(error) in _NO_ROOM
 
 
 def is_unsettled(error: apsw.Error) -> bool:
@@ -82,11 +89,3 @@ def not_writable(path: Path) -> UnavailableError:
 
 def _code_of(error: apsw.Error) -> int:
     return int(getattr(error, "extendedresult", 0))
-
-
-def _no_room(path: Path) -> DiskFullError:
-    return DiskFullError(
-        f"no room to write the index {path}",
-        hint="free some disk space, or raise the quota or the limit on the size of files,"
-        " then run again",
-    )

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import apsw
 
 from engine.errors import UnavailableError
+from engine.store.failures import is_no_room
 
 
 class Place(NamedTuple):
@@ -46,9 +47,9 @@ def open_writer(place: Place) -> apsw.Connection:
 def open_reader(place: Place) -> Reader:
     """Open a database file for reading.
 
-    In a folder that cannot be written SQLite cannot make the files that the readers of a WAL share.
-    When the WAL is empty, as every indexing leaves it, the file is then read as it is, without
-    locks: compare ``stamp_of`` before each use.
+    In a folder that cannot be written, and on a disk without any room, SQLite cannot make the file
+    that the readers of a WAL share. When the WAL is empty, as every indexing leaves it, the file is
+    then read as it is, without locks: compare ``stamp_of`` before each use.
 
     Raises:
         UnavailableError: So it is, and the WAL holds what is to be read with the file.
@@ -56,12 +57,15 @@ def open_reader(place: Place) -> Reader:
     handle = _opened(place, apsw.SQLITE_OPEN_READONLY)
     try:
         handle.execute("PRAGMA schema_version")
-    except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError) as error:
         close(handle)
         stamp = stamp_of(place.path)
-        if stamp is None or os.access(place.path.parent, os.W_OK):
+        is_closed = not os.access(place.path.parent, os.W_OK)
+        if stamp is None or not (is_closed or is_no_room(error)):
             raise
         if stamp.wal_bytes:
+            if not is_closed:
+                raise
             raise UnavailableError(
                 f"the last changes of the index {place.path} cannot be read: they are in a file"
                 " of their own, and its folder cannot be written",

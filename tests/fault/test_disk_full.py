@@ -1,0 +1,175 @@
+"""A disk without room: said at once and in words, searched all the while, completed afterwards."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import DiskFullError
+from engine.records import Mode, SearchRequest
+from tests.support.command import ROOT, Command
+from tests.support.faults.disk import small_disk, takes_a_row
+from tests.support.faults.stage import OPERATIONS, Operation, Stage, source
+from tests.support.faults.vfs import faulty
+from tests.support.oracle import check_sound, contents
+from tests.support.trees import write_tree
+
+_QUESTION = SearchRequest(query="open session", mode=Mode.KEYWORD)
+_GROWING = tuple(
+    operation
+    for operation in OPERATIONS
+    if operation.name in ("changes", "forced", "model switch", "built-in model")
+)
+_LARGEST_FILE = 200_000
+_LIMITED = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({_LARGEST_FILE}, {_LARGEST_FILE}))
+from web.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Stage:
+    """A stage with a tree of 400 files, whose index takes 0.9 MB, and as much while it is made."""
+    stage = Stage(folder=tmp_path)
+    write_tree(stage.tree, {f"module{number}.py": source(number) for number in range(400)})
+    return stage
+
+
+def answers(stage: Stage, catalog: Catalog) -> int:
+    """Give the number of places that a search of the tree finds."""
+    return len(catalog.open(str(stage.tree)).search(_QUESTION).hits)
+
+
+@contextmanager
+def full() -> Iterator[None]:
+    """Expect to hear that there is no room."""
+    with pytest.raises(DiskFullError, match="no room") as caught:
+        yield
+    assert caught.value.code == "unavailable"
+    assert "free some disk space" in caught.value.hint
+
+
+@pytest.mark.parametrize("operation", _GROWING, ids=lambda operation: operation.name)
+def test_files_that_cannot_grow(tmp_path: Path, operation: Operation) -> None:
+    stage = Stage(folder=tmp_path)
+    operation.prepare(stage)
+    stage.restore()
+    with faulty() as vfs, stage.catalog(model=operation.model) as catalog:
+        assert answers(stage, catalog)
+        vfs.disk.has_room = False
+        for _ in range(2):
+            with full():
+                operation.act(stage, catalog)
+            assert answers(stage, catalog)
+        with stage.catalog(model=operation.model) as other:
+            assert answers(stage, other)
+        vfs.disk.has_room = True
+        operation.act(stage, catalog)
+    check_sound(stage.database)
+    assert contents(stage.database) == stage.fresh_contents(operation.model)
+
+
+def test_a_row_has_room_after_a_batch_that_had_none(tmp_path: Path) -> None:
+    """A batch that is given up leaves the WAL as long as it came; its place is written again."""
+    stage = Stage(folder=tmp_path)
+    _GROWING[0].prepare(stage)
+    stage.restore()
+    with faulty() as vfs, stage.catalog() as catalog:
+        store = catalog.open(str(stage.tree))._store
+        with store.write() as handle:
+            handle.execute("UPDATE project SET indexed_at_ms = indexed_at_ms")
+        vfs.disk.has_room = False
+        assert not takes_a_row(store)  # an empty disk quota from the start
+        vfs.disk.has_room = True
+        with suppress(ZeroDivisionError), store.write() as handle:
+            handle.execute("PRAGMA cache_size = 10")  # pages go to the WAL before the commit
+            handle.execute("CREATE TABLE big AS SELECT zeroblob(200000) AS x")
+            raise ZeroDivisionError
+        vfs.disk.has_room = False
+        assert takes_a_row(store)
+
+
+def test_a_database_that_may_not_have_more_pages(tmp_path: Path) -> None:
+    stage = Stage(folder=tmp_path)
+    _GROWING[0].prepare(stage)
+    stage.restore()
+    with stage.catalog() as catalog:
+        store = catalog.open(str(stage.tree))._store
+        with store.write() as handle:
+            handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count')}")
+        with full():
+            _GROWING[1].act(stage, catalog)
+        assert takes_a_row(store)
+        assert answers(stage, catalog)
+        with store.write() as handle:
+            handle.execute("PRAGMA max_page_count = 1000000")
+        _GROWING[0].act(stage, catalog)
+    check_sound(stage.database)
+    assert contents(stage.database) == stage.fresh_contents()
+
+
+def test_files_that_may_not_be_larger(large: Stage) -> None:
+    command = Command(home=large.home, folder=large.tree)
+    limited = subprocess.run(
+        [sys.executable, "-c", _LIMITED, "index", "--quiet"],
+        cwd=large.tree,
+        env=command.environment | {"CAIRN_BATCH_BYTES": "65536", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert limited.returncode == 5, limited
+    assert "no room to write the index" in limited.stderr
+    assert "limit on the size of files" in limited.stderr
+    assert "Traceback" not in limited.stderr
+    assert command("search", "open session").code == 0
+    assert command("index", "--quiet").code == 0
+    check_sound(large.database)
+    assert contents(large.database) == large.fresh_contents("static")
+
+
+@pytest.mark.parametrize("kib", [1000, 2500])
+def test_a_disk_that_is_full(large: Stage, kib: int) -> None:
+    """Of 1,000 KiB a batch is refused, of 2,500 the checkpoint at the end."""
+    with small_disk(large.home, kib) as disk:
+        with large.catalog() as catalog:
+            with full():
+                catalog.create(str(large.tree)).index()
+            assert answers(large, catalog)
+            row = takes_a_row(catalog.open(str(large.tree))._store)
+            assert row == (kib == 1000)
+            disk.fill()
+            assert answers(large, catalog)
+        disk.fill()
+        with large.catalog() as catalog:  # with no file open any more
+            assert answers(large, catalog)
+        disk.resize(64_000)
+        with large.catalog() as catalog:
+            catalog.create(str(large.tree)).index()
+        check_sound(large.database)
+        assert contents(large.database) == large.fresh_contents()
+
+
+def test_a_disk_that_others_have_filled(large: Stage) -> None:
+    """Not even the file that readers share can be made: what is there is read as it is."""
+    with small_disk(large.home, 4000) as disk:
+        with large.catalog() as catalog:
+            catalog.create(str(large.tree)).index()
+        disk.fill()
+        with large.catalog() as catalog:
+            assert answers(large, catalog)
+            with full():
+                catalog.create(str(large.tree)).index()
+            disk.free()
+            write_tree(large.tree, {"added.py": "def open_session_late():\n    return 1\n"})
+            catalog.create(str(large.tree)).index()
+            found = catalog.open(str(large.tree)).search(SearchRequest(query="late"))
+            assert found.hits[0].path == "added.py"
+        check_sound(large.database)
+        assert contents(large.database) == large.fresh_contents()
