@@ -2,8 +2,9 @@
 
 ``CAIRN_FAULT=die:parse:poison.py`` ends the process when it reaches the point ``parse`` with that
 detail, ``die:parse`` with any, ``die:parse@3`` when it reaches it for the third time; ``hang:…``
-lets it sleep, ``eat:…`` lets it ask for 16 GiB. Unset, which is always outside of tests, a point
-costs one comparison. Read here and not in ``config``: it is no setting.
+lets it sleep, ``eat:…`` lets it ask for 16 GiB, ``note:…`` appends the detail to the file that
+``CAIRN_NOTES`` names and goes on. Unset, which is always outside of tests, a point costs one
+comparison. Read here and not in ``config``: it is no setting.
 """
 
 import os
@@ -34,10 +35,20 @@ FAULT_POINTS = (
     "checkpoint begun",
     "checkpoint done",
     "contents deleted",  # before the file is made small
+    "job enqueued",
     "job claimed",
-    "job done",  # before it is said
+    "job list stored",
+    "read",  # before its bytes are
+    "job batch filled",  # before COMMIT
+    "job checkpoint filled",  # before COMMIT
+    "job batch committed",
+    "job worked",  # before it is said
     "job stopped",  # before it is said to be cancelled
+    "job cancel requested",
+    "job ending",  # before COMMIT
+    "job ended",
     "job blocked",
+    "job unblocked",
     "wal deleted",  # before the database file itself
 )
 
@@ -55,6 +66,10 @@ def fault_point(name: str, detail: str = "") -> None:
         return
     action, _, place = _FAULT.partition(":")
     if not _is_meant(place, name, detail):
+        return
+    if action == "note":
+        with open(os.environ["CAIRN_NOTES"], "a") as notes:
+            notes.write(f"{detail}\n")
         return
     if action == "die":
         os._exit(86)

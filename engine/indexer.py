@@ -205,6 +205,7 @@ class Indexer:
             self._put_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))
             return
         self._journal.holds(entry.path)
+        fault_point("read", entry.path)
         content = reader.read(entry, limit)
         if isinstance(content, Skip):
             self._put_skip(content)

@@ -9,6 +9,7 @@ import itertools
 import os
 import resource
 import signal
+import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from engine.store.quantize import Stored
 
 _BATCHES_A_COLLECTION = 500
+_PR_SET_PDEATHSIG = 1
 
 
 class Task(NamedTuple):
@@ -124,6 +126,7 @@ class _Meaning:
 
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     """Be a worker: answer batches until the other end closes."""
+    _end_with_owner()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides when to stop
     # Hostile text can make a parser ask for gigabytes; it then dies alone, as after any fault.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -145,3 +148,11 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
             return
         outcomes = [process(task, deadline_ms) for task in tasks]
         connection.send(meaning.add_vectors(tasks, outcomes))
+
+
+def _end_with_owner() -> None:
+    """Be killed when the owner is, even in the midst of a file; elsewhere than on Linux after it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from engine.errors import StaleClaim
+from engine.faults import fault_point
 from engine.job_records import CheckpointKind, EventType, JobOrigin
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
@@ -164,6 +165,7 @@ class JobContext:
             jobs.append_event(
                 handle, self.row.id, EventType.CHECKPOINT, at_ms=at_ms, context=context
             )
+        fault_point("job list stored")
 
     def holds(self, path: str) -> None:
         """Note which file this process has in hand, so that one that kills it is known."""
@@ -202,9 +204,11 @@ class JobContext:
             self._append_checkpoint(handle, now)
             marks = marks._replace(checkpoint_files=done, checkpoint_ms=now)
         self._next_marks = marks
+        fault_point("job batch filled")
 
     def committed(self) -> None:
         """Take what was written for written."""
+        fault_point("job batch committed")
         self._marks = self._next_marks
         self._floor = max(self._floor, self.files_done)
 
@@ -333,14 +337,19 @@ class JobContext:
         }
         row = CheckpointRow(kind, now, json.dumps(state), None)
         jobs.insert_checkpoint(handle, self.row.id, row)
+        fault_point("job checkpoint filled")
         context = {"kind": kind, **state}
         jobs.append_event(handle, self.row.id, EventType.CHECKPOINT, at_ms=now, context=context)
 
 
 def suspects_after_crash(row: JobRow, path: str) -> str:
-    """Give a job's suspects with the file that was in hand when its runner died."""
-    suspects: dict[str, int] = json.loads(row.suspects)
+    """Give a job's suspects with the file that was in hand when its runner died.
+
+    One that ends the process does so each time: who was not in hand this time is cleared.
+    """
+    before: dict[str, int] = json.loads(row.suspects)
+    suspects = {name: times for name, times in before.items() if times >= _POISON_TRIES}
     if path:
         name = display_path(path)
-        suspects[name] = suspects.get(name, 0) + 1
+        suspects[name] = before.get(name, 0) + 1
     return json.dumps(suspects, ensure_ascii=False)

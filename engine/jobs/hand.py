@@ -5,7 +5,10 @@ cut may lose it, and no file causes those.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from engine.errors import UnavailableError
 
 _LENGTH_BYTES = 4
 _MOST_BYTES = 1 << 16
@@ -16,27 +19,33 @@ class Hand:
 
     Args:
         file: Where; made when it is not there.
+
+    Raises:
+        UnavailableError: The data directory cannot be written.
     """
 
     def __init__(self, file: Path) -> None:
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise UnavailableError(f"cannot write {file}: {error.strerror}") from error
         self._is_empty = False
 
     def hold(self, path: str) -> None:
-        """Note a path, or with ``""`` that no file is in hand."""
-        if not path:
-            if not self._is_empty:
-                os.pwrite(self._descriptor, bytes(_LENGTH_BYTES), 0)
-                self._is_empty = True
+        """Note a path, or with ``""`` that no file is in hand; on a full disk nothing is noted."""
+        if not path and self._is_empty:
             return
         name = os.fsencode(path)[:_MOST_BYTES]
-        os.pwrite(self._descriptor, len(name).to_bytes(_LENGTH_BYTES, "little") + name, 0)
-        self._is_empty = False
+        with suppress(OSError):
+            os.pwrite(self._descriptor, len(name).to_bytes(_LENGTH_BYTES, "little") + name, 0)
+        self._is_empty = not path
 
-    def held(self) -> str:
-        """Give the path that is noted, ``""`` when none is."""
+    def taken(self) -> str:
+        """Give the path that was noted, ``""`` when none was, and note that none is."""
         size = int.from_bytes(os.pread(self._descriptor, _LENGTH_BYTES, 0), "little")
-        return os.fsdecode(os.pread(self._descriptor, min(size, _MOST_BYTES), _LENGTH_BYTES))
+        name = os.pread(self._descriptor, min(size, _MOST_BYTES), _LENGTH_BYTES)
+        self.hold("")
+        return os.fsdecode(name)
 
     def close(self) -> None:
         """Let the file go; the note stays."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from engine.clock import now_ms
 from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
+from engine.faults import fault_point
 from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.jobs.states import event_of
 from engine.store import jobs
@@ -96,6 +97,7 @@ class Ledger:
             row = jobs.insert_job(handle, new)
             created = {"parameters": dict(parameters), "origin": origin, **(context or {})}
             jobs.append_event(handle, row.id, EventType.CREATED, at_ms=at_ms, context=created)
+        fault_point("job enqueued")
         return Enqueued(row, is_duplicate=False)
 
     def claim(self, row: JobRow, runner: str, suspects: str | None = None) -> JobRow | None:
@@ -200,7 +202,9 @@ class Ledger:
             if found.state == JobState.PENDING or is_orphan:
                 context |= _progress_of(found)
                 self._move(handle, found, JobState.CANCELLED, {}, context)
-            return self._found(handle, job_id)
+            asked = self._found(handle, job_id)
+        fault_point("job cancel requested")
+        return asked
 
     def find(self, job_id: str) -> JobRow:
         """Give a job.
@@ -230,6 +234,8 @@ class Ledger:
                 handle, found, state, {**final, **changes}, {**_progress_of(found), **context}
             )
             jobs.delete_checkpoints(handle, found.id)
+            fault_point("job ending")
+        fault_point("job ended")
 
     def _held(self, handle: Handle, row: JobRow) -> JobRow:
         """Give the job as it is now, if the claim still is the last one."""

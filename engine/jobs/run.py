@@ -97,7 +97,7 @@ class Run:
         except Exception as failure:  # noqa: BLE001 - a job never ends without saying how
             error = _internal(failure)
         else:
-            fault_point("job done")
+            fault_point("job worked")
             return self._ending(lambda: ledger.complete(row, result, self.context.final_columns()))
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._ending(self._cancelled)
@@ -165,6 +165,7 @@ class Run:
         except (DiskFullError, IndexBusyError):
             self._slots.give_slot(self)
             return False
+        fault_point("job unblocked")
         self.context.resumes()
         return True
 

@@ -8,6 +8,7 @@ databases; the next runner takes it over, first the jobs that had begun, in thei
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -116,16 +117,17 @@ class Runner:
         project = self._around.open_project(found.file)
         row = found.row
         assert row
-        hand = Hand(found.file.with_suffix(".hand"))
-        claimed = project.ledger.claim(
-            row, self.boot_id, suspects=suspects_after_crash(row, hand.held())
-        )
-        if claimed is None:
-            hand.close()
-            self._watchlist.look_again(found.file)
-            return
+        with ExitStack() as undo:
+            hand = Hand(found.file.with_suffix(".hand"))
+            undo.callback(hand.close)
+            # Taken before the claim: a runner that dies between the two blames no file once more.
+            suspects = suspects_after_crash(row, hand.taken())
+            claimed = project.ledger.claim(row, self.boot_id, suspects)
+            if claimed is None:
+                self._watchlist.look_again(found.file)
+                return
+            undo.pop_all()
         fault_point("job claimed")
-        hand.hold("")
         outlook = self._around.outlook(claimed)
         context = JobContext(project.ledger.store, claimed, hand, outlook, self._around.clock)
         run = Run(found.file, project, context, self)
