@@ -42,12 +42,12 @@ if TYPE_CHECKING:
         IndexReport,
         Mode,
         Progress,
-        ProjectStatus,
         RelatedRequest,
         SearchAnswer,
         SearchRequest,
         SymbolHit,
     )
+    from engine.status_records import ProjectStatus
 
 __all__ = [
     "Catalog",
@@ -81,6 +81,7 @@ _HOMES = {
     "EvaluationOptions": "engine.golden",
     "GoldenQuery": "engine.golden",
     "Index": "engine.index",
+    "ProjectStatus": "engine.status_records",
     "Target": "engine.golden",
     "Variant": "engine.golden",
     "load_config": "engine.config",

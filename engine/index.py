@@ -27,7 +27,6 @@ from engine.records import (
     PathExplanation,
     Progress,
     ProgressCallback,
-    ProjectStatus,
     ProjectSummary,
     RelatedRequest,
     SearchAnswer,
@@ -42,6 +41,7 @@ from engine.search.searcher import Searcher
 from engine.search.selection import filters_of
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.source.git import read_branch
+from engine.status_records import ProjectStatus
 from engine.store import blobs, files, project, skips
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.models import count_vectors, read_current_model

@@ -34,9 +34,10 @@ def held_lock(file: Path) -> Iterator[str | None]:
     The lock file stays for good: a second one under the same name would be a second lock.
 
     Raises:
-        UnavailableError: The folder cannot be written.
+        UnavailableError: The folder cannot be made or written.
     """
     try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise UnavailableError(

@@ -151,7 +151,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
 
 
 def _end_with_owner() -> None:
-    """Be killed when the owner is, even in the midst of a file; elsewhere than on Linux after it."""
+    """Be killed when the owner is, even in the midst of a file; not only on Linux after it."""
     if sys.platform == "linux":
         import ctypes
 

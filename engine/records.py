@@ -325,26 +325,6 @@ class SymbolHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectStatus:
-    """The state of a project; ``cairn status --json`` prints exactly these keys."""
-
-    project_id: str
-    path: str
-    branch: str
-    files: int
-    symbols: int
-    chunks: int
-    embeddings: int
-    skips: dict[str, int] = field(default_factory=dict)  # reason: count
-    coverage: Coverage
-    model: str | None
-    fingerprint: str
-    size_bytes: int  # of the database file and its WAL
-    last_indexed_at: str | None  # ISO 8601, UTC
-    jobs: tuple[object, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSummary:
     """A project of the data directory, in short."""
 

@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "search": "Find code by meaning, word, symbol or pattern.",
     "symbols": "Find definitions by name, or list those of a file.",
     "related": "Find code like that of a place.",
+    "jobs": "Show and steer jobs: what is being indexed, and what was.",
     "status": "Show what is indexed, and what is not.",
     "why": "Say why a file is found, or why it is not.",
     "projects": "List all indexed projects.",
@@ -30,6 +31,7 @@ Examples:
   cairn index                        index the folder you are in
   cairn search "parse the config"    search it
   cairn search QUERY --json          the same for programs
+  cairn index --background           index while you go on; cairn jobs shows how far
   cairn SUBCOMMAND --help            options and examples
 
 Exit codes: 0 ok, 1 failure, 2 bad input, 3 not found, 4 conflict, 5 unavailable,
@@ -93,7 +95,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     ctx.exit()
 
 
-@click.group(cls=LazyGroup, epilog=_EPILOG, invoke_without_command=True)
+@click.group(
+    cls=LazyGroup,
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},  # of subcommands too
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -102,7 +109,6 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     callback=_print_version,
     help="Print the version.",
 )
-@click.help_option("--help", "-h")
 @click.pass_context
 def cairn(ctx: click.Context) -> None:
     """Search code locally: by meaning, by word, by symbol or by pattern."""

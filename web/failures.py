@@ -9,14 +9,16 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
 from engine.config import load_config
 from engine.errors import Cancelled, EngineError
-from web.errors import BAD_INPUT, FAILURE, INTERRUPTED, outcome_of
+from engine.job_records import Job
+from web.errors import BAD_INPUT, FAILURE, INTERRUPTED, JobFailed, outcome_of, outcome_of_code
+from web.job_wording import short_id
 from web.schemas import json_line
 from web.terminal import printable
 
@@ -94,6 +96,8 @@ def failure_of(error: BaseException) -> Failure:
         return Failure(
             outcome_of(error).exit_code, error.code, error.message, error.hint, error.details
         )
+    if isinstance(error, JobFailed):
+        return _job_failure(error.job)
     if isinstance(error, Cancelled | click.Abort | KeyboardInterrupt):
         message = str(error) or "nothing was left half done"
         return Failure(INTERRUPTED, "interrupted", message)
@@ -102,6 +106,18 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, click.ClickException):
         return Failure(BAD_INPUT, "validation_error", error.format_message())
     return _internal_failure(error)
+
+
+def _job_failure(job: Job) -> Failure:
+    """Give the error that a job stored, with the job's id beside its details."""
+    stored = job.error or {}
+    code = str(stored.get("error", EngineError.code))
+    found = stored.get("details")
+    details = dict(found) if isinstance(found, Mapping) else {}
+    hint = str(details.pop("hint", "") or f"cairn jobs show {short_id(job.job_id)}")
+    message = str(stored.get("message") or f"job {job.job_id} failed")
+    details["job_id"] = job.job_id
+    return Failure(outcome_of_code(code).exit_code, code, message, hint, details)
 
 
 def _usage_failure(error: click.UsageError) -> Failure:

@@ -5,7 +5,7 @@ import signal
 from types import FrameType
 from typing import Self
 
-_STOPPING = b"\nstopping after the current batch (Ctrl-C again to stop at once)\n"
+_STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
 
 
 class Interrupt:
@@ -13,9 +13,13 @@ class Interrupt:
 
     Only the main thread can enter it. A signal that was ignored before stays ignored, as for a
     command that a shell started in the background.
+
+    Args:
+        notice: What to say at the first signal; nothing when it is empty.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notice: str = _STOPPING) -> None:
+        self._notice = f"\n{notice}\n".encode() if notice else b""
         self._requested = False
         self._previous: dict[signal.Signals, object] = {}
 
@@ -38,4 +42,4 @@ class Interrupt:
         if self._requested:
             raise KeyboardInterrupt
         self._requested = True
-        os.write(2, _STOPPING)  # not print: that could be in the middle of a write already
+        os.write(2, self._notice)  # not print: that could be in the middle of a write already

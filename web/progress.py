@@ -1,19 +1,20 @@
-"""How far an indexing run is, for whoever waits: a bar on a terminal, some lines elsewhere.
+"""How far a job is, for whoever waits: a bar on a terminal, some lines elsewhere.
 
 Progress goes to standard error, so that it never mixes with an answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from engine.records import Progress, ProgressCallback
+from engine.job_records import Job
+from web.job_wording import is_active
 from web.progress_lines import ProgressLines
 
 
 @contextmanager
-def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[ProgressCallback]:
-    """Show progress while the block runs.
+def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[Callable[[Job], None]]:
+    """Show progress while the block runs; what a job that has ended did is for others to say.
 
     Args:
         stream: Where to show it; a terminal gets a bar, anything else lines.
@@ -25,10 +26,18 @@ def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[ProgressCallback]:
         from web.progress_bar import ProgressBar  # rich takes 100 ms to import
 
         with ProgressBar(stream) as bar:
-            yield bar.update
+            yield _while_active(bar.update)
     else:
-        yield ProgressLines(stream).update
+        yield _while_active(ProgressLines(stream).update)
 
 
-def _ignore(_progress: Progress) -> None:
+def _while_active(update: Callable[[Job], None]) -> Callable[[Job], None]:
+    def update_if_active(job: Job) -> None:
+        if is_active(job):
+            update(job)
+
+    return update_if_active
+
+
+def _ignore(_job: Job) -> None:
     pass

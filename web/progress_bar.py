@@ -8,9 +8,10 @@ from rich.progress import BarColumn, ProgressColumn, Task
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from engine.records import Phase, Progress
-from web.progress_lines import phase_name, rate_of, remaining_ms_of, unit_of
-from web.terminal import printable
+from engine.job_records import Job
+from engine.records import Phase
+from web.job_wording import activity_of, rate_of, time_left_of, wait_of
+from web.terminal import printable, shortened
 from web.wording import duration
 
 _REDRAWS_A_SECOND = 8
@@ -32,7 +33,8 @@ class _Words(ProgressColumn):
 class ProgressBar:
     """Phase, bar, files done and in all, rate, elapsed and remaining time, current file.
 
-    The bar vanishes when the run ends: the summary takes its place.
+    A job that waits has its reason in the place of the file. The bar vanishes when the block ends:
+    the summary takes its place.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -51,7 +53,7 @@ class ProgressBar:
             "", total=None, phase="starting", files="", rate="", times="", path=""
         )
         self._drawn_at_s = 0.0
-        self._phase: Phase | None = None
+        self._doing: tuple[object, ...] = ()
         self._path = ""  # the last one that was told; some news name none
 
     def __enter__(self) -> Self:
@@ -61,42 +63,34 @@ class ProgressBar:
     def __exit__(self, *_exception: object) -> None:
         self._bars.stop()
 
-    def update(self, progress: Progress) -> None:
-        """Take note of how far the run is; at most as often as the bar is drawn."""
-        if progress.current_path or progress.phase != self._phase:
-            self._path = progress.current_path
+    def update(self, job: Job) -> None:
+        """Take note of how far the job is; at most as often as the bar is drawn."""
+        doing = (job.status, job.phase)
+        if job.current_file or doing != self._doing:
+            self._path = job.current_file or ""
         now_s = time.monotonic()
-        if progress.phase == self._phase and now_s - self._drawn_at_s < 1 / _REDRAWS_A_SECOND:
+        if doing == self._doing and now_s - self._drawn_at_s < 1 / _REDRAWS_A_SECOND:
             return
-        self._drawn_at_s, self._phase = now_s, progress.phase
+        self._drawn_at_s, self._doing = now_s, doing
+        waiting = wait_of(job)
         self._bars.update(
             self._task,
-            total=progress.total,
-            completed=progress.done,
-            phase=phase_name(progress.phase),
-            files=_files_of(progress),
-            rate=_rate_of(progress),
-            times=_times_of(progress),
-            path=_shortened(printable(self._path)),
+            total=None if job.phase is Phase.SCANNING else job.total,
+            completed=job.done,
+            phase=activity_of(job),
+            files=_files_of(job),
+            rate="" if waiting else rate_of(job),
+            times=_times_of(job),
+            path=waiting or shortened(printable(self._path), _PATH_WIDTH, keep="end"),
         )
 
 
-def _files_of(progress: Progress) -> str:
-    return (
-        f"{progress.done:,}" if progress.total is None else f"{progress.done:,}/{progress.total:,}"
-    )
+def _files_of(job: Job) -> str:
+    if job.phase in (None, Phase.SCANNING):
+        return ""
+    return f"{job.done:,}" if job.total is None else f"{job.done:,}/{job.total:,}"
 
 
-def _rate_of(progress: Progress) -> str:
-    rate = rate_of(progress)
-    return f"{rate:,.0f} {unit_of(progress)}s/s" if rate else ""
-
-
-def _times_of(progress: Progress) -> str:
-    remaining_ms = remaining_ms_of(progress)
-    elapsed = duration(progress.elapsed_ms)
-    return elapsed if remaining_ms is None else f"{elapsed}, {duration(remaining_ms)} left"
-
-
-def _shortened(path: str) -> str:
-    return path if len(path) <= _PATH_WIDTH else "…" + path[-(_PATH_WIDTH - 1) :]
+def _times_of(job: Job) -> str:
+    elapsed = duration(job.elapsed_seconds * 1000)
+    return ", ".join(part for part in (elapsed, time_left_of(job)) if part)

@@ -6,6 +6,8 @@ settings of this program but habits of terminals).
 
 import os
 import re
+import shutil
+import unicodedata
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -77,6 +79,14 @@ class Style:
         """Mark what should be noticed."""
         return self._marked(text, "33")
 
+    def good(self, text: str) -> str:
+        """Mark what went well, or goes on."""
+        return self._marked(text, "32")
+
+    def bad(self, text: str) -> str:
+        """Mark what went wrong."""
+        return self._marked(text, "31")
+
     def _marked(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
@@ -85,3 +95,41 @@ def style_for(stream: TextIO) -> Style:
     """Give colours to a terminal that wants them, to nothing else."""
     refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Style(color=stream.isatty() and not refused)
+
+
+def columns_of(stream: TextIO) -> int | None:
+    """Give the width of a terminal in columns; ``None`` for anything else, which has no end."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def width_of(text: str) -> int:
+    """Give the columns that printable text takes: two for wide characters, none for marks."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def shortened(text: str, width: int, *, keep: str = "start") -> str:
+    """Cut printable text to a width; an ellipsis stands for what went.
+
+    Args:
+        text: One line.
+        width: The most columns, 1 or more.
+        keep: ``start`` or ``end``; the end of a path says more than its beginning.
+    """
+    if width_of(text) <= width:
+        return text
+    kept: list[str] = []
+    left = width - 1
+    for character in reversed(text) if keep == "end" else text:
+        left -= _columns(character)
+        if left < 0:
+            break
+        kept.append(character)
+    return "…" + "".join(reversed(kept)) if keep == "end" else "".join(kept) + "…"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,6 +1,8 @@
 """Numbers in words for people: counts, durations, sizes, shares, and the way to say a plural."""
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def count(number: int, noun: str) -> str:
@@ -23,6 +25,20 @@ def duration(milliseconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def age(milliseconds: float) -> str:
+    """Give a time in its largest unit alone: ``12 s``, ``5 min``, ``3 h``, ``2 d``."""
+    for unit, length_ms in _AGES:
+        if milliseconds >= length_ms:
+            return f"{int(milliseconds // length_ms)} {unit}"
+    return f"{max(int(milliseconds // 1000), 0)} s"
+
+
+def ordinal(number: int) -> str:
+    """Give a place in a row: ``1st``, ``2nd``, ``3rd``, ``4th``, ``11th``."""
+    ending = "th" if 10 < number % 100 < 20 else _ORDINALS.get(number % 10, "th")
+    return f"{number:,}{ending}"
 
 
 def size(number_of_bytes: int) -> str:

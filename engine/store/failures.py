@@ -41,7 +41,7 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise damaged(path, str(error)) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+    except (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError) as error:
         raise not_writable(path) from error
     except (apsw.FullError, apsw.IOError) as error:
         if is_no_room(error):

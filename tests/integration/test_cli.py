@@ -97,7 +97,7 @@ def test_index_says_what_it_did_and_keeps_the_scope(fresh: Command) -> None:
     assert first.code == 0
     assert f"indexed {fresh.folder} in " in first.out
     assert "1 new or changed, 0 unchanged" in first.out
-    assert first.err.startswith("looking for files, ")
+    assert first.err.startswith("looking for files")
     assert "\x1b" not in first.out + first.err
     again = fresh("index", "--json").json()
     assert (again["include_patterns"], again["max_file_size"]) == (["*.py"], 1000)

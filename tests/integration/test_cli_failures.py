@@ -123,14 +123,20 @@ def test_a_data_directory_that_cannot_be_one(cairn: Command, tmp_path: Path) -> 
     assert ended.err.startswith(f"error: the data directory {tmp_path / 'file'} is not a folder")
 
 
-def test_another_indexer_is_a_conflict(fresh: Command) -> None:
+def test_a_job_waits_for_another_indexer_and_says_so(fresh: Command) -> None:
     fresh("index", "--quiet")
     [database] = fresh.home.glob("*.db")
     with database.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        ended = fresh("index", "--json")
-        assert fresh("search", "token").code == 0
-    assert (ended.code, ended.json()["error"]) == (4, "conflict")
+        with fresh.start("index") as process:
+            assert process.stderr is not None
+            while b"blocked: " not in (line := process.stderr.readline()):
+                assert line, "it ended before it could wait"
+            assert b"is being indexed" in line
+            assert fresh("search", "token").code == 0
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out[:8]) == (0, b"indexed ")
 
 
 def test_a_damaged_index_says_so_and_can_be_forgotten(fresh: Command) -> None:

@@ -8,7 +8,6 @@ from typing import TextIO
 import click
 
 from engine.config import load_config
-from engine.errors import UnavailableError
 from engine.models import (
     ModelEntry,
     ModelState,
@@ -19,12 +18,11 @@ from engine.models import (
     show_model,
 )
 from web.commands.options import examples, json_option, print_json, print_text
-from web.errors import OK, OUTCOMES
+from web.errors import OK, UNAVAILABLE
 from web.terminal import Style, printable, style_for
 from web.wording import duration, size
 
 _LINE_INTERVAL_S = 10.0
-_UNAVAILABLE = OUTCOMES[UnavailableError].exit_code
 
 
 @click.group(
@@ -84,7 +82,7 @@ def show_command(*, as_json: bool) -> int:
         print_json(state)
     else:
         print_text(state_text(state, style_for(sys.stdout)))
-    return _UNAVAILABLE if state.error else OK
+    return UNAVAILABLE if state.error else OK
 
 
 def models_text(models: Sequence[ModelEntry], forms: Sequence[str], style: Style) -> str:

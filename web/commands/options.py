@@ -21,6 +21,26 @@ project_option = click.option(
 )
 
 
+class Group(click.Group):
+    """A group with a subcommand for when none is named.
+
+    Args:
+        default: That subcommand; options that follow the group are its own.
+        settings: What any group takes.
+    """
+
+    def __init__(self, *, default: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default in front when the arguments name no subcommand and ask for no help."""
+        is_help = bool(args) and args[0] in self.get_help_option_names(ctx)
+        if not args or (args[0].startswith("-") and not is_help):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
 def examples(*lines: str) -> str:
     """Give the end of a help page: examples, not wrapped."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

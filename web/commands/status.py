@@ -6,11 +6,14 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import ProjectStatus
+from engine.status_records import ProjectStatus
 from web.commands.options import examples, json_option, print_json, print_text
+from web.job_table import View, view_of
+from web.job_text import job_line
+from web.job_wording import short_id
 from web.render import coverage_text
 from web.selection import index_of
-from web.terminal import Style, printable, style_for
+from web.terminal import printable
 from web.wording import size
 
 
@@ -30,11 +33,17 @@ def command(path: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(status)
     else:
-        print_text(status_text(status, style_for(sys.stdout)))
+        print_text(status_text(status, view_of(sys.stdout)))
 
 
-def status_text(status: ProjectStatus, style: Style) -> str:
-    """Give a project's state as lines of name and value."""
+def status_text(status: ProjectStatus, view: View) -> str:
+    """Give a project's state as lines of name and value, then its jobs, then what is missing.
+
+    Args:
+        status: The state.
+        view: Where it is shown.
+    """
+    style = view.style
     rows = [
         ("project", style.bold(printable(status.path))),
         ("branch", printable(status.branch) or "none"),
@@ -48,6 +57,10 @@ def status_text(status: ProjectStatus, style: Style) -> str:
         ("index id", status.project_id),
     ]
     lines = [f"{name:<9} {value}" for name, value in rows]
+    if status.jobs:
+        lines.append("jobs")
+        lines += [f"  {job_line(job, view)}" for job in status.jobs]
+        lines.append(style.dim(f"  cairn jobs show {short_id(status.jobs[0].job_id)} tells more"))
     if status.skips:
         lines.append("not indexed")
         ordered = sorted(status.skips.items(), key=lambda item: (-item[1], item[0]))

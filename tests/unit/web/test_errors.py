@@ -3,7 +3,7 @@
 import pytest
 
 from engine import errors
-from web.errors import OUTCOMES, outcome_of
+from web.errors import OUTCOMES, outcome_of, outcome_of_code
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,17 @@ def test_outcome(error: errors.EngineError, code: str, exit_code: int, http_stat
 
 
 def test_every_branch_is_in_the_table() -> None:
-    assert set(OUTCOMES) == {errors.EngineError, *errors.EngineError.__subclasses__()}
+    branches: list[type[errors.EngineError]] = [
+        errors.EngineError,
+        *errors.EngineError.__subclasses__(),
+    ]
+    assert set(OUTCOMES) == {branch.code for branch in branches}
+    kinds = list(branches)
+    for kind in kinds:  # grows while it is walked
+        kinds.extend(kind.__subclasses__())
+    assert {kind.code for kind in kinds} == set(OUTCOMES)
+
+
+def test_a_stored_error_of_an_unknown_code_is_a_failure() -> None:
+    assert outcome_of_code("unavailable") == (5, 503)
+    assert outcome_of_code("permission_denied") == (1, 500)

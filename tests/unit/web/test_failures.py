@@ -7,6 +7,9 @@ import click
 import pytest
 
 from engine.errors import Cancelled, InvalidQueryError, ProjectNotFoundError
+from engine.job_records import JobState
+from tests.support.job_records import JOB_ID, job
+from web.errors import JobFailed
 from web.failures import failure_of, log_traceback, report, text_of, wants_json
 
 
@@ -100,3 +103,16 @@ def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
     log_traceback(ValueError("new"), str(tmp_path))
     assert (tmp_path / "cairn.log.1").stat().st_size == 1_100_000
     assert log.stat().st_size < 10_000
+
+
+def test_a_job_that_failed_ends_the_command_as_its_error_would() -> None:
+    failure = failure_of(JobFailed(job(JobState.FAILED)))
+    assert failure.exit_code == 5
+    assert failure.as_json() == {
+        "error": "unavailable",
+        "message": "disk full: no room for 12 MB",
+        "details": {"job_id": JOB_ID, "hint": "make room"},
+    }
+    bare = failure_of(JobFailed(job(JobState.FAILED, error={"error": "new", "message": "gone"})))
+    assert (bare.exit_code, bare.code) == (1, "new")
+    assert text_of(bare) == "error: gone\nhint: cairn jobs show 876992c0\n"

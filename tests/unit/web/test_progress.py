@@ -4,78 +4,110 @@ import io
 
 import pytest
 
-from engine.records import Phase, Progress
+from engine.job_records import Job, JobState
+from engine.records import Phase
+from tests.support.job_records import job
+from web.job_wording import kept_text, line_of
 from web.progress import progress_on
 from web.progress_bar import ProgressBar
-from web.progress_lines import ProgressLines, line_of, remaining_ms_of
-
-
-def _progress(
-    done: int,
-    total: int | None = 1000,
-    *,
-    phase: Phase = Phase.PARSING,
-    path: str = "src/app.py",
-    elapsed_ms: int = 2000,
-) -> Progress:
-    return Progress(
-        phase=phase,
-        done=done,
-        total=total,
-        current_path=path,
-        bytes_done=done * 100,
-        elapsed_ms=elapsed_ms,
-    )
+from web.progress_lines import ProgressLines
 
 
 @pytest.mark.parametrize(
-    ("progress", "said"),
+    ("shown", "said"),
     [
+        (job(), "indexing, 250/1,000 files (25 %), 125 files/s, 6.0 s left: src/app.py"),
+        (job(phase=Phase.SCANNING, rate=None, eta_seconds=None), "looking for files: src/app.py"),
         (
-            _progress(250),
-            "indexing, 250/1,000 files (25 %), 125 files/s, 6.0 s left: src/app.py",
+            job(phase=Phase.EMBEDDING, done=70, total=800, rate=7.25, current_file=None),
+            "embedding, 70/800 chunks (9 %), 7.2 chunks/s, 6.0 s left",
         ),
         (
-            _progress(70, None, phase=Phase.SCANNING, path="", elapsed_ms=0),
-            "looking for files, 70 files",
+            job(phase=Phase.STORING, done=1000, rate=None, eta_seconds=0.0, current_file=None),
+            "storing, 1,000/1,000 files (100 %)",
         ),
         (
-            _progress(1000, phase=Phase.FINISHING, path=""),
-            "finishing, 1,000/1,000 files (100 %), 500 files/s",
+            job(phase=Phase.FINISHING, done=7, total=None, eta_seconds=None, current_file=None),
+            "finishing, 7 files, 125 files/s",
         ),
-        (_progress(0, 0, path=""), "indexing, 0/0 files (100 %)"),
-        (_progress(0, 2, path="a\x1b[2J\n"), "indexing, 0/2 files (0 %): a\\x1b[2J\\n"),
+        (
+            job(done=0, total=0, rate=None, eta_seconds=None, current_file="a\x1b[2J\n"),
+            "indexing, 0/0 files (100 %): a\\x1b[2J\\n",
+        ),
+        (
+            job(waiting="processing a file that takes long, for 6 s", eta_seconds=None, rate=None),
+            "indexing, 250/1,000 files (25 %), processing a file that takes long, for 6 s:"
+            " src/app.py",
+        ),
+        (job(phase=None), "starting"),
+        (job(JobState.PENDING), "waiting: 3rd in the queue"),
+        (job(JobState.PENDING, position=1), "waiting: next in the queue"),
+        (job(JobState.PENDING, position=None), "waiting: in the queue"),
+        (
+            job(JobState.BLOCKED),
+            "blocked: embedding model away: no answer from 127.0.0.1:8080",
+        ),
+        (job(JobState.BLOCKED, waiting=None), "blocked: something that it needs is away"),
     ],
 )
-def test_a_line_says_phase_share_rate_time_and_file(progress: Progress, said: str) -> None:
-    assert line_of(progress) == said
+def test_a_line_says_phase_share_rate_time_and_file_or_why_it_waits(shown: Job, said: str) -> None:
+    assert line_of(shown) == said
 
 
-def test_the_time_left_is_unknown_at_the_beginning_and_the_end() -> None:
-    assert remaining_ms_of(_progress(0)) is None
-    assert remaining_ms_of(_progress(5, None)) is None
-    assert remaining_ms_of(_progress(1000)) is None
-    assert remaining_ms_of(_progress(500, elapsed_ms=999)) is None
-    assert remaining_ms_of(_progress(500)) == 2000
+def test_what_is_kept() -> None:
+    assert kept_text(job()) == "the 250 of 1,000 files done so far can be searched"
+    assert kept_text(job(files_done=1, files_total=None)) == (
+        "the 1 file done so far can be searched"
+    )
 
 
-def test_lines_are_spaced() -> None:
-    clock = iter([0.0, 1.9, 2.0, 11.9, 12.0, 12.1])
+def _said(updates: list[tuple[float, Job]]) -> list[bool]:
+    """Give for each moment, in seconds, and job whether a line is written."""
+    clock = iter([at_s for at_s, _ in updates])
     stream = io.StringIO()
     lines = ProgressLines(stream, clock=lambda: next(clock))
     said = []
-    for progress in (
-        _progress(1),  # at 0.0, a new phase: said
-        _progress(900),  # at 1.9, many files, but too soon
-        _progress(901),  # at 2.0, 100 files and 2 seconds: said
-        _progress(950),  # at 11.9, few files, and not yet 10 seconds
-        _progress(951),  # at 12.0, 10 seconds: said
-        _progress(951, phase=Phase.FINISHING),  # at 12.1, a new phase: said
-    ):
+    for _, shown in updates:
         before = stream.tell()
-        lines.update(progress)
+        lines.update(shown)
         said.append(stream.tell() > before)
-    assert said == [True, False, True, False, True, True]
+    return said
+
+
+def test_lines_are_spaced() -> None:
+    assert _said(
+        [
+            (0.0, job(done=1)),  # a new phase: said
+            (1.9, job(done=900)),  # many files, but too soon
+            (2.0, job(done=901)),  # 100 files and 2 seconds: said
+            (11.9, job(done=950)),  # few files, and not yet 10 seconds
+            (12.0, job(done=951)),  # 10 seconds: said
+            (12.1, job(done=951, phase=Phase.FINISHING)),  # a new phase: said
+            (12.2, job(JobState.BLOCKED)),  # it waits: said
+            (12.3, job(JobState.BLOCKED)),
+        ]
+    ) == [True, False, True, False, True, True, True, False]
+
+
+def test_a_job_that_begins_at_once_does_not_say_that_it_waits() -> None:
+    waiting, starting = job(JobState.PENDING), job(phase=None)
+    assert _said([(0.0, waiting), (0.5, starting), (0.6, job())]) == [False, False, True]
+    assert _said([(0.0, waiting), (1.0, waiting), (1.1, waiting), (11.0, waiting)]) == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    nearer = job(JobState.PENDING, position=2)
+    assert _said([(0.0, waiting), (1.0, waiting), (1.1, nearer)]) == [False, True, True]
+
+
+def test_a_wait_that_counts_seconds_is_one_change() -> None:
+    assert _said([(0.0, job()), (1.0, job(waiting="for 5 s")), (2.0, job(waiting="for 6 s"))]) == [
+        True,
+        True,
+        False,
+    ]
 
 
 class _Closed(io.StringIO):
@@ -89,18 +121,20 @@ class _Closed(io.StringIO):
 def test_a_reader_that_went_away_does_not_stop_the_run() -> None:
     stream = _Closed()
     lines = ProgressLines(stream, clock=lambda: 0.0)
-    lines.update(_progress(1))
-    lines.update(_progress(2, phase=Phase.FINISHING))
+    lines.update(job(done=1))
+    lines.update(job(done=2, phase=Phase.FINISHING))
     assert stream.attempts == 1
 
 
 def test_quiet_says_nothing_and_a_pipe_gets_plain_lines() -> None:
     quiet, pipe = io.StringIO(), io.StringIO()
     for stream, is_quiet in ((quiet, True), (pipe, False)):
-        with progress_on(stream, quiet=is_quiet) as on_progress:
-            on_progress(_progress(1))
+        with progress_on(stream, quiet=is_quiet) as show:
+            show(job(done=1))
+            show(job(JobState.COMPLETED))
     assert quiet.getvalue() == ""
     assert pipe.getvalue().startswith("indexing, 1/1,000 files")
+    assert pipe.getvalue().count("\n") == 1
     assert "\x1b" not in pipe.getvalue()
 
 
@@ -109,15 +143,17 @@ class _Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_a_bar_with_everything_and_it_vanishes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> _Terminal:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    stream = _Terminal()
-    with progress_on(stream, quiet=False) as on_progress:
-        on_progress(_progress(250, path="src/[bold]\x1b[2J.py"))
-    shown = stream.getvalue()
+    return _Terminal()
+
+
+def test_a_terminal_gets_a_bar_with_everything_and_it_vanishes(terminal: _Terminal) -> None:
+    with progress_on(terminal, quiet=False) as show:
+        show(job(current_file="src/[bold]\x1b[2J.py"))
+    shown = terminal.getvalue()
     for part in (
         "indexing",
         "250/1,000",
@@ -130,11 +166,17 @@ def test_a_terminal_gets_a_bar_with_everything_and_it_vanishes(
     assert shown.endswith("\x1b[1A\x1b[2K")  # up one line and erased
 
 
-def test_a_long_path_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
-    stream = _Terminal()
-    with ProgressBar(stream) as bar:
-        bar.update(_progress(1, None, path="deep/" * 30 + "end.py"))
-    assert "…" in stream.getvalue()
-    assert "deep/end.py" in stream.getvalue()
+def test_the_bar_of_a_job_that_waits_says_why(terminal: _Terminal) -> None:
+    for waiting in (job(JobState.BLOCKED), job(JobState.PENDING)):
+        with ProgressBar(terminal) as bar:
+            bar.update(waiting)
+    shown = terminal.getvalue()
+    assert "embedding model away: no answer" in shown
+    assert "3rd in the queue" in shown
+
+
+def test_a_long_path_keeps_its_end(terminal: _Terminal) -> None:
+    with ProgressBar(terminal) as bar:
+        bar.update(job(total=None, current_file="deep/" * 30 + "end.py"))
+    assert "…" in terminal.getvalue()
+    assert "deep/end.py" in terminal.getvalue()

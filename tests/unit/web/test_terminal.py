@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from web.terminal import Style, printable, printable_block, style_for
+from web.terminal import Style, printable, printable_block, shortened, style_for, width_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,20 @@ def test_colours_are_for_terminals_that_want_them(
 def test_a_plain_style_changes_nothing() -> None:
     assert Style().bold("x") == "x"
     assert Style(color=True).bold("x") == "\x1b[1mx\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "start", "end"),
+    [
+        ("src/app.py", 10, "src/app.py", "src/app.py"),
+        ("src/app.py", 7, "src/ap…", "…app.py"),
+        ("src/app.py", 1, "…", "…"),
+        ("深い/場所", 5, "深い…", "…場所"),
+        ("e\u0301te\u0301", 3, "e\u0301te\u0301", "e\u0301te\u0301"),
+    ],
+)
+def test_a_text_is_cut_by_its_width(text: str, width: int, start: str, end: str) -> None:
+    assert shortened(text, width) == start
+    assert shortened(text, width, keep="end") == end
+    assert width_of(start) <= width
+    assert width_of(end) <= width

@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.wording import count, duration, percent, size
+from web.wording import age, count, duration, ordinal, percent, size
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,26 @@ def test_size(number: int, said: str) -> None:
 )
 def test_percent_says_all_or_nothing_only_when_it_is(share: float, said: str) -> None:
     assert percent(share) == said
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (-5, "0 s"),
+        (999, "0 s"),
+        (59_999, "59 s"),
+        (60_000, "1 min"),
+        (3_600_000, "1 h"),
+        (200_000_000, "2 d"),
+    ],
+)
+def test_age(milliseconds: float, said: str) -> None:
+    assert age(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd"), (113, "113th")],
+)
+def test_ordinal(number: int, said: str) -> None:
+    assert ordinal(number) == said

@@ -1,0 +1,310 @@
+"""``cairn jobs`` and ``cairn index`` as processes: background, duplicates, cancelling, resuming."""
+
+import fcntl
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+from tests.support.command import Command
+from tests.support.jobs import until
+
+FILES = 600
+
+
+@pytest.fixture
+def cairn(tmp_path: Path) -> Iterator[Command]:
+    """Give a command in a repository that takes a moment; no runner is left when the test ends."""
+    repository = tmp_path / "repository"
+    body = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(60))
+    for number in range(FILES):
+        file = repository / f"part{number % 6}" / f"m{number}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {number}\n{body}")
+    settings = {"CAIRN_WORKERS": "1", "CAIRN_BATCH_BYTES": "65536"}
+    command = Command(home=tmp_path / "home", folder=repository, variables=settings)
+    yield command
+    for job in _jobs(command, "--all"):
+        if job["status"] in {"pending", "running", "blocked"}:
+            command("jobs", "cancel", job["job_id"])
+    until(lambda: not _is_held(command.home / "runner.lock"))
+
+
+def _jobs(command: Command, *options: str) -> list[dict[str, Any]]:
+    page = command("jobs", "list", "--json", *options).json()
+    found: list[dict[str, Any]] = page["jobs"]
+    return found
+
+
+def _job(command: Command) -> dict[str, Any]:
+    [job] = _jobs(command)
+    return job
+
+
+def _is_held(lock: Path) -> bool:
+    if not lock.exists():
+        return False
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@contextmanager
+def _busy(command: Command) -> Iterator[None]:
+    """Hold the project as if another process were indexing it: its jobs are blocked meanwhile."""
+    [database] = command.home.glob("*.db")
+    with database.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _read_until(process: Popen[bytes], words: bytes) -> bytes:
+    assert process.stderr is not None
+    said = b""
+    while words not in said:
+        said = process.stderr.readline()
+        assert said, f"it ended before it said {words!r}"
+    return said
+
+
+def test_in_the_background_and_looked_at_later(cairn: Command) -> None:
+    begun = cairn("index", "--background", "--json")
+    shape = begun.json()
+    assert (begun.code, begun.err) == (0, "")
+    assert list(shape) == ["job_id", "status", "duplicate", "estimated_seconds"]
+    assert shape["duplicate"] is False
+    followed = cairn("jobs", "show", shape["job_id"][-8:], "--follow", "--json")
+    job = followed.json()
+    assert (followed.code, job["job_id"], job["status"]) == (0, shape["job_id"], "completed")
+    assert job["result"]["files_indexed"] == FILES
+    assert job == cairn("jobs", "show", shape["job_id"], "--json").json()
+    assert cairn("search", "function_7", "--json").json()["coverage"]["complete"]
+
+
+def test_the_background_says_how_to_look(cairn: Command) -> None:
+    said = cairn("index", "-b")
+    job = _job(cairn)
+    assert said.out.startswith(f"job {job['job_id']}")
+    assert f"cairn jobs show {job['job_id'][-8:]} --follow" in said.out
+    again = cairn("index", "-b")
+    assert f"as job {job['job_id']}" in again.out or f"job {job['job_id']}" in again.out
+    assert len(_jobs(cairn)) == 1
+
+
+def test_a_job_is_cancelled_in_the_middle_and_another_one_goes_on(cairn: Command) -> None:
+    with cairn.start("index") as process:
+        _read_until(process, b"indexing")
+        job = _job(cairn)
+        cancelled = cairn("jobs", "cancel", job["job_id"], "--reason", "wrong folder")
+        out, err = process.communicate(timeout=30)
+    name = job["job_id"][-8:]
+    assert cancelled.code == 0, cancelled
+    assert cancelled.out.startswith(f"stopped job {name} of {cairn.folder}\n")
+    assert "done so far can be searched" in cancelled.out
+    assert (process.returncode, out) == (130, b"")
+    assert f"interrupted: job {name} was stopped".encode() in err
+    ended = _job(cairn)
+    assert ended["status"] == "cancelled"
+    assert 0 < ended["files_done"] < FILES
+
+    twice = cairn("jobs", "cancel", name, "--json")
+    assert (twice.code, twice.json()["error"]) == (4, "conflict")
+    assert "wrong folder" in cairn("jobs", "events", name).out
+    retried = cairn("jobs", "retry", name, "--json").json()
+    assert retried["files_indexed"] + retried["files_unchanged"] == FILES
+    assert retried["files_indexed"] <= FILES - ended["files_done"]
+    refused = cairn("jobs", "retry", _jobs(cairn)[0]["job_id"], "--json")
+    assert (refused.code, refused.json()["error"]) == (4, "conflict")
+
+
+def test_the_same_folder_twice_is_one_job(cairn: Command) -> None:
+    with cairn.start("index") as first:
+        _read_until(first, b"indexing")
+        with cairn.start("index") as second:
+            said = _read_until(second, b"following it")
+            assert said.startswith(b"already running as job ")
+            other = cairn("index", "--include", "*.go", "--json")
+            outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
+    job = _job(cairn)
+    assert [first.returncode, second.returncode] == [0, 0]
+    assert outputs[0] == outputs[1]
+    assert f"{FILES} new or changed".encode() in outputs[0]
+    assert (other.code, other.json()["error"]) == (4, "conflict")
+    assert job["job_id"] in other.json()["message"]
+
+
+def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:
+    cairn("index", "--background")
+    with cairn.start("index") as process:
+        _read_until(process, b"following it")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    job = _job(cairn)
+    name = job["job_id"][-8:]
+    assert (process.returncode, out) == (130, b"")
+    assert f"interrupted: job {name} goes on: cairn jobs show {name} --follow".encode() in err
+    assert not job["cancel_requested"]
+    assert cairn("jobs", "show", name, "--follow").code == 0
+    assert _job(cairn)["status"] == "completed"
+
+
+def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
+    with cairn.start("index") as process:
+        _read_until(process, b"indexing")
+        until(lambda: _job(cairn)["files_done"] > 0)
+        process.kill()
+        process.communicate(timeout=30)
+    killed = _job(cairn)
+    assert killed["status"] == "running"
+    report = cairn("index", "--json").json()
+    job = _job(cairn)
+    assert (job["job_id"], job["attempt"], job["status"]) == (killed["job_id"], 2, "completed")
+    assert report["files_indexed"] == FILES
+    assert "try 2" in cairn("jobs", "show", job["job_id"]).out
+    types = [json.loads(line)["type"] for line in _events(cairn, job).splitlines()]
+    assert (types[0], types[-1]) == ("created", "completed")
+    assert "resumed" in types
+
+
+def _events(command: Command, job: dict[str, Any]) -> str:
+    ended = command("jobs", "events", job["job_id"], "--json")
+    assert ended.code == 0
+    return ended.out
+
+
+def test_events_are_followed_to_the_end(cairn: Command) -> None:
+    cairn("index", "--background")
+    ended = cairn("jobs", "events", _job(cairn)["job_id"], "--follow", "--json")
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["type"] == "completed"
+
+
+def test_the_list_is_filtered_and_paged(cairn: Command) -> None:
+    small = _small(cairn, 3)
+    for number in range(3):
+        assert small("index", str(small.folder / f"p{number}"), "--quiet").code == 0
+    assert len(_jobs(small)) == 3
+    assert [job["path"] for job in _jobs(small, "--project", str(small.folder / "p1"))] == [
+        str(small.folder / "p1")
+    ]
+    assert _jobs(small, "--status", "failed") == []
+    assert _jobs(small, "--origin", "watch") == []
+    assert len(_jobs(small, "--since", "1h", "--all")) == 3
+    assert _jobs(small, "--until", "1h") == []
+    first = small("jobs", "--limit", "2", "--json").json()
+    second = small("jobs", "--cursor", first["next_cursor"], "--json").json()
+    ids = [job["job_id"] for job in first["jobs"] + second["jobs"]]
+    assert ids == [job["job_id"] for job in _jobs(small)]
+    assert second["next_cursor"] is None
+    text = small("jobs").out.splitlines()
+    assert text[0].split() == ["ID", "STATE", "PROJECT", "PROGRESS", "TIME", "AGE"]
+    assert len(text) == 5
+    assert "\x1b" not in "".join(text)
+
+
+def _small(command: Command, projects: int) -> Command:
+    folder = command.folder.parent / "small"
+    for number in range(projects):
+        (folder / f"p{number}").mkdir(parents=True)
+        (folder / f"p{number}" / "app.py").write_text("def main():\n    return 1\n")
+    return replace(command, folder=folder)
+
+
+def test_nothing_was_done_yet(cairn: Command) -> None:
+    assert "cairn index PATH" in cairn("jobs").out
+    assert cairn("jobs", "list", "--json").json() == {
+        "jobs": [],
+        "total": 0,
+        "next_cursor": None,
+        "errors": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("jobs", "show", "abc"), 2, "too short"),
+        (("jobs", "show", "zzzz"), 3, "begins or ends"),
+        (("jobs", "show", "00000000-0000-8000-8000-000000000000"), 3, "no job has the id"),
+        (("jobs", "--since", "soon"), 2, "--since is 'soon'"),
+        (("jobs", "--limit", "0"), 2, "limit is 0"),
+        (("jobs", "--status", "lost"), 2, "'lost'"),
+        (("jobs", "--cursor", "!"), 2, "cursor"),
+        (("jobs", "--project", "/nonexistent"), 3, "/nonexistent"),
+        (("jobs", "stop", "abcd"), 2, "stop"),
+    ],
+)
+def test_bad_input(cairn: Command, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ended = cairn(*arguments, "--json")
+    assert (ended.code, ended.err) == (code, "")
+    assert said in ended.json()["message"]
+
+
+def test_the_beginning_of_an_id_that_fits_several_jobs_names_them(cairn: Command) -> None:
+    small = replace(_small(cairn, 1), folder=cairn.folder.parent / "small" / "p0")
+    for _ in range(2):
+        small("index", "--quiet")
+    ids = [job["job_id"] for job in _jobs(small)]
+    ended = small("jobs", "show", ids[0][:6], "--json")
+    assert (ended.code, ended.json()["details"]["job_ids"]) == (2, ids)
+    for job_id in ids:
+        assert job_id[-8:] in ended.json()["message"]
+        assert small("jobs", "show", job_id[-6:], "--json").json()["job_id"] == job_id
+
+
+def test_a_waiting_job_is_shown_with_its_reason_and_cancelled(cairn: Command) -> None:
+    small = replace(_small(cairn, 1), folder=cairn.folder.parent / "small" / "p0")
+    small("index", "--quiet")
+    with _busy(small):
+        small("index", "--background")
+        until(lambda: _jobs(small)[0]["status"] == "blocked")
+        job = _jobs(small)[0]
+        assert job["waiting"]
+        shown = small("jobs", "show", job["job_id"]).out
+        assert f"waits     {job['waiting']}" in shown
+        assert "it goes on by itself" in shown
+        assert f"          {job['waiting']}" in small("jobs").out
+        assert small("jobs", "cancel", job["job_id"], "--json").json()["status"] == "cancelled"
+
+
+def test_a_failed_job_ends_whoever_follows_it_as_its_error_would(cairn: Command) -> None:
+    folder = cairn.folder.parent / "small" / "p0"
+    small = replace(_small(cairn, 1), folder=folder)
+    small("index", "--quiet")
+    with _busy(small):
+        small("index", "--background")
+        until(lambda: _jobs(small)[0]["status"] == "blocked")
+        os.rename(folder, folder.with_name("gone"))
+    elsewhere = replace(small, folder=folder.parent)
+    job_id = _jobs(elsewhere)[0]["job_id"]
+    followed = elsewhere("jobs", "show", job_id, "--follow", "--json")
+    job = followed.json()
+    assert job["status"] == "failed"
+    assert followed.code not in {0, 130}
+    shown = elsewhere("jobs", "show", job_id).out
+    assert f"error     {job['error']['message']}" in shown
+    assert f"cairn jobs retry {job_id[-8:]}" in shown
+    assert job["error"]["message"] in elsewhere("jobs").out
+
+
+def test_being_the_runner(cairn: Command) -> None:
+    idle = cairn("jobs", "run")
+    assert (idle.code, idle.out) == (0, "no job is left\n")
+    with cairn.start("jobs", "run", "--forever") as process:
+        until(lambda: _is_held(cairn.home / "runner.lock"))
+        assert cairn("jobs", "run", "--json").json()["idle"] is False
+        assert cairn("index", "--json").json()["files_indexed"] == FILES
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, b"stopped\n")
