@@ -18,6 +18,7 @@ from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.run import OpenProject
+from engine.jobs.view import jobs_that_matter
 from engine.journal import NoJournal
 from engine.lock import indexing_lock
 from engine.pauses import without_full_collections
@@ -46,6 +47,7 @@ from engine.store import blobs, files, project, skips
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.models import count_vectors, read_current_model
 from engine.store.project import ProjectRow
+from engine.watching.board import watch_status_of
 from engine.workers import WorkerLimits, WorkerPool
 
 if TYPE_CHECKING:
@@ -265,6 +267,8 @@ class Index:
                 fingerprint=row.fingerprint or "",
                 size_bytes=self._store.size_bytes(),
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
+                jobs=jobs_that_matter(handle, self.project_id, self.root),
+                watch=watch_status_of(self._store.path),
             )
 
     def summary(self) -> ProjectSummary:

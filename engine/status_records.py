@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from engine.job_records import Job
 from engine.records import Coverage
+from engine.watch_records import WatchStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +25,4 @@ class ProjectStatus:
     size_bytes: int  # of the database file and its WAL
     last_indexed_at: str | None  # ISO 8601, UTC
     jobs: tuple[Job, ...] = ()  # those active, and the newest one when it failed
+    watch: WatchStatus | None = None  # None: nobody watches the project

@@ -4,9 +4,11 @@ import json
 import os
 from collections.abc import Mapping
 
-from engine.clock import iso_or_none, iso_time
-from engine.job_records import TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
+from engine.clock import iso_or_none, iso_time, now_ms
+from engine.job_records import ACTIVE, TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
 from engine.records import Phase, display_path
+from engine.store import jobs
+from engine.store.connection import Handle
 from engine.store.jobs import EventRow, JobRow
 
 
@@ -59,6 +61,16 @@ def job_of(
         error=_object(row.error) if row.error else None,
         counts={name: int(str(value)) for name, value in _object(row.counts).items()},
         log=log,
+    )
+
+
+def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
+    """Give a project's active job, and the newest one when it failed; see ``job_of``."""
+    newest = jobs.search_jobs(handle, jobs.JobSearch(), 1)
+    shown = [row for row in newest if row.state in ACTIVE or row.state == JobState.FAILED]
+    return tuple(
+        job_of(row, project_id=project_id, root=root, now_ms=now_ms(), position=None, log=None)
+        for row in shown
     )
 
 
