@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.config import Config
 from engine.dispatch import Jobs
@@ -29,6 +30,11 @@ from engine.seed import delete_leftovers, seed
 from engine.source.git import sibling_folders
 from engine.workers import WorkerLimits, WorkerPool
 
+if TYPE_CHECKING:
+    from engine.dispatch import ChangeCallback
+    from engine.watcher import Watcher
+    from engine.watching.teller import StatusCallback
+
 _ID_CHARS = 64
 _SHORT_ID_CHARS = 6
 
@@ -50,6 +56,7 @@ class Catalog:
         self._lock = threading.RLock()
         #: The jobs of all projects.
         self.jobs = Jobs(config, self, open_embedder)
+        self._watchers: list[Watcher] = []
 
     def __enter__(self) -> "Catalog":
         return self
@@ -59,6 +66,8 @@ class Catalog:
 
     def close(self) -> None:
         """Stop what runs here, close every index and end the workers."""
+        for watcher in self._watchers:
+            watcher.stop()
         self.jobs.close()
         for index in self._open.values():
             index.close()
@@ -100,6 +109,33 @@ class Catalog:
                 path=path,
             )
         return self._index(root, create=True)
+
+    def watch(
+        self,
+        path: str,
+        *,
+        on_status: "StatusCallback | None" = None,
+        on_job: "ChangeCallback | None" = None,
+    ) -> "Watcher":
+        """Keep the index of a folder equal to its disk from now on, in threads of this process.
+
+        Args:
+            path: The root; made a project when it is none.
+            on_status: Hears each new status of the watcher, in its thread.
+            on_job: Hears of its jobs while they go on and when they have ended, in its thread.
+
+        Raises:
+            InvalidPathError: No folder is there, or it cannot be read.
+            ProjectBusyError: Another watcher watches it.
+            UnavailableError: The data directory cannot be written.
+        """
+        from engine.live import watcher_of  # with watchfiles, which most calls do without
+
+        index = self.create(path)
+        watcher = watcher_of(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
+        watcher.start()
+        self._watchers.append(watcher)
+        return watcher
 
     def open_file(self, file: Path) -> Index:
         """Open the project of a database file.

@@ -123,18 +123,21 @@ class Jobs:
             JobConflictError: A job with other parameters is active on this project.
         """
         options = options or IndexOptions()
-        index = self._projects.create(path)
+        is_request = origin is JobOrigin.REQUEST
+        index = self._projects.create(path) if is_request else self._projects.open(path)
         index.check(options)
         if waits:
             self._check_embedder()
         ledger = index.for_jobs().ledger
-        foreseen = self._foresight.before(ledger.store, index.root, options, is_surveyed=not waits)
+        foreseen = self._foresight.before(
+            ledger.store, index.root, options, is_surveyed=is_request and not waits
+        )
         estimated_ms = round(foreseen.seconds * 1000) if foreseen else None
         parameters = parameters_of(options)
         try:
             enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
         except JobConflictError as conflict:
-            if origin is not JobOrigin.REQUEST or not _is_watch(conflict):
+            if not is_request or not _is_watch(conflict):
                 raise
             enqueued = self._instead_of_watch(ledger, str(conflict.details["job_id"]), parameters)
         self._host.wake()
@@ -219,6 +222,7 @@ class Jobs:
         *,
         on_change: ChangeCallback | None = None,
         cancelled: Callable[[], bool] | None = None,
+        enough: Callable[[], bool] | None = None,
         timeout_s: float | None = None,
     ) -> Job:
         """Wait until a job has ended, and run it when nobody else does.
@@ -227,10 +231,11 @@ class Jobs:
             job_id: The job's id.
             on_change: Called in this thread with the job, at most ten times a second.
             cancelled: Asked as often; when true the job is asked to stop, and waited for.
+            enough: Asked as often; when true there is no more waiting.
             timeout_s: How long to wait at most; None means for ever.
 
         Returns:
-            The job as it is now; not ended only after ``timeout_s``.
+            The job as it is now; not ended only after ``timeout_s`` or ``enough``.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -250,7 +255,8 @@ class Jobs:
             if on_change and job != before:
                 on_change(job)
             before = job
-            if job.status in TERMINAL or (deadline_s is not None and now_s >= deadline_s):
+            is_late = deadline_s is not None and now_s >= deadline_s
+            if job.status in TERMINAL or is_late or (enough is not None and enough()):
                 return job
             if not is_cancelled and cancelled is not None and cancelled():
                 is_cancelled = True

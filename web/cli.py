@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "search": "Find code by meaning, word, symbol or pattern.",
     "symbols": "Find definitions by name, or list those of a file.",
     "related": "Find code like that of a place.",
+    "watch": "Keep the index equal to the folder while you work.",
     "jobs": "Show and steer jobs: what is being indexed, and what was.",
     "status": "Show what is indexed, and what is not.",
     "why": "Say why a file is found, or why it is not.",

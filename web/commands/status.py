@@ -14,6 +14,7 @@ from web.job_wording import short_id
 from web.render import coverage_text
 from web.selection import index_of
 from web.terminal import printable
+from web.watch_text import status_text as watch_text
 from web.wording import size
 
 
@@ -57,6 +58,8 @@ def status_text(status: ProjectStatus, view: View) -> str:
         ("index id", status.project_id),
     ]
     lines = [f"{name:<9} {value}" for name, value in rows]
+    if status.watch:
+        lines.append(f"{'watched':<9} {watch_text(status.watch)}")
     if status.jobs:
         lines.append("jobs")
         lines += [f"  {job_line(job, view)}" for job in status.jobs]
