@@ -191,7 +191,7 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
     """
     home = data_dir or os.environ.get("CAIRN_HOME") or platformdirs.user_data_dir("codecairn")
     folder = Path(home).expanduser().absolute()
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):  # False where nobody lets us look
         raise InvalidConfigError(f"the data directory {folder} is not a folder", field="data_dir")
     stored = _read_file(folder / "config.toml")
     values: dict[str, Any] = {}

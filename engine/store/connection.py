@@ -124,6 +124,9 @@ class Store:
 
         Each counts in ``project.changes``, which tells readers whether what they keep still holds.
 
+        When the disk fails to take a durable one (UnavailableError), it is kept or it is not; to
+        read again tells.
+
         Args:
             durable: Wait until the disk has it (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.

@@ -109,3 +109,15 @@ def test_a_file_system_for_reading_only(command: Command) -> None:
             ended = command(*arguments)
             assert (ended.code, ended.out) == (5, ""), arguments
             assert ended.err.startswith("error: ")
+
+
+def test_a_data_directory_that_cannot_be_looked_at(
+    closed: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shut = tmp_path / "shut"
+    shut.mkdir(0o700)
+    monkeypatch.setenv("CAIRN_HOME", str(shut / "home"))
+    for arguments in _READING:
+        code, out, err = run_as_nobody(*arguments)
+        assert (code, out) == (2, ""), (arguments, err)
+        assert err.startswith(f"error: cannot read {shut}")

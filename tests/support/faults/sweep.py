@@ -5,6 +5,7 @@ done again succeeds, and what comes of it equals an index that is made from noth
 """
 
 from contextlib import suppress
+from itertools import cycle, product
 
 import apsw
 
@@ -28,7 +29,7 @@ CODES: dict[str, tuple[int, ...]] = {
 #: Kinds of calls that a search does without when the connections are open.
 _READS_GO_ON = ("write", "sync", "truncate", "delete")
 _QUESTION = SearchRequest(query="open session", mode=Mode.KEYWORD)
-_CLOSE = 20  # calls that are tried one by one, before steps of a tenth
+_CLOSE = 16  # calls that are tried one by one, before steps of an eighth
 
 
 class Sweep:
@@ -56,12 +57,12 @@ class Sweep:
             How many faults were met.
         """
         for kind, codes in CODES.items():
-            ways = [(code, is_sticky) for code in codes for is_sticky in (False, True)]
+            ways = cycle(product(codes, (False, True), (False, True)))
             at = 1
-            turn = 0
-            while self.meet(Fault(kind, ways[turn % len(ways)][0], at, ways[turn % len(ways)][1])):
-                at += 1 if at < _CLOSE else max(1, at // 10)
-                turn += 1
+            for code, is_sticky, is_partial in ways:
+                if not self.meet(Fault(kind, code, at, is_sticky, is_partial)):
+                    break
+                at += 1 if at < _CLOSE else max(1, at // 8)
         return self.points
 
     def run_all(self) -> int:
