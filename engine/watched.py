@@ -1,17 +1,18 @@
 """A project as its watcher sees it: which files belong to it, and what a run would change."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.errors import ProjectNotFoundError
-from engine.records import IndexOptions, display_path
+from engine.records import FileEntry, IndexOptions, display_path
 from engine.scan import Known, Scan, scan
 from engine.scope import Scope, scope_of
 from engine.sides import Ground, sides_of
 from engine.source.git import read_head
 from engine.source.walker import WalkRules
 from engine.start import standing
-from engine.store import project
+from engine.store import files, project
 from engine.store.connection import Store
 
 
@@ -70,7 +71,22 @@ class WatchedProject:
             return None
         any_text = bool(scope.rules.include)
         found = scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
-        return _paths_in(found, known)
+        paths = _paths_in(found, known)
+        if start.only is not None:
+            paths |= self._other_names(start.branch_id, found.changed)
+        return tuple(sorted(paths))
+
+    def _other_names(self, branch_id: int, changed: Iterable[FileEntry]) -> set[str]:
+        """Give the indexed paths that are hard links to files that changed under other names."""
+        inodes = {
+            entry.stat.inode
+            for entry in changed
+            if _links_to(os.path.join(self.root, entry.real_path)) > 1
+        }
+        if not inodes:
+            return set()
+        with self._store.read() as handle:
+            return files.read_paths_of_inodes(handle, branch_id, inodes)
 
     def _scope(self, only: tuple[str, ...]) -> Scope:
         if not self._store.is_current():
@@ -82,8 +98,15 @@ class WatchedProject:
         return scope_of(IndexOptions(only=only), row)
 
 
-def _paths_in(found: Scan, known: Known) -> tuple[str, ...]:
-    """Give the paths of a scan, sorted; what failed and did not change since is left out."""
+def _links_to(file: str) -> int:
+    try:
+        return os.stat(file, follow_symlinks=False).st_nlink
+    except OSError:
+        return 0
+
+
+def _paths_in(found: Scan, known: Known) -> set[str]:
+    """Give the paths of a scan; what failed and did not change since is left out."""
     gone = set(found.gone)
     paths = {path for path, file in known.files.items() if file.file_id in gone}
     paths.update(skip.path for skip in found.new_skips)
@@ -92,4 +115,4 @@ def _paths_in(found: Scan, known: Known) -> tuple[str, ...]:
         failed = known.skips.get(entry.path)
         if failed is None or failed.skip.stat != entry.stat:
             paths.add(entry.path)
-    return tuple(sorted(paths))
+    return paths

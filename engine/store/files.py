@@ -185,6 +185,16 @@ def has_below(handle: Handle, branch_id: int, folder: str) -> bool:
     )
 
 
+def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) -> set[str]:
+    """Give the indexed paths of a branch whose files had one of these inodes; reads all of it."""
+    rows = handle.execute(
+        """SELECT path FROM files WHERE branch_id = :branch_id
+             AND inode IN (SELECT value FROM json_each(:inodes))""",
+        {"branch_id": branch_id, "inodes": json.dumps(sorted(inodes))},
+    )
+    return {os.fsdecode(path) for (path,) in rows}
+
+
 def total_bytes(handle: Handle) -> int:
     """Give the size on disk of all indexed files, over all branches."""
     return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)

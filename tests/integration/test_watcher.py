@@ -165,6 +165,14 @@ def test_what_a_link_shows_changes_with_what_it_leads_to(
         await_true(lambda: index.status().files == len(SAMPLE) - 2)
 
 
+def test_all_names_of_a_file_change_with_one(index: Index, tree: Path, config: Config) -> None:
+    os.link(tree / "app/session.py", tree / "other.py")
+    with watching(index, config):
+        (tree / "other.py").write_text("uncommon = 1\n")
+        await_true(lambda: all(index.why(path).fresh for path in ("other.py", "app/session.py")))
+        assert index.why("app/session.py").facts["lines"] == 1
+
+
 def test_what_fails_is_tried_again(index: Index, tree: Path, config: Config) -> None:
     with watching(index, config) as seen:
         seen.runs.fails = 1
