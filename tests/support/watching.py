@@ -67,10 +67,10 @@ def watching(index: Index, config: Config) -> Iterator[Watching]:
         found.watcher.stop()
 
 
-def await_true(condition: Callable[[], bool]) -> float:
+def await_true(condition: Callable[[], bool], *, patience_s: float = _PATIENCE_S) -> float:
     """Wait until something holds, and give how many seconds that took; fail when it never does."""
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < _PATIENCE_S, "it does not become true"
+        assert time.monotonic() - started < patience_s, "it does not become true"
         time.sleep(0.02)
     return time.monotonic() - started

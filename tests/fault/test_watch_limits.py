@@ -1,0 +1,147 @@
+"""The watcher where the system gives it no watches, and in bursts that are too large for events."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from tests.support.git_trees import git_environment, run_git
+from tests.support.storms import held
+from tests.support.trees import write_tree
+from tests.support.watching import await_true, watching
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Runs in a user namespace, whose limits are its own: ``sysctl`` for this process alone.
+_LIMITED = """
+import json, sys
+from dataclasses import replace
+from pathlib import Path
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.watch_records import WatchState
+from tests.support.storms import held
+from tests.support.watching import await_true, watching
+
+limit = Path("/proc/sys/user/", sys.argv[2])
+before = limit.read_text()
+limit.write_text(sys.argv[3])
+tree = Path(sys.argv[1])
+config = replace(load_config(tree.with_name("home"), workers=1), watch_reconcile=5)
+with Catalog(config) as catalog:
+    index = catalog.create(str(tree))
+    file = config.data_dir / f"{index.project_id}.db"
+    with watching(index, config) as seen:
+        polling = seen.await_state(WatchState.POLLING)
+        (tree / "f7" / "new.py").write_text("new = 1")
+        await_true(lambda: "f7/new.py" in held(file))
+        print(json.dumps([polling.state, polling.reason, polling.poll_interval_ms]))
+        limit.write_text(before)
+        watched = seen.await_state(WatchState.WATCHING)
+        print(json.dumps([watched.state, watched.reason, watched.folders]))
+"""
+
+
+def has_namespaces() -> bool:
+    try:
+        return subprocess.run(["unshare", "-Ur", "true"], check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not has_namespaces(), reason="no user namespaces here")
+@pytest.mark.parametrize(
+    ("limit", "value"), [("max_inotify_watches", "10"), ("max_inotify_instances", "0")]
+)
+def test_without_watches_it_polls_and_says_what_to_do(
+    tmp_path: Path, limit: str, value: str
+) -> None:
+    write_tree(tmp_path / "tree", {f"f{number}/a.py": "a = 1\n" for number in range(20)})
+    ended = subprocess.run(
+        ["unshare", "-Ur", sys.executable, "-c", _LIMITED, str(tmp_path / "tree"), limit, value],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    polling, watching_again = (json.loads(line) for line in ended.stdout.splitlines())
+    assert polling[0] == "polling"
+    assert "sysctl fs.inotify.max_user_watches" in polling[1]
+    assert 2000 <= polling[2] <= 60_000
+    assert watching_again[:2] == ["watching", ""]
+    assert watching_again[2] >= 21
+
+
+def test_a_burst_is_one_comparison(tmp_path: Path) -> None:
+    burst(tmp_path, 3000)
+
+
+@pytest.mark.soak
+def test_a_burst_of_sixty_thousand_files(tmp_path: Path) -> None:
+    burst(tmp_path, 60_000)
+
+
+def burst(tmp_path: Path, number: int) -> None:
+    tree = tmp_path / "tree"
+    write_tree(tree, {"a.py": "a = 1\n"})
+    (tree / "made").mkdir()
+    config = load_config(tmp_path / "home")
+    with Catalog(config) as catalog:
+        index = catalog.create(str(tree))
+        with watching(index, config) as seen:
+            for each in range(number):
+                (tree / f"made/f{each}.py").write_text(f"x = {each}\n")
+            await_true(lambda: index.status().files == number + 1, patience_s=300)
+            await_true(lambda: seen.watcher.status.pending == 0)
+            assert len(seen.runs.asked) <= 2 + number / 500
+            for each in range(0, number, 2):
+                (tree / f"made/f{each}.py").unlink()
+            await_true(lambda: index.status().files == number // 2 + 1, patience_s=300)
+
+
+def test_a_storm_of_branch_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    switches(tmp_path, monkeypatch, files=500, times=5)
+
+
+@pytest.mark.soak
+def test_twenty_switches_of_five_thousand_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switches(tmp_path, monkeypatch, files=5000, times=20)
+
+
+def switches(tmp_path: Path, patch: pytest.MonkeyPatch, *, files: int, times: int) -> None:
+    """Switch between branches that differ in many files; each is known after its first time."""
+    tree, home = tmp_path / "tree", tmp_path / "user"
+    home.mkdir()
+    for name, value in git_environment(home).items():
+        patch.setenv(name, value)
+    write_tree(tree, {f"d{n % 50}/f{n}.py": f"x = {n}\n" for n in range(files)})
+    run_git(tree, home, "init", "-q")
+    run_git(tree, home, "add", "-A")
+    run_git(tree, home, "commit", "-q", "-m", "first")
+    run_git(tree, home, "checkout", "-q", "-b", "other")
+    write_tree(tree, {f"d{n % 50}/f{n}.py": f"y = {n}\n" for n in range(files)})
+    run_git(tree, home, "commit", "-q", "-a", "-m", "second")
+    config = replace(load_config(tmp_path / "home"), watch_debounce=200)
+    with Catalog(config) as catalog:
+        index = catalog.create(str(tree))
+        file = config.data_dir / f"{index.project_id}.db"
+        with watching(index, config) as seen:
+            for number in range(times):
+                branch = ("main", "other")[number % 2]
+                before = len(seen.runs.asked)
+                run_git(tree, home, "checkout", "-q", branch)
+                await_true(lambda branch=branch: index.status().branch == branch)  # type: ignore[misc]
+                await_true(lambda: seen.watcher.status.pending == 0)
+                assert len(held(file)) == files
+                assert all(
+                    index.why(f"d{n % 50}/f{n}.py").fresh for n in range(0, files, files // 20)
+                )
+                assert len(seen.runs.asked) - before <= 3
