@@ -1,5 +1,6 @@
 """What a job will take, said before it exists, and what those that completed have taught."""
 
+import json
 import threading
 
 from engine.config import Config
@@ -59,7 +60,8 @@ class Foresight:
         """Give what to expect of a job that begins."""
         seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
         rates = load_rates(self._config.data_dir, self._config.worker_count)
-        return rates.outlook(self._config.model, seconds=seconds)
+        is_rebuild = bool(json.loads(row.parameters).get("force"))
+        return rates.outlook(self._config.model, seconds=seconds, is_rebuild=is_rebuild)
 
     def learn(self, row: JobRow, context: JobContext) -> None:
         """Take in what a job measured, if it has completed in one try."""

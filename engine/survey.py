@@ -53,6 +53,7 @@ class _Side(NamedTuple):
     branch_id: int | None  # whose rows are compared; None: no branch was indexed
     fingerprint_id: int | None  # None: all is to be made again
     is_other: bool  # of another branch: what is equal has to be read, but not parsed
+    is_rebuild: bool  # contents are there, and stale
     is_seeded: bool  # contents are there, but no branch: those of another worktree
     total: int  # entries of the last scan, 0 when unknown
     unfinished: int  # files that the last scan found and that are not indexed
@@ -82,7 +83,8 @@ def survey(
         InvalidPathError: The root cannot be read.
         ProjectNotFoundError: The project was forgotten meanwhile.
     """
-    deadline = clock() + budget_s
+    began = clock()
+    deadline = began + budget_s
     with store.read() as handle:
         row = project.read_project(handle)
         if row is None:
@@ -102,6 +104,7 @@ def survey(
         except Cancelled:
             is_exact = False
         _compare(handle, side, rules, batch, counts)
+    elapsed_s = clock() - began
     found = Survey(
         files=counts.items,
         changed_files=counts.changed_files,
@@ -110,6 +113,8 @@ def survey(
         known_bytes=counts.known_bytes,
         chunks_lacking=lacking,
         is_exact=is_exact,
+        walk_s=elapsed_s if is_exact or counts.items >= _AT_ONCE else None,
+        is_rebuild=side.is_rebuild,
     )
     return found if is_exact else _extrapolated(found, side, root, counts.last_path)
 
@@ -142,11 +147,13 @@ def _side_of(handle: Handle, root: str, row: ProjectRow, *, is_forced: bool) -> 
     here = next((branch for branch in branches if branch.name == name), None)
     shown = here or (branches[0] if branches else None)
     total, unfinished = _extent_of(handle, shown) if shown else (0, 0)
+    has_contents = blobs.has_any(handle)
     return _Side(
         branch_id=shown.id if shown else None,
         fingerprint_id=row.fingerprint_id if is_current else None,
         is_other=here is None,
-        is_seeded=shown is None and blobs.has_any(handle),
+        is_rebuild=has_contents and not is_current,
+        is_seeded=has_contents and shown is None,
         total=total,
         unfinished=unfinished if here and is_current else 0,
     )
@@ -227,6 +234,7 @@ def _extrapolated(found: Survey, side: _Side, root: str, last_path: str) -> Surv
         changed_bytes=changed_files * mean_bytes,
         known_files=round(found.known_files * factor),
         known_bytes=round(found.known_bytes * factor),
+        walk_s=None if found.walk_s is None else found.walk_s * factor,
     )
 
 

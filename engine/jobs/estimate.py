@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.errors import DiskFullError, InvalidPathError, UnavailableError
-from engine.jobs.rates import FILE_BYTES, WORKERS_S, Rates, is_embedded_later
+from engine.jobs.rates import FILE_BYTES, REBUILD_SHARE, WORKERS_S, Rates, is_embedded_later
 from engine.records import display_path
 
 MIB = 1 << 20
@@ -27,6 +27,8 @@ class Survey(NamedTuple):
     known_bytes: int = 0
     chunks_lacking: int = 0  # stored chunks without a vector of the wanted model
     is_exact: bool = True  # the whole tree was looked at
+    walk_s: float | None = None  # what the walk of all would take, by the part that was walked
+    is_rebuild: bool = False  # what is stored is made again and goes
 
 
 class Estimate(NamedTuple):
@@ -49,11 +51,16 @@ def estimate(survey: Survey, rates: Rates, model: str) -> Estimate:
         rates: What this machine does.
         model: The setting.
     """
-    seconds = rates.start.a_second + survey.files / rates.walk.a_second
+    walk_s = survey.walk_s
+    if walk_s is None:
+        walk_s = survey.files / rates.walk.a_second
+    seconds = rates.start.a_second + walk_s
     changed = survey.changed_bytes + FILE_BYTES * survey.changed_files
     known = survey.known_bytes + FILE_BYTES * survey.known_files
     if changed:
         seconds += WORKERS_S + changed / rates.parse.a_second
+        if survey.is_rebuild:
+            seconds += REBUILD_SHARE * changed / rates.parse.a_second
     seconds += known / rates.read.a_second
     chunks: float = survey.chunks_lacking
     is_later = is_embedded_later(model)

@@ -32,6 +32,7 @@ class Outlook:
     chunks_a_second: float | None = None  # None: vectors are written with their chunks
     bytes_a_chunk: float = 1150.0
     chunks_lacking: int = 0  # vectors of what is stored already
+    finish_share: float = 0.0  # of the time for parsing: what deleting old contents takes after it
 
 
 class Pace:
@@ -53,6 +54,7 @@ class Pace:
         self._chunks = _Speed(self._outlook.chunks_a_second or 0.0)
         self._last: Progress | None = None
         self._last_s = self._started_s
+        self._phase_s = self._started_s  # when this phase began
         self._counts: deque[tuple[float, int]] = deque()  # (time, done) of this phase
         self._bytes_total = 0  # of the last scan that found any
 
@@ -67,6 +69,7 @@ class Pace:
                 self._learn(progress, now_s - self._last_s)
             else:
                 self._counts.clear()
+                self._phase_s = now_s
             self._last, self._last_s = progress, now_s
             self._bytes_total = progress.bytes_total or self._bytes_total
             self._remember(now_s, progress.done)
@@ -122,8 +125,18 @@ class Pace:
         if last.phase is Phase.PARSING:
             left_bytes = last.bytes_total - last.bytes_done
             parsing_s = self._bytes.seconds_for(left_bytes, silent_s)
-            return None if parsing_s is None else parsing_s + self._embedding_s()
-        return self._embedding_s()
+            if parsing_s is None:
+                return None
+            return parsing_s + self._finishing_s() + self._embedding_s()
+        finishing_s = self._finishing_s()
+        if last.phase is Phase.FINISHING:
+            finishing_s = max(0.0, finishing_s - (now_s - self._phase_s))
+        return finishing_s + self._embedding_s()
+
+    def _finishing_s(self) -> float:
+        """Give the time for deleting what stale contents left."""
+        share = self._outlook.finish_share
+        return share * (self._bytes.seconds_for(self._bytes_total, 0.0) or 0.0)
 
     def _embedding_s(self) -> float:
         """Give the time for vectors that are made when all files are done."""

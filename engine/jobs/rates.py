@@ -29,6 +29,8 @@ _TRUST_S = 4.0  # what a rate begins with weighs as much as so many seconds
 FILE_BYTES = 2000
 #: A run that parses anything first starts workers, which load grammars and the built-in model.
 WORKERS_S = 0.35
+#: Deleting what stale contents left takes this part of parsing the new ones (0.26 to 0.41).
+REBUILD_SHARE = 0.33
 # Below these, what is measured is mostly something else.
 _LEAST_WALK_FILES = 2000
 _LEAST_PARSE_S = 1.0
@@ -111,13 +113,21 @@ class Rates:
         usual = _CHUNKS_A_SECOND.get(kind, _CHUNKS_A_SECOND_OF_A_SERVER)
         return known.a_second if known else usual
 
-    def outlook(self, model: str, *, seconds: float | None, chunks_lacking: int = 0) -> Outlook:
+    def outlook(
+        self,
+        model: str,
+        *,
+        seconds: float | None,
+        chunks_lacking: int = 0,
+        is_rebuild: bool = False,
+    ) -> Outlook:
         """Give what is expected of a job.
 
         Args:
             model: The setting.
             seconds: The estimate of the whole job, if there is one.
             chunks_lacking: Stored chunks that need vectors.
+            is_rebuild: What is stored is made again and goes.
         """
         later = is_embedded_later(model) or chunks_lacking > 0
         return Outlook(
@@ -126,6 +136,7 @@ class Rates:
             chunks_a_second=self.chunks_a_second(model) if later else None,
             bytes_a_chunk=self.chunk.a_second if is_embedded_later(model) else math.inf,
             chunks_lacking=chunks_lacking,
+            finish_share=REBUILD_SHARE if is_rebuild else 0.0,
         )
 
     def learn(self, seen: Measured) -> "Rates":

@@ -38,7 +38,9 @@ def store(sample: Path, config: Config) -> Iterator[Store]:
 
 
 def looked_at(store: Store, root: Path, options: IndexOptions | None = None) -> Survey:
-    return survey(store, str(root), options or IndexOptions(), "static", budget_s=60)
+    found = survey(store, str(root), options or IndexOptions(), "static", budget_s=60)
+    assert found.walk_s is not None
+    return found._replace(walk_s=None)
 
 
 def clock_that_stops_after(calls: int) -> Callable[[], float]:
@@ -49,7 +51,8 @@ def clock_that_stops_after(calls: int) -> Callable[[], float]:
 
 def cut(store: Store, root: Path, calls: int, options: IndexOptions | None = None) -> Survey:
     clock = clock_that_stops_after(calls)
-    return survey(store, str(root), options or IndexOptions(), "none", budget_s=1, clock=clock)
+    found = survey(store, str(root), options or IndexOptions(), "none", budget_s=1, clock=clock)
+    return found._replace(walk_s=None)
 
 
 def test_a_first_run_reads_what_has_a_language(store: Store, sample: Path) -> None:
@@ -71,6 +74,7 @@ def test_a_run_without_a_change_reads_nothing(store: Store, sample: Path, catalo
     assert looked_at(store, sample) == Survey(len(SAMPLE) + 4, 2, 26)
     forced = looked_at(store, sample, IndexOptions(force=True))
     assert (forced.changed_files, forced.known_files) == (len(SAMPLE) + 1, 0)
+    assert forced.is_rebuild
 
 
 def test_files_too_young_to_be_trusted_are_read_but_known(
@@ -139,6 +143,26 @@ def test_what_was_seen_stands_for_the_folders_that_were_not(
         assert found.changed_files == found.files
         assert found.changed_bytes == pytest.approx(10 * found.files, rel=0.1)
     store.close()
+
+
+def test_the_part_that_was_walked_tells_how_long_all_would_take(
+    config: Config, catalog: Catalog, tree: Path
+) -> None:
+    deep_tree(tree, 50, 20)
+    catalog.create(str(tree))
+    store = Store(config.data_dir / f"{project_id_of(str(tree))}.db", busy_timeout_ms=1000)
+    ticks = iter(range(1000))
+    found = survey(
+        store,
+        str(tree),
+        IndexOptions(),
+        "none",
+        budget_s=30,
+        clock=lambda: float(next(ticks)),  # a second for each look at it: one a folder
+    )
+    store.close()
+    assert not found.is_exact
+    assert found.walk_s == pytest.approx(51, rel=0.1)
 
 
 def test_git_knows_how_many_files_were_not_seen(

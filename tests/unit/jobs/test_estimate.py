@@ -31,6 +31,16 @@ def test_a_first_run_takes_its_bytes_and_files() -> None:
     assert found.is_exact
 
 
+def test_a_walk_that_was_timed_counts_as_timed() -> None:
+    assert seconds(Survey(266_000, 0, 0, walk_s=8.0)) == pytest.approx(8.15)
+
+
+def test_what_is_made_again_has_to_be_deleted_too() -> None:
+    again = Survey(8_000, 4_000, 36 * MB, is_rebuild=True)
+    first = again._replace(is_rebuild=False)
+    assert seconds(again) == pytest.approx(seconds(first) + 10 * 0.33)
+
+
 def test_contents_that_are_known_are_only_read() -> None:
     known = Survey(8_000, 0, 0, known_files=4_000, known_bytes=32 * MB)
     assert seconds(known) == pytest.approx(0.25 + 40 / 40)

@@ -161,6 +161,16 @@ def test_a_slow_model_adds_the_vectors_that_are_to_come() -> None:
     assert remaining_s(pace, 23_000) == pytest.approx(5000 / 50, rel=0.15)
 
 
+def test_a_rebuild_ends_with_deleting_what_was() -> None:
+    pace = History(Outlook(bytes_a_second=4 * MB, finish_share=0.25), 0)
+    pace.observe(0, parsing(0, 0, total_mb=80))
+    pace.observe(5_000, parsing(10, 20, total_mb=80))
+    assert remaining_s(pace, 5_000) == pytest.approx(15 + 5)
+    pace.observe(20_000, told(Phase.FINISHING, 20, 20, 80 * MB, 80 * MB))
+    assert remaining_s(pace, 22_000) == pytest.approx(3)
+    assert remaining_s(pace, 40_000) == 0
+
+
 def test_an_unexpected_embedding_is_foretold_from_what_it_does() -> None:
     pace = History(USUAL, 0)
     pace.observe(2_000, told(Phase.EMBEDDING, 0, 1000))

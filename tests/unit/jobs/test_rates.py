@@ -119,6 +119,8 @@ def test_the_outlook_of_a_model_that_comes_later() -> None:
     filling = USUAL.outlook("static", seconds=None, chunks_lacking=7)
     assert filling.chunks_a_second == USUAL.chunks_a_second("static")
     assert filling.bytes_a_chunk == math.inf  # new chunks bring their vectors
+    assert filling.finish_share == 0
+    assert USUAL.outlook("static", seconds=None, is_rebuild=True).finish_share > 0.2
 
 
 def test_rates_are_kept(tmp_path: Path) -> None:
