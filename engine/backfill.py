@@ -12,6 +12,7 @@ from engine.batch import FirstIds
 from engine.embedding.embedder import Embedder, Passage
 from engine.errors import Cancelled
 from engine.faults import fault_point
+from engine.journal import Tally
 from engine.store import blobs, models, passages, vectors
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow
@@ -33,19 +34,25 @@ class Backfill:
         store: The project's database; this process must be its only indexer.
         model: Whose tables are filled.
         embedder: The model.
+        tally: Counts the chunks that are embedded.
         reads_text: Whether equal texts have equal vectors; else the model reads the words, which
             depend on what is around a chunk too.
     """
 
     def __init__(
-        self, store: Store, model: ModelRow, embedder: Embedder, *, reads_text: bool
+        self,
+        store: Store,
+        model: ModelRow,
+        embedder: Embedder,
+        tally: Tally,
+        *,
+        reads_text: bool,
     ) -> None:
         self._store = store
         self._model = model
         self._embedder = embedder
+        self._tally = tally
         self._reads_text = reads_text
-        #: Chunks that were embedded.
-        self.made = 0
 
     def fill(self, *, tell: Tell, stop: Callable[[], bool], new: FirstIds | None = None) -> None:
         """Make what is missing.
@@ -86,7 +93,7 @@ class Backfill:
             vectors.insert_chunk_vectors(
                 handle, self._model, [piece.chunk_id for piece in pieces], found
             )
-        self.made += len(pieces)
+            self._tally.embeddings += len(pieces)
 
     def _lacking_chunks(self, first: int) -> list[int]:
         with self._store.read() as handle:

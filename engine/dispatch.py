@@ -46,7 +46,7 @@ from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
 from engine.records import IndexOptions, display_path
 from engine.runner_host import RunnerHost, has_room
-from engine.scope import options_of, parameters_of
+from engine.scope import check_options, options_of, parameters_of
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry import JobLog
@@ -123,6 +123,7 @@ class Jobs:
             JobConflictError: A job with other parameters is active on this project.
         """
         options = options or IndexOptions()
+        check_options(options)  # before anything is made: another request may be making it too
         is_request = origin is JobOrigin.REQUEST
         index = self._projects.create(path) if is_request else self._projects.open(path)
         index.check(options)
@@ -175,11 +176,11 @@ class Jobs:
         Raises:
             JobNotFoundError: No project has it.
         """
-        ledger = self._project_of(job_id).ledger
-        row = ledger.find(job_id)
-        with ledger.store.read() as handle:
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        with project.ledger.store.read() as handle:
             rows = jobs.read_events(handle, row.id, after=after, limit=limit)
-        return tuple(event_of(job_id, each) for each in rows)
+        return tuple(event_of(job_id, project.root, each) for each in rows)
 
     def cancel(self, job_id: str, *, reason: str = "") -> Job:
         """Ask a job to stop, and do not wait for it; asking again changes nothing.

@@ -72,7 +72,7 @@ class Indexing:
                 new = indexer.new_ids
                 if run.is_checked_out():
                     break
-            switch.complete(on_progress, new=new)
+            switch.complete(on_progress, journal.tally, new=new)
         self.embedder_away = switch.away
         if new is None:
             self._store.checkpoint()

@@ -51,27 +51,25 @@ class JobListing:
         if not 1 <= wanted.limit <= _MOST:
             raise InvalidInputError(f"limit is {wanted.limit}, wanted 1 to {_MOST}", field="limit")
         search = JobSearch(
+            start=_place_of(wanted.cursor),
             state=wanted.status,
             origin=wanted.origin,
             created_after_ms=_time_of(wanted.created_after, "created_after"),
             created_before_ms=_time_of(wanted.created_before, "created_before"),
         )
-        start = _place_of(wanted.cursor)
         files = database_files(self._config.data_dir) if target is None else [target]
         found: list[_Listed] = []
         total = 0
         errors = []
         for file in files:
             try:
-                listed, number = self._read(file, search, start, wanted.limit + 1)
+                listed, number = self._read(file, search, wanted.limit + 1)
             except EngineError as error:
                 errors.append(error.message)
                 continue
             found += listed
             total += number
         found = sorted(found, key=lambda each: _order(each.row))
-        if start is not None:
-            found = [each for each in found if _order(each.row) > start]
         shown = found[: wanted.limit]
         is_more = len(found) > len(shown)
         return JobPage(
@@ -121,9 +119,7 @@ class JobListing:
         finally:
             store.close()
 
-    def _read(
-        self, file: Path, search: JobSearch, start: tuple[int, str] | None, limit: int
-    ) -> tuple[list[_Listed], int]:
+    def _read(self, file: Path, search: JobSearch, limit: int) -> tuple[list[_Listed], int]:
         store = Store(file, busy_timeout_ms=self._config.busy_timeout)
         try:
             with store.read() as handle:
@@ -131,9 +127,6 @@ class JobListing:
                 if row is None:
                     return [], 0
                 number = jobs.count_jobs(handle, search)
-                if start is not None:
-                    ends_ms = [1 - start[0], search.created_before_ms or 1 - start[0]]
-                    search = search._replace(created_before_ms=min(ends_ms))
                 rows = jobs.search_jobs(handle, search, limit)
         finally:
             store.close()
@@ -163,13 +156,13 @@ def _time_of(text: str | None, field: str) -> int | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return int(moment.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"{field} is {text!r}, wanted a time such as 2025-10-09T18:30:00Z", field=field
         ) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
 
 
 def _cursor_of(row: JobRow) -> str:
@@ -181,8 +174,10 @@ def _place_of(cursor: str | None) -> tuple[int, str] | None:
         return None
     try:
         at_ms, _, uuid = base64.urlsafe_b64decode(cursor).decode().partition("/")
-        return -int(at_ms), uuid
-    except (binascii.Error, ValueError) as error:
+        start_ms = int(at_ms)
+        start_ms.to_bytes(8, signed=True)  # what SQLite can compare
+        return start_ms, uuid
+    except (binascii.Error, ValueError, OverflowError) as error:
         raise InvalidInputError(
             "the cursor cannot be read", hint="start without one", field="cursor"
         ) from error

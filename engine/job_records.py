@@ -101,7 +101,7 @@ class JobEvent:
     sequence: int  # 1, 2, 3 … without gaps
     type: EventType
     timestamp: str
-    context: Mapping[str, object]
+    context: Mapping[str, object]  # ``repository``, ``files_processed``, ``phase`` and more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from engine.embedding.load import OpenEmbedder
 from engine.embedding.waiting import result_of
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
+from engine.journal import Tally
 from engine.records import Phase, Progress, ProgressCallback
 from engine.store import models
 from engine.store.connection import Handle, Store
@@ -75,8 +76,6 @@ class ModelSwitch:
         self.meaning: Meaning | None = None
         #: Why vectors are missing that the setting asks for; None when nothing was away.
         self.away: EmbedderUnavailableError | None = None
-        #: Vectors of chunks that were made by ``complete``.
-        self.made = 0
         self._asked: _Opened | None = None
         try:
             self._open(open_embedder, config)
@@ -140,12 +139,14 @@ class ModelSwitch:
             if model and _reads_text(model):
                 copy_equal(self._store, model, self._cancelled)
 
-    def complete(self, on_progress: ProgressCallback, *, new: FirstIds | None = None) -> None:
+    def complete(
+        self, on_progress: ProgressCallback, tally: Tally, *, new: FirstIds | None = None
+    ) -> None:
         """Make the vectors that are missing, switch when none is, and clean up.
 
         Args:
-            on_progress: Hears how far it is.
-            cancelled: True stops it.
+            on_progress: Hears how many chunks are done.
+            tally: Counts them.
             new: Of the chunks and files that a run over some paths added, which alone get their
                 vectors then; switching and cleaning wait for a whole run.
 
@@ -157,13 +158,13 @@ class ModelSwitch:
                 self._store,
                 self._wanted,
                 self._asked.embedder,
+                tally,
                 reads_text=_reads_text(self._wanted),
             )
             try:
                 backfill.fill(tell=_Teller(on_progress).update, stop=self._cancelled, new=new)
             except EmbedderUnavailableError as error:
                 self._note(error)
-            self.made = backfill.made
             if new is None:
                 self._switch(self._wanted)
                 self._drop_others()

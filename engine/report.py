@@ -35,7 +35,7 @@ def report_of(
         files_failed=len(tally.errors),
         symbols_extracted=tally.symbols,
         chunks=tally.chunks,
-        embeddings_generated=tally.embeddings + switch.made,
+        embeddings_generated=tally.embeddings,
         cache_hit_rate=tally.reused / tally.files_indexed if tally.files_indexed else 0.0,
         duration_ms=int((time.monotonic() - started_s) * 1000),
         indexed_at=iso_time(now_ms()),

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,9 @@ from engine.errors import UnavailableError
 from engine.jobs.runner import Runner, Surroundings
 from engine.lock import held_lock
 
+# Who cancels a job that nobody runs has the lock for a moment, and so has a runner that ends.
+_PATIENCE_S = 2.0
+_TRY_EVERY_S = 0.1
 _ROOM_BYTES = 32 << 20  # free space at which a job that waits for some goes on
 _HOME = str(Path(__file__).resolve().parents[1])
 
@@ -67,15 +71,19 @@ class RunnerHost:
             return True
 
     def work(self, *, until_idle: bool, stop: Callable[[], bool]) -> bool:
-        """Run jobs in this thread; False at once when somebody else does already.
+        """Run jobs in this thread; False when somebody else does already, and goes on to.
 
         Raises:
             UnavailableError: The data directory cannot be written.
         """
-        with self._lock:
-            runner = self._claimed()
-        if runner is None:
-            return False
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while True:
+            with self._lock:
+                runner = self._claimed()
+            if runner is not None:
+                break
+            if stop() or time.monotonic() >= deadline_s or self._stop.wait(_TRY_EVERY_S):
+                return False
         try:
             runner.run(until_idle=until_idle, stop=lambda: stop() or self._stop.is_set())
         finally:
@@ -116,7 +124,7 @@ class RunnerHost:
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(logs / "runner-errors.log", "ab") as errors:
-                subprocess.Popen(  # noqa: S603 - our interpreter and our code
+                process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
                     [sys.executable, "-I", "-c", code],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -130,6 +138,8 @@ class RunnerHost:
                 f"no background process can be started: {error.strerror}",
                 hint="check the limits on processes, and that the data directory can be written",
             ) from error
+        # Whoever lives longer than it does not keep its remains.
+        threading.Thread(target=process.wait, name="reaper", daemon=True).start()
 
     @property
     def _lock_file(self) -> Path:

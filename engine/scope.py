@@ -62,6 +62,16 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
     )
 
 
+def check_options(options: IndexOptions) -> None:
+    """Make sure that what a call sets can be used, whatever the project keeps.
+
+    Raises:
+        InvalidInputError: As ``scope_of`` says.
+    """
+    blank = ProjectRow("", b"", None, None, (), (), 0, None)
+    scope_of(options, blank)
+
+
 def parameters_of(options: IndexOptions) -> dict[str, object]:
     """Give options as a job keeps them; equal options give equal parameters."""
     found = asdict(options)

@@ -26,7 +26,7 @@ from engine.store.connection import Handle, Store
 from engine.store.jobs import CheckpointRow, JobRow
 from engine.syntax.packing import pack_paths, unpack_paths
 
-_EVENT_FILES = 100
+_EVENT_UNITS = 100
 _EVENT_MS = 10_000
 _CHECKPOINT_FILES = 500
 _CHECKPOINT_MS = 30_000
@@ -39,7 +39,7 @@ _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 class _Marks(NamedTuple):
     """Up to where events and checkpoints tell."""
 
-    event_files: int
+    event_units: int  # files, and chunks while vectors are made
     event_ms: int
     checkpoint_files: int
     checkpoint_ms: int
@@ -64,36 +64,37 @@ class JobContext:
         self._hand = hand
         self._clock = clock
         self._stop = threading.Event()
+        self._recorded = json.loads(row.counts)
         #: Whether somebody wants the job to end, and not only this process.
         self.is_cancelled = False
-        counts = json.loads(row.counts)
-        self.tally = Tally(**{name: counts.get(name, 0) for name in _COUNTED})
-        self.tally.earlier = self.tally.files_indexed
         self._suspects: dict[str, int] = json.loads(row.suspects)
         self._base = row.files_done  # files that earlier tries did
         self._floor = row.files_done  # what is on record
         self._files_total = row.files_total
-        self._chunks_done = row.chunks_done
+        self._chunks_base = row.chunks_done  # chunks that earlier tries did
+        self._chunks_floor = row.chunks_done
         self._chunks_total = row.chunks_total
         self._phase: Phase | None = None
         self._path = ""
         self._pace = Pace(outlook)
         self._stopwatch = Stopwatch(clock())
-        self._before = asdict(self.tally)
         self._moved_s = time.monotonic()
         self._position: tuple[Phase, int, int] | None = None
         now = clock()
-        self._marks = _Marks(row.files_done, now, row.files_done, now)
+        self._marks = _Marks(row.files_done + row.chunks_done, now, row.files_done, now)
         self._next_marks = self._marks
         self._is_checkpoint = False
         #: The sequence of the last event of earlier tries.
         self.told_before = 0
         if row.attempt > 1:
             with store.read() as handle:
-                self.told_before = jobs.last_sequence(handle, row.id) - 1  # it was resumed
+                last, _ = jobs.read_last_event_place(handle, row.id)
+            self.told_before = last - 1  # the last one says that it was resumed
+        self._has_list = False  # whether this try has said which files it will read
         #: Whether it waits, and so has little to say.
         self.is_blocked = False
         self._beat_ms = 0
+        self.begin()
 
     @property
     def origin(self) -> JobOrigin:
@@ -114,9 +115,27 @@ class JobContext:
     @property
     def files_done(self) -> int:
         """Give the files with an outcome, of all tries."""
-        return self._base + self.tally.done
+        return max(self._floor, self._base + self.tally.done)
+
+    @property
+    def chunks_done(self) -> int:
+        """Give the chunks whose vectors were made after their files, of all tries."""
+        if self._embedded_before is None:
+            return self._chunks_floor
+        made = self.tally.embeddings - self._embedded_before
+        return max(self._chunks_floor, self._chunks_base + made)
 
     # For the thread that runs the job.
+
+    def begin(self) -> None:
+        """Begin a try: what was lost with the last one is not counted, for it is done again."""
+        self.tally = Tally(**{name: self._recorded.get(name, 0) for name in _COUNTED})
+        self.tally.earlier = self.tally.files_indexed
+        self._before = asdict(self.tally)
+        self._base, self._chunks_base = self._floor, self._chunks_floor
+        #: Chunks that had vectors when this try began to make those that were missing.
+        self._embedded_before: int | None = None
+        self._has_list = False
 
     def cancelled(self) -> bool:
         """Say whether to stop, for whatever reason."""
@@ -124,9 +143,9 @@ class JobContext:
 
     def report(self, progress: Progress) -> None:
         """Hear how far the run is."""
-        if progress.phase is Phase.EMBEDDING and progress.total is not None:
-            self._chunks_done = max(self._chunks_done, progress.done)
-            self._chunks_total = progress.total
+        if progress.phase is Phase.EMBEDDING and self._embedded_before is None:
+            self._embedded_before = self.tally.embeddings
+            self._chunks_total = self._chunks_base + (progress.total or 0)
         self._phase = progress.phase
         self._path = progress.current_path
         position = (progress.phase, progress.done, progress.bytes_done)
@@ -161,11 +180,13 @@ class JobContext:
             jobs.update_job(
                 handle, self.row.id, {"files_total": total, "files_done": self.files_done}
             )
-            context = {"kind": row.kind, **state}
+            context = {"kind": row.kind, **self._told(), **state}
             jobs.append_event(
                 handle, self.row.id, EventType.CHECKPOINT, at_ms=at_ms, context=context
             )
         fault_point("job list stored")
+        self._floor = self.files_done
+        self._has_list = True
 
     def holds(self, path: str) -> None:
         """Note which file this process has in hand, so that one that kills it is known."""
@@ -180,9 +201,9 @@ class JobContext:
     def is_durable(self) -> bool:
         """Say whether a checkpoint is due: those survive a power cut."""
         marks = self._marks
-        self._is_checkpoint = (
+        self._is_checkpoint = self._has_list and (
             self.files_done - marks.checkpoint_files >= _CHECKPOINT_FILES
-            or self._clock() - marks.checkpoint_ms >= _CHECKPOINT_MS
+            or abs(self._clock() - marks.checkpoint_ms) >= _CHECKPOINT_MS
         )
         return self._is_checkpoint
 
@@ -194,15 +215,15 @@ class JobContext:
     def committing(self, handle: Handle) -> None:
         """Write how far the job is with the rows that bring it there."""
         now = self._clock()
-        done = self.files_done
+        units = self.files_done + self.chunks_done
         marks = self._marks
         jobs.update_job(handle, self.row.id, self._columns(now))
-        if done - marks.event_files >= _EVENT_FILES or now - marks.event_ms >= _EVENT_MS:
+        if units - marks.event_units >= _EVENT_UNITS or abs(now - marks.event_ms) >= _EVENT_MS:
             self._append_progress(handle, now)
-            marks = marks._replace(event_files=done, event_ms=now)
+            marks = marks._replace(event_units=units, event_ms=now)
         if self._is_checkpoint:
             self._append_checkpoint(handle, now)
-            marks = marks._replace(checkpoint_files=done, checkpoint_ms=now)
+            marks = marks._replace(checkpoint_files=self.files_done, checkpoint_ms=now)
         self._next_marks = marks
         fault_point("job batch filled")
 
@@ -210,7 +231,8 @@ class JobContext:
         """Take what was written for written."""
         fault_point("job batch committed")
         self._marks = self._next_marks
-        self._floor = max(self._floor, self.files_done)
+        self._floor, self._chunks_floor = self.files_done, self.chunks_done
+        self._recorded = self._counts()
 
     # For other threads.
 
@@ -234,6 +256,7 @@ class JobContext:
             return
         self._beat_ms = now
         marks = self._marks
+        is_event_due = abs(now - marks.event_ms) >= _EVENT_MS
         with self._store.write(bookkeeping=True) as handle:
             row = jobs.read_job(handle, self.row.uuid)
             if row is None or row.attempt != self.row.attempt or row.finished_at_ms is not None:
@@ -241,10 +264,10 @@ class JobContext:
             changes: dict[str, object] = {"heartbeat_at_ms": now}
             if row.blocked_at_ms is None:
                 changes |= self._momentary()
-                if now - marks.event_ms >= _EVENT_MS:
+                if is_event_due:
                     self._append_progress(handle, now, row)
             jobs.update_job(handle, self.row.id, changes)
-        if row.blocked_at_ms is None and now - marks.event_ms >= _EVENT_MS:
+        if row.blocked_at_ms is None and is_event_due:
             self._marks = self._marks._replace(event_ms=now)
 
     def close(self) -> None:
@@ -272,16 +295,16 @@ class JobContext:
         return self._stopwatch.measured(self._clock(), counts, model)
 
     def final_columns(self) -> dict[str, object]:
-        """Give what the job's last transaction says of the work."""
-        return {"files_done": self.files_done, "counts": self._counts()}
+        """Give what the job's last transaction says of the work: what is kept of it."""
+        return {"files_done": self._floor, "chunks_done": self._chunks_floor}
 
     def _columns(self, now: int) -> dict[str, object]:
         return {
             "heartbeat_at_ms": now,
             "files_done": self.files_done,
-            "chunks_done": self._chunks_done,
+            "chunks_done": self.chunks_done,
             "chunks_total": self._chunks_total,
-            "counts": self._counts(),
+            "counts": json.dumps(self._counts()),
             **self._momentary(),
         }
 
@@ -307,18 +330,24 @@ class JobContext:
             return f"processing a file that takes long, for {idle_s:.0f} s"
         return None
 
-    def _counts(self) -> str:
-        tally = asdict(self.tally)
-        counts = {name: tally[name] for name in _COUNTED}
-        return json.dumps({**counts, "files_failed": len(self.tally.errors)})
+    def _counts(self) -> dict[str, int]:
+        counts = {name: getattr(self.tally, name) for name in _COUNTED}
+        return {**counts, "files_failed": len(self.tally.errors)}
+
+    def _told(self) -> dict[str, object]:
+        """Give what every event says."""
+        return {
+            "files_processed": self.files_done,
+            "files_total": self._files_total,
+            "phase": self._phase,
+        }
 
     def _append_progress(self, handle: Handle, now: int, row: JobRow | None = None) -> None:
         done = row.files_done if row else self.files_done
         context = {
-            "phase": self._phase,
+            **self._told(),
             "files_processed": done,
-            "files_total": self._files_total,
-            "chunks_done": row.chunks_done if row else self._chunks_done,
+            "chunks_done": row.chunks_done if row else self.chunks_done,
             "chunks_total": self._chunks_total,
             "current_file": display_path(self._path),
             "rate": self._pace.rate,
@@ -333,12 +362,12 @@ class JobContext:
             "path": display_path(self._path),
             "files_done": self.files_done,
             "files_total": self._files_total,
-            "chunks_done": self._chunks_done,
+            "chunks_done": self.chunks_done,
         }
         row = CheckpointRow(kind, now, json.dumps(state), None)
         jobs.insert_checkpoint(handle, self.row.id, row)
         fault_point("job checkpoint filled")
-        context = {"kind": kind, **state}
+        context = {"kind": kind, **self._told(), "path": state["path"]}
         jobs.append_event(handle, self.row.id, EventType.CHECKPOINT, at_ms=now, context=context)
 
 

@@ -19,6 +19,8 @@ from engine.store.jobs import JobRow, NewJob
 
 Clock = Callable[[], int]
 
+#: What means nothing once a job has ended.
+_MOMENTARY = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
 _PROJECT_DIGITS = 12  # of a job's id: 48 bits that RFC 9562 leaves to whoever makes version 8
 
 
@@ -96,7 +98,7 @@ class Ledger:
             new = NewJob(new_job_id(self.project_id), kind, origin, text, at_ms, estimated_ms)
             row = jobs.insert_job(handle, new)
             created = {"parameters": dict(parameters), "origin": origin, **(context or {})}
-            jobs.append_event(handle, row.id, EventType.CREATED, at_ms=at_ms, context=created)
+            _tell(handle, row, EventType.CREATED, at_ms, created)
         fault_point("job enqueued")
         return Enqueued(row, is_duplicate=False)
 
@@ -118,7 +120,7 @@ class Ledger:
             found = jobs.read_job(handle, row.uuid)
             if found is None or found.state not in ACTIVE or found.runner == runner:
                 return None
-            at_ms = self._clock()
+            at_ms = self._now_ms(handle, found)
             changes: dict[str, object] = {
                 "attempt": found.attempt + 1,
                 "runner": runner,
@@ -127,12 +129,12 @@ class Ledger:
             }
             if found.started_at_ms is None:
                 changes["started_at_ms"] = at_ms
-            context = {"attempt": found.attempt + 1, "files_done": found.files_done}
+            context = {"attempt": found.attempt + 1}
             if found.state == JobState.RUNNING:  # its runner died
                 if suspects is not None:
                     changes["suspects"] = suspects
                 jobs.update_job(handle, found.id, changes)
-                jobs.append_event(handle, found.id, EventType.RESUMED, at_ms=at_ms, context=context)
+                _tell(handle, found, EventType.RESUMED, at_ms, context)
             else:
                 self._move(handle, found, JobState.RUNNING, changes, context)
             return jobs.read_job(handle, row.uuid)
@@ -141,32 +143,31 @@ class Ledger:
         """Let a running job wait for something outside; the reason is for people."""
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
-            context = {"reason": reason, **_progress_of(found), "error": dict(error)}
+            context = {"reason": reason, "error": dict(error)}
             self._move(handle, found, JobState.BLOCKED, {"waiting": reason}, context)
 
     def unblock(self, row: JobRow) -> None:
         """Let a blocked job run again."""
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
-            waited_ms = self._clock() - (found.blocked_at_ms or 0)
-            context = {"waited_ms": waited_ms, **_progress_of(found)}
-            self._move(handle, found, JobState.RUNNING, {"waiting": None}, context)
+            waited_ms = self._now_ms(handle, found) - (found.blocked_at_ms or 0)
+            self._move(handle, found, JobState.RUNNING, {"waiting": None}, {"waited_ms": waited_ms})
 
     def complete(
         self, row: JobRow, result: Mapping[str, object], changes: Mapping[str, object]
     ) -> None:
-        """End a job well.
+        """End a job well; one that was asked to stop meanwhile ends as cancelled all the same.
 
         Args:
             row: The job as claimed.
             result: Its summary.
             changes: Last values of columns, such as ``counts``.
         """
-        self._end(row, JobState.COMPLETED, {**changes, "result": _json(result)}, {"result": result})
+        self._end(row, JobState.COMPLETED, changes, {"result": result})
 
     def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
-        """End a job that cannot go on."""
-        self._end(row, JobState.FAILED, {**changes, "error": _json(error)}, {"error": error})
+        """End a job that cannot go on; as cancelled when it was asked to stop."""
+        self._end(row, JobState.FAILED, changes, {"error": error})
 
     def cancel(self, row: JobRow, changes: Mapping[str, object]) -> None:
         """End a job that was asked to stop, and has stopped."""
@@ -194,14 +195,11 @@ class Ledger:
                 )
             context: dict[str, object] = {"reason": reason} if reason else {}
             if found.cancel_requested_at_ms is None:
-                at_ms = self._clock()
+                at_ms = self._now_ms(handle, found)
                 jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
-                jobs.append_event(
-                    handle, found.id, EventType.CANCEL_REQUESTED, at_ms=at_ms, context=context
-                )
+                _tell(handle, found, EventType.CANCEL_REQUESTED, at_ms, context)
             if found.state == JobState.PENDING or is_orphan:
-                context |= _progress_of(found)
-                self._move(handle, found, JobState.CANCELLED, {}, context)
+                self._move(handle, found, JobState.CANCELLED, {}, _reason_of(handle, found))
             asked = self._found(handle, job_id)
         fault_point("job cancel requested")
         return asked
@@ -225,15 +223,18 @@ class Ledger:
         row: JobRow,
         state: JobState,
         changes: Mapping[str, object],
-        context: Mapping[str, object],
+        outcome: Mapping[str, Mapping[str, object]],
     ) -> None:
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
-            final = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
-            self._move(
-                handle, found, state, {**final, **changes}, {**_progress_of(found), **context}
-            )
-            jobs.delete_checkpoints(handle, found.id)
+            context: dict[str, object] = dict(outcome)
+            if found.cancel_requested_at_ms is None:
+                texts = {name: _json(value) for name, value in outcome.items()}
+                changes = {**changes, **texts}
+            else:  # whoever asked was told that it stops
+                state = JobState.CANCELLED
+                context |= _reason_of(handle, found)
+            self._move(handle, found, state, changes, context)
             fault_point("job ending")
         fault_point("job ended")
 
@@ -262,15 +263,20 @@ class Ledger:
     ) -> None:
         """Change a job's state and append the event that tells of it."""
         event = event_of(JobState(row.state), after)
-        at_ms = max(self._clock(), row.created_at_ms)
+        at_ms = self._now_ms(handle, row)
         stamps: dict[str, object] = {
             "state": after,
             "blocked_at_ms": at_ms if after is JobState.BLOCKED else None,
         }
         if after in TERMINAL:
-            stamps["finished_at_ms"] = at_ms
+            stamps |= {"finished_at_ms": at_ms, **_MOMENTARY}
+            jobs.delete_checkpoints(handle, row.id)
         jobs.update_job(handle, row.id, {**changes, **stamps})
-        jobs.append_event(handle, row.id, event, at_ms=at_ms, context=context)
+        _tell(handle, self._found(handle, row.uuid), event, at_ms, context)
+
+    def _now_ms(self, handle: Handle, row: JobRow) -> int:
+        """Give the time, never before what the job's history tells already."""
+        return max(self._clock(), jobs.read_last_event_place(handle, row.id)[1])
 
 
 def canonical(parameters: Mapping[str, object]) -> str:
@@ -278,8 +284,19 @@ def canonical(parameters: Mapping[str, object]) -> str:
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
 
 
-def _progress_of(row: JobRow) -> dict[str, object]:
-    return {"files_done": row.files_done, "files_total": row.files_total, "phase": row.phase}
+def _tell(
+    handle: Handle, row: JobRow, event: EventType, at_ms: int, context: Mapping[str, object]
+) -> None:
+    """Append an event; each says how far the job was."""
+    told = {"files_processed": row.files_done, "files_total": row.files_total, "phase": row.phase}
+    jobs.append_event(handle, row.id, event, at_ms=at_ms, context={**told, **context})
+
+
+def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
+    """Give why a job was asked to stop, if that was said."""
+    event = jobs.read_last_event(handle, row.id, EventType.CANCEL_REQUESTED)
+    context: dict[str, object] = json.loads(event.context) if event else {}
+    return {"reason": context["reason"]} if "reason" in context else {}
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -84,6 +84,7 @@ class Run:
         """Work once; gives what is away when the job has to wait for it."""
         ledger, row = self.project.ledger, self.context.row
         error: dict[str, Any]
+        self.context.begin()
         try:
             result = self.project.works[row.kind](self.context)
         except Cancelled:
@@ -139,7 +140,7 @@ class Run:
         return False
 
     def _note_blocked(self) -> None:
-        done = (self.context.files_done, self.context.row.chunks_done)
+        done = (self.context.files_done, self.context.chunks_done)
         if self._blocked_s is None or done != self._blocked_at:
             self._blocked_s, self._blocked_at = time.monotonic(), done
 

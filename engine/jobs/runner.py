@@ -162,13 +162,14 @@ class Runner:
     def _serve(self, run: Run) -> None:
         try:
             run.run(self._around.is_back)
+            self._ended(run)
         except StaleClaim:
-            pass
+            pass  # whoever has it now tells of its end
         finally:
+            run.close()
             with self._lock:
                 del self._runs[run.context.row.uuid]
                 self._lock.notify_all()
-            self._ended(run)
             self._watchlist.look_again(run.file)
             self._wake.set()
 
@@ -179,9 +180,10 @@ class Runner:
     def _ended(self, run: Run) -> None:
         self._log(run)
         row = run.last_row()
-        if row is not None and row.finished_at_ms is not None:
+        if row is None or row.finished_at_ms is None:
+            self.has_left_work = True
+        else:
             self._around.on_end(run.project, row, run.context)
-        run.close()
 
     def _beat(self) -> None:
         """Say of each job that it lives, in a thread of its own, which a slow disk may hold up."""
@@ -203,7 +205,7 @@ class Runner:
     def _suspend_all(self) -> None:
         with self._lock:
             self._is_stopping = True
-            self.has_left_work = bool(self._runs or self._waiting)
+            self.has_left_work = bool(self._waiting)
             for run in self._runs.values():
                 run.context.suspend()
             self._lock.notify_all()

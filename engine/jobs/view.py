@@ -74,14 +74,14 @@ def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, .
     )
 
 
-def event_of(job_id: str, row: EventRow) -> JobEvent:
-    """Give an event."""
+def event_of(job_id: str, root: str, row: EventRow) -> JobEvent:
+    """Give an event of a job of the project with this root."""
     return JobEvent(
         job_id=job_id,
         sequence=row.sequence,
         type=EventType(row.type),
         timestamp=iso_time(row.at_ms),
-        context=_object(row.context),
+        context={"repository": display_path(root), **_object(row.context)},
     )
 
 

@@ -86,6 +86,7 @@ class JobSearch(NamedTuple):
     origin: str | None = None
     created_after_ms: int | None = None
     created_before_ms: int | None = None
+    start: tuple[int, str] | None = None  # time and id of the job to go on after
 
 
 _COLUMNS = ", ".join(JobRow._fields)
@@ -120,25 +121,28 @@ def read_active_job(handle: Handle) -> JobRow | None:
 
 def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
     """Give jobs, the newest first, those created in the same millisecond by their id."""
+    start_ms, start_uuid = search.start or (None, None)
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM jobs
             WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
               AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
               AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)
-            ORDER BY created_at_ms DESC, id DESC LIMIT :limit""",  # noqa: S608
-        {**search._asdict(), "limit": limit},
+              AND (:start_ms IS NULL OR created_at_ms < :start_ms
+                   OR (created_at_ms = :start_ms AND uuid > :start_uuid))
+            ORDER BY created_at_ms DESC, uuid LIMIT :limit""",  # noqa: S608
+        {**_conditions(search), "start_ms": start_ms, "start_uuid": start_uuid, "limit": limit},
     )
     return [JobRow(*row) for row in rows]
 
 
 def count_jobs(handle: Handle, search: JobSearch) -> int:
-    """Count the jobs that ``search_jobs`` would give without its limit."""
+    """Count the jobs that ``search_jobs`` would give without its limit and its start."""
     found = handle.execute(
         """SELECT count(*) FROM jobs
            WHERE (:state IS NULL OR state = :state) AND (:origin IS NULL OR origin = :origin)
              AND (:created_after_ms IS NULL OR created_at_ms > :created_after_ms)
              AND (:created_before_ms IS NULL OR created_at_ms < :created_before_ms)""",
-        search._asdict(),
+        _conditions(search),
     ).get
     return int(found)
 
@@ -173,25 +177,39 @@ def append_event(
     handle: Handle, job_id: int, type_: str, *, at_ms: int, context: Mapping[str, object]
 ) -> int:
     """Append an event and give its sequence; its time is never before the last event's."""
+    sequence, last_ms = read_last_event_place(handle, job_id)
     found = handle.execute(
         """INSERT INTO job_events (job_id, sequence, type, at_ms, context)
-           SELECT :job_id, coalesce(max(sequence), 0) + 1, :type,
-                  max(:at_ms, coalesce(max(at_ms), 0)), :context
-           FROM job_events WHERE job_id = :job_id RETURNING sequence""",
+           VALUES (:job_id, :sequence, :type, :at_ms, :context) RETURNING sequence""",
         {
             "job_id": job_id,
+            "sequence": sequence + 1,
             "type": type_,
-            "at_ms": at_ms,
+            "at_ms": max(at_ms, last_ms),
             "context": json.dumps(context, ensure_ascii=False),
         },
     ).get
     return int(found)
 
 
-def last_sequence(handle: Handle, job_id: int) -> int:
-    """Give the sequence of a job's last event."""
-    found = handle.execute("SELECT max(sequence) FROM job_events WHERE job_id = ?", (job_id,)).get
-    return int(found or 0)
+def read_last_event_place(handle: Handle, job_id: int) -> tuple[int, int]:
+    """Give sequence and time of a job's last event; zeros when it has none."""
+    row = handle.execute(
+        """SELECT sequence, at_ms FROM job_events WHERE job_id = ?
+           ORDER BY sequence DESC LIMIT 1""",
+        (job_id,),
+    ).fetchone()
+    return (row[0], row[1]) if row else (0, 0)
+
+
+def read_last_event(handle: Handle, job_id: int, type_: str) -> EventRow | None:
+    """Give the last event of a type."""
+    row = handle.execute(
+        """SELECT sequence, type, at_ms, context FROM job_events
+           WHERE job_id = ? AND type = ? ORDER BY sequence DESC LIMIT 1""",
+        (job_id, type_),
+    ).fetchone()
+    return EventRow(*row) if row else None
 
 
 def read_events(handle: Handle, job_id: int, *, after: int = 0, limit: int) -> list[EventRow]:
@@ -256,6 +274,10 @@ def delete_jobs(handle: Handle, ids: Sequence[int]) -> None:
             (chosen,),
         )
     handle.execute("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (chosen,))
+
+
+def _conditions(search: JobSearch) -> dict[str, object]:
+    return {name: value for name, value in search._asdict().items() if name != "start"}
 
 
 def _one(handle: Handle, condition: str, values: tuple[object, ...]) -> JobRow | None:

@@ -66,6 +66,7 @@ def test_the_same_request_gives_the_same_job_and_another_is_a_conflict(tmp_path:
         catalog.jobs.follow(first.job_id)
         other = catalog.jobs.submit(str(root), IndexOptions(include_patterns=("*.py",)))
         assert not other.duplicate
+        catalog.jobs.follow(other.job_id)
 
 
 def test_what_cannot_be_done_leaves_no_row(tmp_path: Path) -> None:

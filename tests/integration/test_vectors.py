@@ -352,6 +352,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
     handle = apsw.Connection(str(database(config, tree)))
     handle.execute(
         """ALTER TABLE project DROP COLUMN model_id; DROP TABLE models;
+           DROP TABLE job_events; DROP TABLE job_checkpoints; DROP TABLE jobs;
            PRAGMA user_version = 3"""
     )
     handle.close()
