@@ -43,8 +43,9 @@ from engine.search.selection import filters_of
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.source.git import read_branch
 from engine.status_records import ProjectStatus
-from engine.store import blobs, files, project, skips
+from engine.store import blobs, files, jobs, project, skips
 from engine.store.connection import Handle, Store, delete_database
+from engine.store.jobs import JobSearch
 from engine.store.models import count_vectors, read_current_model
 from engine.store.project import ProjectRow
 from engine.watching.board import watch_status_of
@@ -338,10 +339,10 @@ class Index:
         self._scope(options)
 
     def _scope(self, options: IndexOptions) -> Scope:
-        """Check the scope; a project that was never indexed goes when it cannot be read."""
+        """Check the scope; a project that was made for it alone goes when it cannot be read."""
         with self._store.read() as handle:
             row = self._project(handle)
-            is_new = not project.read_branches(handle)
+            is_new = not (project.read_branches(handle) or jobs.count_jobs(handle, JobSearch()))
         try:
             return scope_of(options, row)
         except InvalidInputError:

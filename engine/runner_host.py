@@ -147,6 +147,14 @@ class RunnerHost:
 
     def _claimed(self) -> Runner | None:
         """Take the runner's lock; None when another has it."""
+        folder = self._config.data_dir
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise UnavailableError(
+                f"cannot make the data directory {folder}: {error.strerror}",
+                hint="set CAIRN_HOME to a folder that you can write",
+            ) from error
         held = ExitStack()
         if held.enter_context(held_lock(self._lock_file)) is not None:
             held.close()

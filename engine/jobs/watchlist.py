@@ -20,6 +20,7 @@ _BUSY_TIMEOUT_MS = 1000
 _RACY_NS = 100_000_000
 
 _Look = tuple[tuple[int, int, int] | None, ...]
+_UNLIKE_ANY: _Look = ()
 
 
 class Found(NamedTuple):
@@ -53,13 +54,13 @@ class Watchlist:
             look = _look_of(file)
             if self._seen.get(file) == look:
                 continue
-            if not _is_racy(look):
-                self._seen[file] = look
+            self._seen[file] = _UNLIKE_ANY if _is_racy(look) else look
             yield Found(file, active_job_of(file))
 
     def look_again(self, file: Path) -> None:
         """Ask a database the next time, whatever it looks like."""
-        self._seen.pop(file, None)
+        if file in self._seen:
+            self._seen[file] = _UNLIKE_ANY
 
 
 def database_files(data_dir: Path) -> list[Path]:

@@ -1,0 +1,121 @@
+"""A job's row as the record that every face shows."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from engine.job_records import EventType, Job, JobState
+from engine.jobs.ledger import Ledger
+from engine.jobs.view import event_of, job_of
+from engine.store import jobs
+from engine.store.jobs import EventRow, JobRow
+from tests.support.ledger import (
+    DAY_MS,
+    ERROR,
+    PROJECT_ID,
+    RESULT,
+    START_MS,
+    FakeClock,
+    claimed,
+    job_in,
+    ledger_in,
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
+    with ledger_in(tmp_path, clock) as ledger:
+        yield ledger
+
+
+def shown(row: JobRow, now_ms: int = START_MS, position: int | None = None) -> Job:
+    return job_of(
+        row, project_id=PROJECT_ID, root="/tree", now_ms=now_ms, position=position, log=None
+    )
+
+
+def changed(ledger: Ledger, row: JobRow, **changes: object) -> JobRow:
+    with ledger.store.write(bookkeeping=True) as handle:
+        jobs.update_job(handle, row.id, changes)
+    return ledger.find(row.uuid)
+
+
+@pytest.mark.parametrize("state", JobState)
+def test_every_state_can_be_shown_and_written_as_json(state: JobState, ledger: Ledger) -> None:
+    row = job_in(ledger, state)
+    job = shown(row)
+    assert (job.status, job.job_id, job.path) == (state, row.uuid, "/tree")
+    assert (job.result is not None) == (state is JobState.COMPLETED)
+    assert (job.error is not None) == (state is JobState.FAILED)
+    assert (job.finished_at is not None) == (row.finished_at_ms is not None)
+    assert (job.waiting is not None) == (state is JobState.BLOCKED)
+    assert json.loads(json.dumps(asdict(job)))["status"] == state.value
+
+
+def test_one_that_waits_for_its_turn_has_a_place_and_no_times(ledger: Ledger) -> None:
+    job = shown(ledger.enqueue({}, estimated_ms=90_500).row, position=4)
+    assert (job.position, job.started_at, job.elapsed_seconds) == (4, None, 0.0)
+    assert (job.estimated_seconds, job.eta_seconds, job.total) == (90.5, None, None)
+    assert job.created_at == "2023-11-14T22:13:20.000Z"
+
+
+def test_done_and_total_are_those_of_the_phase(ledger: Ledger) -> None:
+    row = changed(
+        ledger,
+        claimed(ledger),
+        phase="parsing",
+        files_done=3,
+        files_total=10,
+        rate=2.5,
+        remaining_ms=2800,
+        current_path=b"src/a\xff.py",
+    )
+    job = shown(row, START_MS + 1500)
+    assert (job.done, job.total, job.rate, job.eta_seconds) == (3, 10, 2.5, 2.8)
+    assert (job.elapsed_seconds, job.current_file) == (1.5, "src/a\ufffd.py")
+    row = changed(ledger, row, phase="embedding", chunks_done=64, chunks_total=500)
+    job = shown(row)
+    assert (job.done, job.total, job.files_done) == (64, 500, 3)
+
+
+def test_a_job_of_a_day_and_more_shows_how_long_it_goes_on(ledger: Ledger) -> None:
+    row = claimed(ledger)
+    assert shown(row, START_MS + 30 * 3600 * 1000).elapsed_seconds == 30 * 3600
+    assert shown(row, START_MS - DAY_MS).elapsed_seconds == 0  # the clock went back
+
+
+def test_what_has_ended_has_no_time_left_and_no_flag(ledger: Ledger) -> None:
+    row = claimed(ledger)
+    row = changed(ledger, row, flagged_at_ms=START_MS, remaining_ms=5)
+    assert shown(row).flagged
+    ledger.complete(row, RESULT, {"counts": '{"files_indexed": 1}'})
+    job = shown(ledger.find(row.uuid), START_MS + DAY_MS)
+    assert (job.flagged, job.eta_seconds, job.elapsed_seconds) == (False, None, 0.0)
+    assert (job.result, job.counts) == (RESULT, {"files_indexed": 1})
+
+
+def test_a_failure_has_the_one_shape_of_errors(ledger: Ledger) -> None:
+    job = shown(job_in(ledger, JobState.FAILED))
+    assert job.error == ERROR
+    assert job.error.keys() == {"error", "message", "details"}
+
+
+def test_an_event_names_its_job_its_time_and_its_repository() -> None:
+    row = EventRow(3, "failed", START_MS + 7, '{"files_processed": 2, "error": {"message": "x"}}')
+    event = event_of("some-id", "/tree\udcff", row)
+    assert (event.job_id, event.sequence, event.type) == ("some-id", 3, EventType.FAILED)
+    assert event.timestamp == "2023-11-14T22:13:20.007Z"
+    assert event.context == {
+        "repository": "/tree\ufffd",
+        "files_processed": 2,
+        "error": {"message": "x"},
+    }
+    json.dumps(asdict(event))

@@ -1,0 +1,84 @@
+"""Which databases have an active job, asked only when they were written."""
+
+import os
+import time
+from pathlib import Path
+
+from engine.jobs.ledger import Ledger
+from engine.jobs.watchlist import Found, Watchlist, active_job_of, database_files
+from tests.support.ledger import RESULT, FakeClock, ledger_in
+
+OTHER_ID = "fedcba9876543210" * 4
+
+
+def make_old(file: Path) -> None:
+    """Give the files of a database a time that no commit of this moment can have."""
+    for name in (file, Path(f"{file}-wal")):
+        if name.exists():
+            os.utime(name, ns=(0, time.time_ns() - 10_000_000_000))
+
+
+def seen(watchlist: Watchlist) -> dict[Path, str | None]:
+    return {found.file: found.row.state if found.row else None for found in watchlist.changed()}
+
+
+def ended(ledger: Ledger) -> None:
+    row = ledger.claim(ledger.enqueue({}).row, "runner")
+    assert row
+    ledger.complete(row, RESULT, {})
+
+
+def test_a_database_is_given_when_it_was_written_and_not_again(tmp_path: Path) -> None:
+    clock = FakeClock()
+    watchlist = Watchlist(tmp_path)
+    assert seen(watchlist) == {}
+    with ledger_in(tmp_path, clock) as one, ledger_in(tmp_path, clock, OTHER_ID) as two:
+        one.enqueue({})
+        first, second = one.store.path, two.store.path
+        make_old(first)
+        make_old(second)
+        assert seen(watchlist) == {first: "pending", second: None}
+        assert seen(watchlist) == {}
+        ended(two)
+        assert seen(watchlist) == {second: None}
+        two.enqueue({})
+        make_old(second)
+        assert seen(watchlist) == {second: "pending"}
+        watchlist.look_again(first)
+        assert seen(watchlist) == {first: "pending"}
+
+
+def test_what_was_written_just_now_is_asked_until_its_time_is_past(tmp_path: Path) -> None:
+    with ledger_in(tmp_path, FakeClock()) as ledger:
+        watchlist = Watchlist(tmp_path)
+        ledger.enqueue({})
+        os.utime(ledger.store.path)
+        assert seen(watchlist) == {ledger.store.path: "pending"}
+        os.utime(ledger.store.path)
+        assert seen(watchlist) == {ledger.store.path: "pending"}
+
+
+def test_a_forgotten_project_has_no_job_any_more(tmp_path: Path) -> None:
+    watchlist = Watchlist(tmp_path)
+    with ledger_in(tmp_path, FakeClock()) as ledger:
+        ledger.enqueue({})
+        file = ledger.store.path
+    assert seen(watchlist) == {file: "pending"}
+    for name in tmp_path.iterdir():
+        name.unlink()
+    assert list(watchlist.changed()) == [Found(file, None)]
+    assert list(watchlist.changed()) == []
+
+
+def test_only_databases_of_projects_are_looked_at_and_a_damaged_one_stops_nobody(
+    tmp_path: Path,
+) -> None:
+    damaged = tmp_path / f"{OTHER_ID}.db"
+    damaged.write_bytes(b"not a database" * 1000)
+    (tmp_path / "notes.db").write_bytes(b"")
+    (tmp_path / f"{OTHER_ID}.v3.db").write_bytes(b"")
+    with ledger_in(tmp_path, FakeClock()) as ledger:
+        ledger.enqueue({})
+        assert database_files(tmp_path) == [ledger.store.path, damaged]
+        assert active_job_of(damaged) is None
+        assert seen(Watchlist(tmp_path)) == {ledger.store.path: "pending", damaged: None}
