@@ -133,6 +133,7 @@ class RunnerHost:
                     env=environment_of(self._config),
                     start_new_session=True,
                 )
+            threading.Thread(target=process.wait, name="detached", daemon=True).start()
         except OSError as error:
             raise UnavailableError(
                 f"no background process can be started: {error.strerror}",
