@@ -75,11 +75,15 @@ class Backfill:
         if self._reads_text and ids:
             copy_equal(self._store, self._model, stop)
             ids = self._lacking_chunks(first.chunk)
+        path = ""
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
             some = ids[start : start + _CHUNKS_AT_ONCE]
             with self._store.read() as handle:
-                tell(start, len(ids), passages.a_path_of(handle, some[0]))
+                path = passages.a_path_of(handle, some[0])
+            tell(start, len(ids), path)
             self._fill_chunks(some, stop)
+        if ids:
+            tell(len(ids), len(ids), path)
         if self._reads_text and ids:
             copy_equal(self._store, self._model, stop)
 

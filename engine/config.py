@@ -75,6 +75,22 @@ SETTINGS: tuple[Setting, ...] = (
         "ms",
         "how long a server may take for a question, retries included",
     ),
+    Setting(
+        "storage_patience",
+        600,
+        0,
+        31_536_000,
+        "s",
+        "how long a job waits for room on the disk before it fails",
+    ),
+    Setting(
+        "embedder_patience",
+        86_400,
+        0,
+        31_536_000,
+        "s",
+        "how long a job waits for a model, or a locked database, before it fails",
+    ),
     Setting("jobs", 3, 1, 64, "jobs", "indexing jobs that run at the same time at most"),
     Setting(
         "job_retention",
@@ -143,6 +159,8 @@ class Config:
     model_threads: int
     embedding_timeout: int
     query_timeout: int
+    storage_patience: int
+    embedder_patience: int
     jobs: int
     job_retention: int
     workers: int

@@ -11,25 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from engine.clock import iso_time
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
-from engine.embedding.probe import check_embedder
 from engine.errors import (
-    DiskFullError,
-    EmbedderUnavailableError,
-    EngineError,
     JobConflictError,
     JobNotFoundError,
     ProjectNotFoundError,
 )
 from engine.foresight import Foresight
-from engine.housekeeping import keep_house
+from engine.housekeeping import Housekeeper
 from engine.index import Index
 from engine.job_listing import JobListing
 from engine.job_records import (
     TERMINAL,
-    EventType,
     Job,
     JobEvent,
     JobFilter,
@@ -40,16 +34,14 @@ from engine.job_records import (
 )
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Enqueued, Ledger
-from engine.jobs.operation_log import keep_operation_log
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
-from engine.records import IndexOptions, display_path
-from engine.runner_host import RunnerHost, has_room
+from engine.records import IndexOptions
+from engine.runner_host import RunnerHost
 from engine.scope import check_options, options_of, parameters_of
 from engine.store import jobs
-from engine.store.jobs import EventRow, JobRow
-from engine.telemetry import JobLog
+from engine.store.jobs import JobRow
 
 _WAITING_LIMIT_S = 60.0  # what is estimated to take longer goes on in the background
 _POLL_S = 0.1
@@ -82,22 +74,21 @@ class Jobs:
     """
 
     def __init__(self, config: Config, projects: Projects, open_embedder: OpenEmbedder) -> None:
-        self._config = config
         self._projects = projects
-        self._open_embedder = open_embedder
         self._listing = JobListing(config)
         self._foresight = Foresight(config)
-        self._job_log = JobLog(config.data_dir / "logs")
+        self._keeper = Housekeeper(config, open_embedder, self._foresight)
         self._ended = threading.Event()
         around = Surroundings(
             data_dir=config.data_dir,
             most_running=config.jobs,
             open_project=lambda file: projects.open_file(file).for_jobs(),
-            is_back=self._is_back,
+            is_back=self._keeper.is_back,
             outlook=self._foresight.outlook,
+            patience_s=self._keeper.patience_s,
             on_end=self._on_end,
-            log=self._log,
-            daily=lambda: keep_house(config),
+            log=self._keeper.log,
+            daily=self._keeper.keep_house,
         )
         self._host = RunnerHost(config, around)
 
@@ -128,7 +119,7 @@ class Jobs:
         index = self._projects.create(path) if is_request else self._projects.open(path)
         index.check(options)
         if waits:
-            self._check_embedder()
+            self._keeper.check_embedder()
         ledger = index.for_jobs().ledger
         foreseen = self._foresight.before(
             ledger.store, index.root, options, is_surveyed=is_request and not waits
@@ -197,7 +188,7 @@ class Jobs:
         if not self._host.if_nobody_runs(cancel_orphan):
             project.ledger.request_cancel(job_id, reason=reason)
             self._host.wake()
-        self._keep_log(project, job_id)
+        self._keeper.keep_log(project, job_id)
         return self._shown(project, job_id)
 
     def retry(self, job_id: str) -> Submitted:
@@ -293,48 +284,9 @@ class Jobs:
         if self._host.close():
             self._host.start_detached()
 
-    def _is_back(self, away: EngineError) -> bool:
-        if isinstance(away, DiskFullError):
-            return has_room(self._config)
-        if isinstance(away, EmbedderUnavailableError):
-            try:
-                check_embedder(self._config, self._open_embedder)
-            except EmbedderUnavailableError:
-                return False
-        return True
-
     def _on_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
-        self._foresight.learn(row, context)
-        self._keep_log(project, row.uuid)
+        self._keeper.note_end(project, row, context)
         self._ended.set()
-
-    def _keep_log(self, project: OpenProject, job_id: str) -> None:
-        """Write the operation log of a job, if it has ended."""
-        store = project.ledger.store
-        folder = self._config.data_dir / "logs" / store.path.stem
-        keep_operation_log(store, folder, project.root, job_id)
-
-    def _log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
-        context = json.loads(event.context)
-        is_bad = event.type == EventType.FAILED
-        self._job_log.event(
-            event.type,
-            level="error" if is_bad else "info",
-            job_id=row.uuid,
-            project=display_path(project.root),
-            happened_at=iso_time(event.at_ms),
-            **context,
-        )
-
-    def _check_embedder(self) -> None:
-        try:
-            check_embedder(self._config, self._open_embedder)
-        except EmbedderUnavailableError as error:
-            raise EmbedderUnavailableError(
-                error.message,
-                hint=f"{error.hint or 'start it'}; or index without vectors: CAIRN_MODEL=none",
-                diagnostics={"embedding": {"model": self._config.model, "status": "unavailable"}},
-            ) from error
 
     def _instead_of_watch(
         self, ledger: Ledger, watch_job: str, parameters: dict[str, object]

@@ -26,6 +26,12 @@ def indexing_lock(database: Path) -> Iterator[None]:
         yield
 
 
+def is_being_indexed(database: Path) -> bool:
+    """Say whether another process holds the right to index a project."""
+    with held_lock(database.with_suffix(".lock")) as holder:
+        return holder is not None
+
+
 @contextmanager
 def held_lock(file: Path) -> Iterator[str | None]:
     """Hold a lock while the block runs, if nobody else does; gives who does, else None.

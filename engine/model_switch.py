@@ -161,10 +161,13 @@ class ModelSwitch:
                 tally,
                 reads_text=_reads_text(self._wanted),
             )
+            teller = _Teller(on_progress)
             try:
-                backfill.fill(tell=_Teller(on_progress).update, stop=self._cancelled, new=new)
+                backfill.fill(tell=teller.update, stop=self._cancelled, new=new)
             except EmbedderUnavailableError as error:
                 self._note(error)
+            finally:
+                teller.catch_up()
             if new is None:
                 self._switch(self._wanted)
                 self._drop_others()
@@ -247,19 +250,24 @@ class _Teller:
         self._on_progress = on_progress
         self._started = time.monotonic()
         self._told = 0.0
+        self._untold: Progress | None = None
 
     def update(self, done: int, total: int, path: str) -> None:
         now = time.monotonic()
-        if done and now - self._told < _TELL_EVERY_S:
-            return
-        self._told = now
-        self._on_progress(
-            Progress(
-                phase=Phase.EMBEDDING,
-                done=done,
-                total=total,
-                current_path=path,
-                bytes_done=0,
-                elapsed_ms=int((now - self._started) * 1000),
-            )
+        self._untold = Progress(
+            phase=Phase.EMBEDDING,
+            done=done,
+            total=total,
+            current_path=path,
+            bytes_done=0,
+            elapsed_ms=int((now - self._started) * 1000),
         )
+        if not done or now - self._told >= _TELL_EVERY_S:
+            self._told = now
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Report what was held back."""
+        if self._untold:
+            self._on_progress(self._untold)
+            self._untold = None

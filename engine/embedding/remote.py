@@ -22,6 +22,8 @@ _MOST_TRIES = 6
 #: After what may pass. Somebody waits for a question, and words answer it too.
 _RETRIES = 3
 _QUERY_RETRIES = 1
+#: A server that leaves a batch without an answer for so long is away, also if it asks for more.
+_SILENCE_S = 14.0
 _PROBE = "parse the configuration file"
 
 
@@ -115,7 +117,7 @@ class Remote:
         self._server.close()
 
     def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
-        patience = Patience(self._request_s, math.inf, stop, _RETRIES)
+        patience = self._renewed(Patience(self._request_s, 0.0, stop, _RETRIES))
         prompt = self._prompts(patience).passage
         wanted = [index for index, text in enumerate(texts) if text.strip()]
         asked = [self._cut(prompt + readable(texts[index])) for index in wanted]
@@ -123,7 +125,7 @@ class Remote:
         for batch in batches_of(asked, self._size):
             batch_texts = [self._cut(asked[index]) for index in batch]
             started_s = self._clock.elapsed_s()
-            rows = self._embed_batch(batch_texts, patience)
+            rows = self._embed_batch(batch_texts, self._renewed(patience))
             self._size.answered(len(batch), self._clock.elapsed_s() - started_s)
             found.append(([wanted[index] for index in batch], rows))
         self._learn_dimension(patience)  # nothing was asked if all texts are blank
@@ -151,6 +153,7 @@ class Remote:
         try:
             return self._asked(texts, patience)
         except TooLargeError as refusal:
+            patience = self._renewed(patience)
             if len(texts) == 1:
                 return self._shortened(texts[0], patience, refusal)
             known = self._too_long
@@ -176,6 +179,7 @@ class Remote:
                 self._embed_batch(texts[start:end], patience, refusals, is_second=is_second)
             )
             start = end
+            patience = self._renewed(patience)
         return np.concatenate(parts)
 
     def _shortened(
@@ -219,6 +223,11 @@ class Remote:
         if self._longest_bytes is None or len(text) * 4 <= self._longest_bytes:
             return text
         return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
+
+    def _renewed(self, patience: Patience) -> Patience:
+        """Give the patience for a batch from now on, as when the server has just answered."""
+        whole_s = max(_SILENCE_S, 2 * patience.request_s)
+        return patience._replace(ends_at_s=self._clock.elapsed_s() + whole_s)
 
     def _learn_dimension(self, patience: Patience) -> None:
         if self._numbers is None:

@@ -67,6 +67,8 @@ class JobContext:
         self._recorded = json.loads(row.counts)
         #: Whether somebody wants the job to end, and not only this process.
         self.is_cancelled = False
+        #: Whether this process is to end.
+        self.is_suspended = False
         self._suspects: dict[str, int] = json.loads(row.suspects)
         self._base = row.files_done  # files that earlier tries did
         self._floor = row.files_done  # what is on record
@@ -243,6 +245,7 @@ class JobContext:
 
     def suspend(self) -> None:
         """Let this process stop working on the job, which stays as it is for the next runner."""
+        self.is_suspended = True
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
@@ -294,8 +297,8 @@ class JobContext:
         }
         return self._stopwatch.measured(self._clock(), counts, model)
 
-    def final_columns(self) -> dict[str, object]:
-        """Give what the job's last transaction says of the work: what is kept of it."""
+    def on_record(self) -> dict[str, object]:
+        """Give how far the job is by what is committed."""
         return {"files_done": self._floor, "chunks_done": self._chunks_floor}
 
     def _columns(self, now: int) -> dict[str, object]:

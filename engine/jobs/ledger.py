@@ -139,12 +139,26 @@ class Ledger:
                 self._move(handle, found, JobState.RUNNING, changes, context)
             return jobs.read_job(handle, row.uuid)
 
-    def block(self, row: JobRow, reason: str, error: Mapping[str, object]) -> None:
-        """Let a running job wait for something outside; the reason is for people."""
+    def block(
+        self,
+        row: JobRow,
+        reason: str,
+        error: Mapping[str, object],
+        changes: Mapping[str, object] | None = None,
+    ) -> None:
+        """Let a running job wait for something outside.
+
+        Args:
+            row: The job as claimed.
+            reason: Why, for people.
+            error: The same as every face shows errors.
+            changes: Last values of columns, such as ``chunks_done``.
+        """
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
             context = {"reason": reason, "error": dict(error)}
-            self._move(handle, found, JobState.BLOCKED, {"waiting": reason}, context)
+            known = {**(changes or {}), "waiting": reason}
+            self._move(handle, found, JobState.BLOCKED, known, context)
 
     def unblock(self, row: JobRow) -> None:
         """Let a blocked job run again."""

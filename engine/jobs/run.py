@@ -18,17 +18,28 @@ from engine.errors import (
 from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
+from engine.jobs.outage import Outage
+from engine.lock import is_being_indexed
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
 
 #: What a kind of job does; gives its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]
 
-_FIRST_PROBE_S = 0.5
-_LONGEST_PROBE_S = 8.0
+#: Says whether what an error missed is there again; asks its second argument whether to give up.
+IsBack = Callable[[EngineError, Callable[[], bool]], bool]
+#: Says for how many seconds a job waits for what an error missed.
+PatienceFor = Callable[[EngineError], float]
+
+_TRY_AGAIN_S = 0.5  # to write how a job ended
 _EVENTS_AT_ONCE = 1000
-_STORAGE_PATIENCE_S = 600.0
-_PATIENCE_S = 24 * 3600.0
+
+
+class Resources(NamedTuple):
+    """What a job may have to wait for."""
+
+    is_back: IsBack
+    patience_s: PatienceFor
 
 
 class OpenProject(NamedTuple):
@@ -66,18 +77,20 @@ class Run:
         self.has_slot = True
         self._slots = slots
         self._told = context.told_before  # the last event that earlier tries told of
-        self._blocked_s: float | None = None  # when it began to wait, without progress since
-        self._blocked_at: tuple[int, int] | None = None  # files and chunks done by then
+        self._outage = Outage()
 
-    def run(self, is_back: Callable[[EngineError], bool]) -> None:
+    def run(self, resources: Resources) -> None:
         """Work until the job has ended, or until this process is to stop.
+
+        Args:
+            resources: What it may have to wait for.
 
         Raises:
             StaleClaim: Another runner has taken it over.
         """
         while True:
             away = self._try()
-            if away is None or not self._wait_for(away, is_back):
+            if away is None or not self._wait_for(away, resources):
                 return
 
     def _try(self) -> EngineError | None:
@@ -99,60 +112,62 @@ class Run:
             error = _internal(failure)
         else:
             fault_point("job worked")
-            return self._ending(lambda: ledger.complete(row, result, self.context.final_columns()))
+            return self._ending(lambda: ledger.complete(row, result, self.context.on_record()))
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._ending(self._cancelled)
-        return self._ending(lambda: ledger.fail(row, error, self.context.final_columns()))
+        return self._ending(lambda: ledger.fail(row, error, self.context.on_record()))
 
     def _ending(self, end: Callable[[], None]) -> EngineError | None:
         """Write how the job ended; gives what is away when that cannot be written now."""
         try:
             end()
-        except (DiskFullError, IndexBusyError) as away:
+        except EngineError as away:
             return away
         return None
 
     def _cancelled(self) -> None:
         fault_point("job stopped")
         if self.context.is_cancelled:
-            self.project.ledger.cancel(self.context.row, self.context.final_columns())
+            self.project.ledger.cancel(self.context.row, self.context.on_record())
 
-    def _wait_for(self, away: EngineError, is_back: Callable[[EngineError], bool]) -> bool:
+    def _wait_for(self, away: EngineError, resources: Resources) -> bool:
         """Wait as a blocked job until what was away is back; False when it is not to go on."""
-        self._note_blocked()
+        context = self.context
+        self._outage.begin(context.on_record())
         is_written = self._block(away)
         self._slots.give_slot(self)
-        self.context.is_blocked = True
-        probe_s = _FIRST_PROBE_S
-        while not self.context.wait(probe_s):
-            probe_s = min(2 * probe_s, _LONGEST_PROBE_S)
+        context.is_blocked = True
+        while not context.wait(self._outage.until_probe_s()):
             is_written = is_written or self._block(away)
-            if self._is_out_of_patience(away):
-                self._ending(
-                    lambda: self.project.ledger.fail(
-                        self.context.row, _lasting(away), self.context.final_columns()
-                    )
-                )
+            if self._gives_up(away, resources):
                 return False
-            if is_back(away) and self._unblock(is_written=is_written):
-                return not self.context.cancelled()
-        self._ending(self._cancelled)
+            if self._is_back(away, resources) and self._unblock(is_written=is_written):
+                return not context.cancelled()
+        while self._ending(self._cancelled) and not context.is_suspended:
+            time.sleep(_TRY_AGAIN_S)
         return False
 
-    def _note_blocked(self) -> None:
-        done = (self.context.files_done, self.context.chunks_done)
-        if self._blocked_s is None or done != self._blocked_at:
-            self._blocked_s, self._blocked_at = time.monotonic(), done
+    def _gives_up(self, away: EngineError, resources: Resources) -> bool:
+        """End the job when it has waited for too long; False also when that cannot be written."""
+        lasts_s = self._outage.lasts_s
+        if lasts_s <= resources.patience_s(away):
+            return False
+        error = _lasting(away, lasts_s)
+        row, changes = self.context.row, self.context.on_record()
+        return self._ending(lambda: self.project.ledger.fail(row, error, changes)) is None
 
-    def _is_out_of_patience(self, away: EngineError) -> bool:
-        limit_s = _STORAGE_PATIENCE_S if isinstance(away, DiskFullError) else _PATIENCE_S
-        return time.monotonic() - (self._blocked_s or 0.0) > limit_s
+    def _is_back(self, away: EngineError, resources: Resources) -> bool:
+        if isinstance(away, ProjectBusyError):
+            return not is_being_indexed(self.file)
+        return resources.is_back(away, self.context.cancelled)
 
     def _block(self, away: EngineError) -> bool:
         """Write that the job waits, and why; False when not even that can be written."""
         try:
-            self.project.ledger.block(self.context.row, reason_of(away), away.as_json())
-        except (DiskFullError, IndexBusyError):
+            self.project.ledger.block(
+                self.context.row, reason_of(away), away.as_json(), self.context.on_record()
+            )
+        except EngineError:
             return False
         fault_point("job blocked")
         return True
@@ -163,7 +178,7 @@ class Run:
         try:
             if is_written:
                 self.project.ledger.unblock(self.context.row)
-        except (DiskFullError, IndexBusyError):
+        except EngineError:
             self._slots.give_slot(self)
             return False
         fault_point("job unblocked")
@@ -218,12 +233,20 @@ def reason_of(away: EngineError) -> str:
         return f"disk full: {away.message}"
     if isinstance(away, EmbedderUnavailableError):
         return f"embedding model away: {away.message}"
-    return f"database busy: {away.message}"
+    if isinstance(away, ProjectBusyError):
+        return f"project busy: {away.message}"
+    if isinstance(away, IndexBusyError):
+        return f"database busy: {away.message}"
+    return away.message
 
 
-def _lasting(away: EngineError) -> dict[str, object]:
+def _lasting(away: EngineError, lasts_s: float) -> dict[str, object]:
+    """Give the error of a job that has waited for too long."""
     shape = away.as_json()
-    shape["message"] = f"{reason_of(away)}, and it lasted too long"
+    reason = reason_of(away)
+    if isinstance(away, DiskFullError):
+        reason = f"insufficient storage: {away.message}"
+    shape["message"] = f"{reason}; it has lasted {lasts_s:,.0f} s"
     return shape
 
 

@@ -21,7 +21,7 @@ from engine.jobs.context import JobContext, suspects_after_crash
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
 from engine.jobs.pace import Outlook
-from engine.jobs.run import OpenProject, Run
+from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
 from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import EventRow, JobRow
 
@@ -36,7 +36,8 @@ class Surroundings(NamedTuple):
     data_dir: Path
     most_running: int
     open_project: Callable[[Path], OpenProject]  # by its database file
-    is_back: Callable[[EngineError], bool]  # whether what an error missed is there again
+    is_back: IsBack
+    patience_s: PatienceFor
     outlook: Callable[[JobRow], Outlook]  # what to expect of a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
     log: Callable[[OpenProject, JobRow, EventRow], None]  # something happened to a job
@@ -57,6 +58,8 @@ class Runner:
         self._watchlist = Watchlist(around.data_dir)
         self._runs: dict[str, Run] = {}  # by job id; those that run and those that are blocked
         self._lock = threading.Condition()
+        self._starting = 0  # jobs that are being claimed, each with a slot already
+        self._returning = 0  # jobs that were blocked and wait for a slot: they go first
         self._waiting: dict[str, Found] = {}
         self._wake = threading.Event()
         self._is_stopping = False
@@ -103,15 +106,20 @@ class Runner:
     def _start_some(self) -> None:
         """Start what waits, in order, while there is room."""
         for found in sorted(self._waiting.values(), key=_turn):
-            if self.running >= self._around.most_running:
-                return
-            if any(run.file == found.file for run in list(self._runs.values())):
-                continue  # it ends just now
+            with self._lock:
+                if not self._has_room(self._returning + 1):
+                    return
+                if any(run.file == found.file for run in self._runs.values()):
+                    continue  # it ends just now
+                self._starting += 1
             del self._waiting[found.file.stem]
             try:
                 self._start(found)
             except EngineError:
                 self._watchlist.look_again(found.file)
+            finally:
+                with self._lock:
+                    self._starting -= 1
 
     def _start(self, found: Found) -> None:
         project = self._around.open_project(found.file)
@@ -136,11 +144,10 @@ class Runner:
         thread = threading.Thread(target=self._serve, args=(run,), name="job", daemon=True)
         thread.start()
 
-    @property
-    def running(self) -> int:
-        """Give how many jobs run now."""
-        with self._lock:
-            return sum(run.has_slot for run in self._runs.values())
+    def _has_room(self, jobs: int) -> bool:
+        """Say whether so many more jobs can run. The caller holds the lock."""
+        running = self._starting + sum(run.has_slot for run in self._runs.values())
+        return running + jobs <= self._around.most_running
 
     def give_slot(self, run: Run) -> None:
         """Let a job that is blocked make room."""
@@ -152,16 +159,20 @@ class Runner:
     def take_slot(self, run: Run) -> bool:
         """Wait until there is room for a job that was blocked; False when it is to stop."""
         with self._lock:
-            while not run.context.cancelled():
-                if sum(each.has_slot for each in self._runs.values()) < self._around.most_running:
-                    run.has_slot = True
-                    return True
-                self._lock.wait(_LOOK_EVERY_S)
+            self._returning += 1
+            try:
+                while not run.context.cancelled():
+                    if self._has_room(1):
+                        run.has_slot = True
+                        return True
+                    self._lock.wait(_LOOK_EVERY_S)
+            finally:
+                self._returning -= 1
         return False
 
     def _serve(self, run: Run) -> None:
         try:
-            run.run(self._around.is_back)
+            run.run(Resources(self._around.is_back, self._around.patience_s))
             self._ended(run)
         except StaleClaim:
             pass  # whoever has it now tells of its end

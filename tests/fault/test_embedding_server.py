@@ -219,6 +219,34 @@ def test_a_rest_that_is_too_long_is_not_waited_for(
     assert (len(stub.requests), fake.slept_s) == (1, 0)
 
 
+@pytest.mark.parametrize("wanted_s", ["", "4", "10", "13", "20", "59"])
+def test_nobody_waits_longer_than_fifteen_seconds_for_a_batch(
+    wanted_s: str, stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    stub.always = status(503, "loading", retry_after=wanted_s)
+    with pytest.raises(EmbedderUnavailableError, match="503: loading"):
+        embed(remote(stub.url, config, fake))
+    assert fake.slept_s <= 15
+    assert len(stub.requests) <= 4
+
+
+def test_each_answer_gives_a_server_its_whole_time_again(
+    stub: Stub, config: Config, remote: Opens
+) -> None:
+    fake = FakeTime()
+    slow = status(503, retry_after="10")
+    stub.most_items = 4
+    stub.tricks = [
+        status(413),
+        slow,
+        lambda handler, got: handler.answer(200, handler.vectors(got)),
+        slow,
+    ]
+    assert remote(stub.url, config, fake).embed_passages(CODE * 8, never).shape == (8, 16)
+    assert fake.slept_s == pytest.approx(20)
+
+
 def test_a_question_waits_no_longer_than_its_time(
     stub: Stub, config: Config, remote: Opens
 ) -> None:
@@ -284,7 +312,7 @@ def test_cancel_does_not_wait_for_the_server(
 
 
 def test_cancel_ends_a_wait(stub: Stub, config: Config, remote: Opens) -> None:
-    stub.always = status(429, retry_after="50")
+    stub.always = status(429, retry_after="13")
     fake = FakeTime()
     with pytest.raises(Cancelled):
         remote(stub.url, config, fake).embed_passages(CODE, lambda: fake.slept_s > 0.6)

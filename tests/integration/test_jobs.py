@@ -160,6 +160,7 @@ def test_a_request_goes_before_the_watchers_job(tmp_path: Path) -> None:
     root = slow_tree(tmp_path / "tree", 100)
     model = FakeEmbedder("a", delay_s=0.2)
     with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
+        catalog.create(str(root))
         watch = catalog.jobs.submit(str(root), origin=JobOrigin.WATCH)
         catalog.jobs.run_here()
         wait_for(catalog, watch.job_id, JobState.RUNNING)

@@ -53,7 +53,8 @@ class FakeEmbedder:
         self._known: dict[str, Vectors] = {}
 
     def prepare(self, stop: Callable[[], bool]) -> None:
-        """Nothing to learn."""
+        """Nothing to learn, but it is noticed when the backend is away."""
+        self._check_there(self.requests + 1)
 
     def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
         """Embed the words of texts."""
@@ -98,10 +99,13 @@ class FakeEmbedder:
         with self._lock:
             self.requests += 1
             requests = self.requests
-        if self.fail_after is not None and requests > self.fail_after:
-            raise EmbedderUnavailableError(f"{self.name} is away", hint="start it again")
+        self._check_there(requests)
         if self.delay_s:
             time.sleep(self.delay_s)
+
+    def _check_there(self, requests: int) -> None:
+        if self.fail_after is not None and requests > self.fail_after:
+            raise EmbedderUnavailableError(f"{self.name} is away", hint="start it again")
 
     def _vector_of_word(self, word: str) -> Vectors:
         vector = self._known.get(word)

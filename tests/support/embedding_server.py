@@ -31,6 +31,7 @@ class Received:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    at_s: float = field(default_factory=time.monotonic)
 
     @property
     def texts(self) -> list[str]:
@@ -43,11 +44,42 @@ class Received:
 Trick = Callable[["Handler", Received], None]
 
 
+class _Door:
+    """Where a server listens; it can be shut and opened again at the same port."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._handler = handler
+        self._server: ThreadingHTTPServer | None = None
+        self._lock = threading.Lock()
+        self.port = 0
+        self.open()
+
+    @property
+    def is_open(self) -> bool:
+        return self._server is not None
+
+    def open(self) -> None:
+        with self._lock:
+            if self._server is None:
+                server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler)
+                server.daemon_threads = True
+                self.port = server.server_port
+                threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+                self._server = server
+
+    def shut(self) -> None:
+        with self._lock:
+            if self._server is not None:
+                self._server.shutdown()
+                self._server.server_close()
+                self._server = None
+
+
 @dataclass
 class Stub:
     """A server under a test's command."""
 
-    url: str
+    door: _Door
     dimension: int = DIMENSION
     most_items: int = 1000
     most_bytes: int = 1_000_000  # of all texts of a request
@@ -60,9 +92,25 @@ class Stub:
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.door.port}"
+
+    @property
     def sizes(self) -> list[int]:
         """How many texts each request asked for."""
         return [len(each.texts) for each in self.requests if each.method == "POST"]
+
+    def behave(self) -> None:
+        """Do what a server should from now on; whoever was kept waiting is let go."""
+        self.always = None
+        self.ended.set()
+        self.ended = threading.Event()
+        self.door.open()
+
+    def leave(self) -> None:
+        """Have nothing listen any more; ``behave`` ends that."""
+        self.door.shut()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -86,6 +134,9 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers["content-length"])
         body = json.loads(self.rfile.read(size))
         received = Received("POST", self.path, dict(self.headers), body)
+        if not self.stub.door.is_open:
+            self.close_connection = True
+            return
         self.stub.requests.append(received)
         trick = self.stub.tricks.pop(0) if self.stub.tricks else self.stub.always
         if trick is not None:
@@ -155,7 +206,7 @@ def raw(content: bytes, **headers: str) -> Trick:
 
 
 def hang(handler: Handler, _: Received) -> None:
-    """Say nothing until the server ends."""
+    """Say nothing until the server ends or behaves."""
     handler.stub.ended.wait(30)
     handler.close_connection = True
 
@@ -166,7 +217,8 @@ def drip(handler: Handler, _: Received) -> None:
     handler.send_header("content-type", "application/json")
     handler.send_header("content-length", "100000")
     handler.end_headers()
-    while not handler.stub.ended.wait(0.02):
+    ended = handler.stub.ended
+    while not ended.wait(0.02):
         try:
             handler.wfile.write(b" ")
         except OSError:
@@ -177,7 +229,8 @@ def drip(handler: Handler, _: Received) -> None:
 def drip_head(handler: Handler, _: Received) -> None:
     """Send headers that never end."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nx-")
-    while not handler.stub.ended.wait(0.02):
+    ended = handler.stub.ended
+    while not ended.wait(0.02):
         try:
             handler.wfile.write(b"x")
         except OSError:
@@ -202,23 +255,23 @@ def half_json(handler: Handler, received: Received) -> None:
     handler.send(200, content[: len(content) // 2])
 
 
+def leave(handler: Handler, _: Received) -> None:
+    """Hang up, and have nothing listen at this port any more until the stub behaves."""
+    handler.stub.leave()
+    handler.close_connection = True
+
+
 @contextmanager
 def embedding_server(**settings: Any) -> Iterator[Stub]:
     """Run a server while the block runs."""
     handler = type("OwnHandler", (Handler,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    stub = Stub(f"http://127.0.0.1:{server.server_port}", **settings)
+    stub = Stub(_Door(handler), **settings)
     handler.stub = stub  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
     try:
         yield stub
     finally:
         stub.ended.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        stub.leave()
 
 
 def free_port() -> int:
