@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from engine.batch import FirstIds
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import EmbedderUnavailableError, ProjectNotFoundError
@@ -63,13 +64,14 @@ class Indexing:
             raise ProjectNotFoundError(
                 f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
             )
+        # What an earlier try of this run has added may lack its vectors.
+        new: FirstIds | None = FirstIds(0, 0) if journal.has_begun else None
         with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:
-            new = None
             for _ in range(1 + _MOST_SWITCHES):
                 run = self._start(scope, options, switch, journal, on_progress, cancelled)
                 indexer = Indexer(self._store, self._pool, run)
                 indexer.index()
-                new = indexer.new_ids
+                new = indexer.new_ids and (new or indexer.new_ids)
                 if run.is_checked_out():
                     break
             switch.complete(on_progress, journal.tally, new=new)

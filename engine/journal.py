@@ -33,6 +33,10 @@ class Journal(Protocol):
     #: Counted on by the run; what it says belongs to the transaction that is being written.
     tally: Tally
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether an earlier try of the same run knew its files already."""
+
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
         """Hear the files that will be read, before any is.
 
@@ -53,6 +57,11 @@ class NoJournal:
 
     def __init__(self) -> None:
         self.tally = Tally()
+
+    @property
+    def has_begun(self) -> bool:
+        """Nothing came before."""
+        return False
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
         """Forget it."""

@@ -133,7 +133,7 @@ class RunnerHost:
                     env=environment_of(self._config),
                     start_new_session=True,
                 )
-            threading.Thread(target=process.wait, name="detached", daemon=True).start()
+                threading.Thread(target=process.wait, name="reaper", daemon=True).start()
         except OSError as error:
             raise UnavailableError(
                 f"no background process can be started: {error.strerror}",
@@ -148,6 +148,16 @@ class RunnerHost:
 
     def _claimed(self) -> Runner | None:
         """Take the runner's lock; None when another has it."""
+        self._make_folder()
+        held = ExitStack()
+        if held.enter_context(held_lock(self._lock_file)) is not None:
+            held.close()
+            return None
+        self._held = held
+        self._runner = Runner(self._around)
+        return self._runner
+
+    def _make_folder(self) -> None:
         folder = self._config.data_dir
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -156,13 +166,6 @@ class RunnerHost:
                 f"cannot make the data directory {folder}: {error.strerror}",
                 hint="set CAIRN_HOME to a folder that you can write",
             ) from error
-        held = ExitStack()
-        if held.enter_context(held_lock(self._lock_file)) is not None:
-            held.close()
-            return None
-        self._held = held
-        self._runner = Runner(self._around)
-        return self._runner
 
     def _run(self, runner: Runner) -> None:
         try:

@@ -111,8 +111,8 @@ class JobContext:
 
     @property
     def has_begun(self) -> bool:
-        """Say whether an earlier try of this job knew its files already."""
-        return self.row.files_total is not None
+        """Say whether a try of this job, in this process or an earlier one, knew its files."""
+        return self._files_total is not None
 
     @property
     def files_done(self) -> int:

@@ -1,15 +1,20 @@
 """A job waits while its embedding server is away, says why, loses nothing and goes on by itself."""
 
+import os
+import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from engine.catalog import Catalog, project_id_of
+from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError
-from engine.job_records import EventType, Job, JobState
-from engine.records import Mode, SearchAnswer, SearchRequest
+from engine.job_records import EventType, Job, JobOrigin, JobState
+from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from tests.support.embedding_server import (
     Handler,
     Received,
@@ -76,10 +81,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         return held_in(catalog, folder / "home", folder / "tree", stub)
 
 
-def hasty_catalog(home: Path, stub: Stub, **settings: int):  # type: ignore[no-untyped-def]
+def hasty_catalog(home: Path, stub: Stub, **settings: int | str) -> AbstractContextManager[Catalog]:
     """Open a data directory whose settings give a server up soon."""
-    hasty = {"embedding_timeout": 300, "query_timeout": 300, **settings}
-    return catalog_in(home, model=f"openai:m@{stub.url}", **hasty)
+    hasty: dict[str, int | str] = {"embedding_timeout": 300, "query_timeout": 300, **settings}
+    return catalog_in(home, opens=open_embedder, model=f"openai:m@{stub.url}", **hasty)
 
 
 def held_in(catalog: Catalog, home: Path, tree: Path, stub: Stub) -> dict[str, object]:
@@ -150,6 +155,171 @@ def test_a_server_in_trouble_holds_jobs_up_and_nothing_is_lost(
             assert kinds_of(catalog, job_id).count(EventType.PAUSED) <= 6
             assert by_words(catalog, tree).coverage.embedded == 1.0
         check_never_together(catalog, ids)
+
+
+def test_a_server_that_begins_to_run_another_model_gets_all_vectors_anew(
+    stub: Stub, tmp_path: Path
+) -> None:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    with hasty_catalog(home, stub) as catalog:
+        stub.always = after(_REQUESTS, with_dimension(24))
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.COMPLETED)
+        waits = [each for each in catalog.jobs.events(job_id) if each.type is EventType.PAUSED]
+        assert ["24 numbers, wanted 16" in str(each.context["reason"]) for each in waits] == [True]
+        held = held_in(catalog, home, tree, stub)
+    stub.always = with_dimension(24)
+    with hasty_catalog(tmp_path / "other", stub) as catalog:
+        catalog.create(str(tree)).index()
+        assert held == held_in(catalog, tmp_path / "other", tree, stub)
+
+
+def with_dimension(dimension: int) -> Trick:
+    def answer(handler: Handler, received: Received) -> None:
+        handler.answer(
+            200, handler.vectors(received, lambda rows: [(row * 2)[:dimension] for row in rows])
+        )
+
+    return answer
+
+
+def test_looks_that_mislead_become_rare(stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with hasty_catalog(tmp_path / "home", stub) as catalog:
+        many = rows(lambda rows: rows[: max(1, len(rows) - 1)])  # one text alone is answered
+        stub.always = after(_REQUESTS, many)
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
+        time.sleep(5)
+        assert kinds_of(catalog, job_id).count(EventType.PAUSED) <= 4
+        stub.behave()
+        wait_for(catalog, job_id, JobState.COMPLETED, within_s=RUNNING_S)
+
+
+@pytest.mark.parametrize("trick", [hang, drip])
+def test_a_job_that_waits_is_cancelled_in_time(trick: Trick, stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with catalog_in(tmp_path / "home", model=f"openai:m@{stub.url}") as catalog:
+        stub.always = status(401)
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
+        stub.always = trick
+        asked = len(stub.requests)
+        until(lambda: len(stub.requests) > asked)  # it looks just now, which takes 7 s
+        assert catalog.jobs.cancel(job_id).cancel_requested
+        wait_for(catalog, job_id, JobState.CANCELLED, within_s=5)
+        stub.behave()
+        again = catalog.jobs.retry(job_id)
+        assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+
+
+def test_a_job_whose_runner_is_killed_while_it_waits_goes_on_by_itself(
+    stub: Stub, wanted: dict[str, object], tmp_path: Path
+) -> None:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    with hasty_catalog(home, stub) as catalog:
+        stub.always = after(_REQUESTS, status(401))
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        for attempt in (1, 2):
+            catalog.jobs.start_detached()
+            until(lambda: catalog.jobs.show(job_id).attempt == attempt)  # noqa: B023
+            check_waits(catalog, job_id, tree, "401")
+            os.kill(int((home / "runner.lock").read_text()), signal.SIGKILL)
+        stub.behave()
+        catalog.jobs.start_detached()
+        job = wait_for(catalog, job_id, JobState.COMPLETED)
+        assert job.attempt == 3
+        assert held_in(catalog, home, tree, stub) == wanted
+        assert kinds_of(catalog, job_id).count(EventType.PAUSED) == 2
+
+
+def test_who_waits_is_told_at_once_and_nothing_is_written(stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with hasty_catalog(tmp_path / "home", stub) as catalog:
+        for trick in (leave, hang, status(503), rows(lambda rows: rows[:-1])):
+            stub.always = trick
+            with pytest.raises(EmbedderUnavailableError) as raised:
+                catalog.jobs.submit(str(tree), waits=True)
+            embedding = {"model": f"openai:m@{stub.url}", "status": "unavailable"}
+            assert raised.value.details["diagnostics"] == {"embedding": embedding}
+            assert stub.url in raised.value.message
+            stub.behave()
+        assert catalog.jobs.list().total == 0
+        assert catalog.jobs.submit(str(tree), waits=True).status is JobState.PENDING
+
+
+def test_a_model_that_stays_away_ends_the_job(stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with hasty_catalog(tmp_path / "home", stub, embedder_patience=1) as catalog:
+        stub.always = after(_REQUESTS, status(401))
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        job = wait_for(catalog, job_id, JobState.FAILED)
+        assert job.error is not None
+        assert job.error["error"] == "unavailable"
+        message = str(job.error["message"])
+        assert message.startswith("embedding model away: the embedding server")
+        assert "it has lasted" in message
+        assert (job.files_done, job.chunks_done) == (FILES, 64)
+        stub.behave()
+        again = catalog.jobs.retry(job_id)
+        assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+
+
+def test_a_run_over_some_paths_makes_the_vectors_it_waited_for(stub: Stub, tmp_path: Path) -> None:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    with hasty_catalog(home, stub) as catalog:
+        catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
+        write_tree(tree, {"more/new.py": module(1000), "part_3.py": module(1001)})
+        stub.always = status(401)
+        some = IndexOptions(only=("more", "part_3.py"))
+        job_id = catalog.jobs.submit(str(tree), some, origin=JobOrigin.WATCH).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
+        stub.behave()
+        wait_for(catalog, job_id, JobState.COMPLETED)
+        held = held_in(catalog, home, tree, stub)
+    with hasty_catalog(tmp_path / "other", stub) as catalog:
+        catalog.create(str(tree)).index()
+        assert held == held_in(catalog, tmp_path / "other", tree, stub)
+
+
+def test_a_job_keeps_to_what_its_server_can_take(
+    stub: Stub, wanted: dict[str, object], tmp_path: Path
+) -> None:
+    home, tree = tmp_path / "home", tree_in(tmp_path / "tree")
+    long = write_tree(tmp_path / "long", {"long.py": "x = (\n" + "    1 +\n" * 900 + "2)\n"})
+    stub.most_items, stub.longest = 5, 1200
+    with hasty_catalog(home, stub) as catalog:
+        catalog.jobs.follow(catalog.jobs.submit(str(tree)).job_id)
+        assert held_in(catalog, home, tree, stub) == wanted
+        assert sum(size > 5 for size in stub.sizes) <= 2  # learned once
+        asked = len(stub.requests)
+        job = catalog.jobs.follow(catalog.jobs.submit(str(long)).job_id)
+        assert job.status is JobState.COMPLETED
+        assert job.chunks_done == job.chunks_total
+        assert len(stub.requests) - asked <= 6 * (job.chunks_total or 0) + 3
+
+
+@pytest.mark.soak
+def test_an_outage_of_a_minute_leaves_few_events(stub: Stub, tmp_path: Path) -> None:
+    tree = tree_in(tmp_path / "tree")
+    with catalog_in(tmp_path / "home", model=f"openai:m@{stub.url}") as catalog:
+        stub.always = after(_REQUESTS, status(503))
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        wait_for(catalog, job_id, JobState.BLOCKED, within_s=BLOCKED_S)
+        asked = len(stub.requests)
+        time.sleep(60)
+        moments = [each.at_s for each in stub.requests[asked:]]
+        assert max(after - at for at, after in pairwise(moments)) <= PROBES_S
+        stub.behave()
+        wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=RUNNING_S)
+        wait_for(catalog, job_id, JobState.COMPLETED)
+        assert len(catalog.jobs.events(job_id)) <= 8
 
 
 def check_never_together(catalog: Catalog, ids: list[str]) -> None:
