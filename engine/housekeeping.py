@@ -1,8 +1,10 @@
 """What is done about jobs besides their work: probes, logs, lessons, and old ones forgotten."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 from engine.clock import iso_time, now_ms
 from engine.config import Config
@@ -18,6 +20,7 @@ from engine.jobs.run import OpenProject
 from engine.jobs.watchlist import database_files
 from engine.records import display_path
 from engine.runner_host import has_room
+from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry import JobLog
@@ -95,16 +98,29 @@ class Housekeeper:
     def keep_house(self) -> None:
         """Forget old jobs of all projects; one that cannot be written now waits for the next time.
 
-        Called at each start of a runner and once a day.
+        Called at each start of a runner and once a day. Operation logs that a runner has left
+        unwritten, because it was killed, are written.
         """
         config = self._config
         retention_ms = config.job_retention * DAY_MS
         files = database_files(config.data_dir)
         for file in files:
+            folder = self._logs / file.stem
             try:
                 with closing(Store(file, busy_timeout_ms=config.busy_timeout)) as store:
-                    prune(store, self._logs / file.stem, now_ms=now_ms(), retention_ms=retention_ms)
+                    prune(store, folder, now_ms=now_ms(), retention_ms=retention_ms)
+                    _keep_logs(store, folder)
             except EngineError:
                 continue
         project_ids = frozenset(file.stem for file in files)
         prune_logs_of_others(self._logs, project_ids, before_ms=now_ms() - retention_ms)
+
+
+def _keep_logs(store: Store, folder: Path) -> None:
+    with store.read() as handle:
+        row = project.read_project(handle)
+        unlogged = jobs.read_unlogged(handle)
+    if row is None:
+        return
+    for uuid in unlogged:
+        keep_operation_log(store, folder, os.fsdecode(row.root), uuid)

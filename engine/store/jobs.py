@@ -264,6 +264,14 @@ def read_log_names(handle: Handle) -> frozenset[str]:
     )
 
 
+def read_unlogged(handle: Handle) -> list[str]:
+    """Give the jobs that have ended and have no operation log, the oldest first."""
+    rows = handle.execute(
+        "SELECT uuid FROM jobs WHERE finished_at_ms IS NOT NULL AND log IS NULL ORDER BY id"
+    )
+    return [uuid for (uuid,) in rows]
+
+
 def delete_jobs(handle: Handle, ids: Sequence[int]) -> None:
     """Delete jobs with their events and checkpoints."""
     chosen = json.dumps(list(ids))

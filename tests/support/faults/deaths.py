@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import faults
+from tests.support.faults.job_stage import JOB_OPERATIONS
 from tests.support.faults.stage import OPERATIONS, Operation, Stage
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -43,7 +44,7 @@ class Deaths:
 
         Args:
             stage: Prepared and restored.
-            operation: One of ``OPERATIONS``.
+            operation: One of ``OPERATIONS`` or ``JOB_OPERATIONS``.
             place: As in ``CAIRN_FAULT``, after the action.
         """
         assert self._process.stdin
@@ -71,7 +72,8 @@ def _serve() -> None:
 
 
 def _run(request: dict[str, Any]) -> None:
-    [operation] = (each for each in OPERATIONS if each.name == request["operation"])
+    known = (*OPERATIONS, *JOB_OPERATIONS)
+    [operation] = (each for each in known if each.name == request["operation"])
     stage = Stage(folder=Path(request["folder"]))
     faults._FAULT = f"die:{request['place']}"
     with stage.catalog(model=operation.model) as catalog:
