@@ -97,7 +97,8 @@ def test_index_says_what_it_did_and_keeps_the_scope(fresh: Command) -> None:
     assert first.code == 0
     assert f"indexed {fresh.folder} in " in first.out
     assert "1 new or changed, 0 unchanged" in first.out
-    assert first.err.startswith("looking for files")
+    activities = ("waiting", "starting", "looking for files", "indexing", "storing", "finishing")
+    assert all(line.startswith(activities) for line in first.err.splitlines())
     assert "\x1b" not in first.out + first.err
     again = fresh("index", "--json").json()
     assert (again["include_patterns"], again["max_file_size"]) == (["*.py"], 1000)
@@ -310,6 +311,7 @@ def test_status_prints_one_object_with_the_documented_keys(cairn: Command) -> No
         "size_bytes",
         "last_indexed_at",
         "jobs",
+        "watch",
     ]
     assert status["files"] >= 3
     assert status["skips"]["ignored"] >= 2
