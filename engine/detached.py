@@ -6,11 +6,15 @@ at once when another runner lives. SIGTERM lets it end at the next file; nothing
 
 import signal
 import sys
+import time
 from types import FrameType
 
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
+
+_TRIES = 5  # to become the runner
+_WAIT_S = 0.2
 
 
 def main() -> None:
@@ -24,7 +28,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
     try:
         with Catalog(load_config()) as catalog:
-            catalog.jobs.work(until_idle=True, stop=lambda: bool(wishes))
+            for _ in range(_TRIES):
+                if catalog.jobs.work(until_idle=True, stop=lambda: bool(wishes)):
+                    break
+                time.sleep(_WAIT_S)  # whoever has the lock may just be looking
     except EngineError as error:
         sys.exit(f"{error.code}: {error.message}")
 
