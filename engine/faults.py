@@ -21,6 +21,7 @@ FAULT_POINTS = (
     "transaction filled",  # before COMMIT
     "transaction committed",
     "scan stored",
+    "read",  # before its bytes are
     "inspect",
     "parse",
     "batch chunks",  # with their words, before the files that show them
@@ -35,21 +36,24 @@ FAULT_POINTS = (
     "checkpoint begun",
     "checkpoint done",
     "contents deleted",  # before the file is made small
-    "job enqueued",
-    "job claimed",
+    "wal deleted",  # before the database file itself
+)
+
+#: Those of jobs, in the same order.
+JOB_FAULT_POINTS = (
+    "job enqueued",  # before anybody hears of it
+    "job claimed",  # before anything else is done about it
     "job list stored",
-    "read",  # before its bytes are
     "job batch filled",  # before COMMIT
     "job checkpoint filled",  # before COMMIT
     "job batch committed",
-    "job worked",  # before it is said
-    "job stopped",  # before it is said to be cancelled
-    "job cancel requested",
-    "job ending",  # before COMMIT
-    "job ended",
-    "job blocked",
+    "job blocked",  # before its slot is given back
     "job unblocked",
-    "wal deleted",  # before the database file itself
+    "job cancel requested",
+    "job stopped",  # before it is said to be cancelled
+    "job worked",  # before it is said
+    "job ending",  # before COMMIT
+    "job ended",  # before its operation log
 )
 
 _FAULT = os.environ.get("CAIRN_FAULT")

@@ -18,7 +18,7 @@ _WHERE = {
     "job checkpoint filled": "job with checkpoints",
     "job blocked": "job that waits",
     "job unblocked": "job that waits",
-    "job cancel requested": "job that is cancelled",
+    "job cancel requested": "job cancelled twice",
     "job stopped": "job that is cancelled",
 }
 _BY_NAME = {operation.name: operation for operation in JOB_OPERATIONS}

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import statistics
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -120,39 +119,45 @@ def test_fifty_restarts(tmp_path: Path) -> None:
     print(restart_often(tmp_path, 50))
 
 
+_FILES = {f"m{n}.py": f"def job_{n}(value):\n    return value + {n}\n" * 50 for n in range(300)}
+_HANGS = "hang:parse:z.py"  # so that a job does not end
+_HANGING = {**_FILES, "z.py": "def last(): pass\n"}
+
+
 def test_a_runner_that_is_told_to_end_writes_what_it_has(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    files = {f"m{n}.py": f"def job_{n}(value):\n    return value + {n}\n" * 50 for n in range(300)}
-    root = write_tree(tmp_path / "tree", files)
+    root = write_tree(tmp_path / "tree", _HANGING)
     with catalog_in(home) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
-        with runner_of(home) as runner:
-            until(lambda: catalog.jobs.show(job_id).phase is not None)
-            time.sleep(0.3)
+        with runner_of(home, CAIRN_FAULT=_HANGS) as runner:
+            until(lambda: catalog.jobs.show(job_id).files_done > 0)
             runner.send(signal.SIGTERM)
             assert runner.wait() == 0
         job = catalog.jobs.show(job_id)
         assert job.status is JobState.RUNNING
-        done = job.files_done
-        assert catalog.open(str(root)).status().files == done
+        assert 0 < job.files_done == catalog.open(str(root)).status().files
         job = catalog.jobs.follow(job_id)
-        assert (job.status, job.attempt, job.files_done) == (JobState.COMPLETED, 2, len(files))
+        assert (job.status, job.attempt, job.files_done) == (JobState.COMPLETED, 2, len(_HANGING))
     check_jobs(home / f"{project_id_of(str(root))}.db")
 
 
-def test_a_detached_runner_is_killed_and_another_goes_on(tmp_path: Path) -> None:
+def test_a_detached_runner_is_killed_and_another_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
-    files = {f"m{n}.py": f"def job_{n}(value):\n    return value + {n}\n" * 50 for n in range(300)}
-    root = write_tree(tmp_path / "tree", files)
+    root = write_tree(tmp_path / "tree", _HANGING)
+    monkeypatch.setenv("CAIRN_FAULT", _HANGS)
     with catalog_in(home, batch_bytes=65536) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
         for _ in range(2):
             catalog.jobs.start_detached()  # the second one ends at once
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
+        until(lambda: len(processes_of(home)) == 2)  # the first, and its parser
         os.kill(int((home / "runner.lock").read_text()), signal.SIGKILL)
         until(lambda: not processes_of(home))
         assert catalog.jobs.show(job_id).status is JobState.RUNNING
+        monkeypatch.delenv("CAIRN_FAULT")
         catalog.jobs.start_detached()
         job = wait_for(catalog, job_id, JobState.COMPLETED)
-        assert (job.attempt, job.files_done) == (2, len(files))
+        assert (job.attempt, job.files_done) == (2, len(_HANGING))
     end_all(home)

@@ -57,10 +57,20 @@ def _wait_for_the_model(stage: Stage, catalog: Catalog) -> None:
 
 
 def _cancel(stage: Stage, catalog: Catalog) -> None:
-    """Run a job and stop it midway."""
+    _stop(stage, catalog, asks_again=False)
+
+
+def _cancel_again(stage: Stage, catalog: Catalog) -> None:
+    _stop(stage, catalog, asks_again=True)
+
+
+def _stop(stage: Stage, catalog: Catalog, *, asks_again: bool) -> None:
+    """Run a job and stop it midway; ask first if an earlier process has asked."""
     model = _model_of(stage, catalog)
     model.delay_s = _SLOW_S
     job_id = catalog.jobs.submit(str(stage.tree)).job_id
+    if asks_again and catalog.jobs.show(job_id).cancel_requested:
+        catalog.jobs.cancel(job_id)
     catalog.jobs.run_here()
     until(lambda: model.requests > 0 or catalog.jobs.show(job_id).status in TERMINAL)
     try:
@@ -84,4 +94,5 @@ JOB_OPERATIONS = (
     Operation(name="job with checkpoints", prepare=prepare_changes, act=_run_with_checkpoints),
     Operation(name="job that waits", prepare=_prepare_more, act=_wait_for_the_model),
     Operation(name="job that is cancelled", prepare=_prepare_more, act=_cancel),
+    Operation(name="job cancelled twice", prepare=_prepare_more, act=_cancel_again),
 )
