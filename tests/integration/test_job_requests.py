@@ -1,5 +1,6 @@
-"""The same request many times at once, from threads and processes: one job, whatever else goes on."""
+"""The same request many times at once, from threads and processes: one job all the same."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_while_jobs_come_to_their_end_each_request_has_one_that_goes_on(tmp_path
         assert {job.job_id for job in jobs} == told
         assert len(jobs) == made
         assert {job.status for job in jobs} == {JobState.COMPLETED}
-        for before, after in zip(jobs, jobs[1:], strict=False):
+        for before, after in pairwise(jobs):
             assert before.finished_at is not None
             assert before.finished_at <= after.created_at
     assert len(jobs) >= 5

@@ -16,7 +16,13 @@ from typing import ClassVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from engine.errors import JobConflictError, StaleClaim
 from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
@@ -66,12 +72,12 @@ class Lives(RuleBasedStateMachine):
     @rule(n=st.integers(0, 2), origin=st.sampled_from(JobOrigin))
     def enqueue(self, n: int, origin: JobOrigin) -> None:
         active = self.ledger.active()
-        try:
-            found = self.ledger.enqueue({"n": n}, origin=origin)
-        except JobConflictError as conflict:
-            assert active is not None
-            assert conflict.details["job_id"] == active.uuid
+        if active is not None and (active.parameters, active.origin) != (f'{{"n":{n}}}', origin):
+            with pytest.raises(JobConflictError) as conflict:
+                self.ledger.enqueue({"n": n}, origin=origin)
+            assert conflict.value.details["job_id"] == active.uuid
             return
+        found = self.ledger.enqueue({"n": n}, origin=origin)
         assert found.is_duplicate == (active is not None)
         assert active is None or found.row.uuid == active.uuid
 
@@ -207,7 +213,7 @@ class Lives(RuleBasedStateMachine):
         for row in self.rows():
             events = self.events(row)
             assert [event[0] for event in events] == list(range(1, len(events) + 1))
-            times = [event[2] for event in events]
+            times = [int(str(event[2])) for event in events]
             assert times == sorted(times)
             assert events[0][1] == EventType.CREATED
             assert replay([EventType(str(event[1])) for event in events]) == row.state
@@ -287,11 +293,12 @@ def live(examples: int) -> None:
         Lives.clock = FakeClock()
         with ledger_in(folder, Lives.clock) as ledger:
             Lives.ledger = ledger
-            case = Lives.TestCase()
-            case.settings = settings(
-                max_examples=examples, stateful_step_count=50, deadline=None, database=None
+            run_state_machine_as_test(
+                Lives,
+                settings=settings(
+                    max_examples=examples, stateful_step_count=50, deadline=None, database=None
+                ),
             )
-            case.runTest()
     print(f"{examples} lives of 50 steps: 0 illegal moves, one event a move, no gaps")
 
 

@@ -89,13 +89,31 @@ def events_of(ledger: Ledger, row: JobRow) -> list[EventRow]:
         return jobs.read_events(handle, row.id, limit=-1)
 
 
+@contextmanager
+def sync_levels(ledger: Ledger) -> Iterator[list[int]]:
+    """Collect the level of syncing of each commit: 2 when the disk has it, 1 when it may wait."""
+    writer = ledger.store._writer
+    assert writer
+    levels: list[int] = []
+
+    def note() -> bool:
+        levels.append(int(writer.pragma("synchronous")))
+        return False
+
+    writer.set_commit_hook(note)
+    try:
+        yield levels
+    finally:
+        writer.set_commit_hook(None)
+
+
 def everything(file: Path) -> dict[str, list[tuple[object, ...]]]:
     """Give every row of every table that can be read as it is: two equal files give the same."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         names = handle.execute(
-            """SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
-               ORDER BY name"""
+            """SELECT name FROM sqlite_schema
+               WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"""
         ).fetchall()
         return {str(name): handle.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
     finally:

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.errors import JobConflictError
 from engine.records import IndexOptions
+from engine.scope import options_of
 from tests.support.command import ROOT
 from tests.support.jobs import catalog_in
 
@@ -110,5 +111,5 @@ def serve(home: str, root: str) -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         times, values = json.loads(line)
-        options = IndexOptions(**{name: tuple(value) for name, value in values.items()})
+        options = options_of(values)
         print(json.dumps(answers_of(Path(home), Path(root), times, options)), flush=True)

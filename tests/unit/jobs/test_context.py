@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +12,18 @@ from engine.job_records import CheckpointKind, JobOrigin
 from engine.jobs.context import JobContext, suspects_after_crash
 from engine.jobs.ledger import Ledger
 from engine.records import Phase, Progress
-from engine.store import jobs
 from engine.store.jobs import CheckpointRow, JobRow
 from engine.syntax.packing import unpack_paths
 from tests.support.ledger import (
     DAY_MS,
     ERROR,
-    START_MS,
     FakeClock,
     claimed,
     context_of,
     events_of,
     everything,
     ledger_in,
+    sync_levels,
 )
 
 PATHS = [f"f{n}.py" for n in range(2000)]
@@ -180,15 +179,11 @@ def test_a_checkpoint_while_vectors_are_made_says_so(work: Work, clock: FakeCloc
 
 
 def test_checkpoints_reach_the_disk_and_other_batches_may_wait(work: Work, ledger: Ledger) -> None:
-    levels: list[int] = []
     work.context.found(PATHS, 1)
-    writer = ledger.store._writer
-    assert writer
-    writer.set_commit_hook(lambda: bool(levels.append(int(writer.pragma("synchronous")))))
-    work.do(400)
-    work.do(100)
-    work.do(1)
-    writer.set_commit_hook(None)
+    with sync_levels(ledger) as levels:
+        work.do(400)
+        work.do(100)
+        work.do(1)
     assert levels == [1, 2, 1]
 
 
@@ -214,11 +209,14 @@ def test_what_a_crash_would_undo_is_not_shown_as_done(work: Work) -> None:
     class DiskError(Exception):
         pass
 
-    with pytest.raises(DiskError), work.ledger.store.accompanied(work.context):
-        with work.ledger.store.write():
-            work.context.tally.done += 90
-            work.context.tally.files_indexed += 90
-            raise DiskError
+    work.context.tally.done += 90
+    work.context.tally.files_indexed += 90
+    with (
+        pytest.raises(DiskError),
+        work.ledger.store.accompanied(work.context),
+        work.ledger.store.write(),
+    ):
+        raise DiskError
     assert work.row.files_done == 10
     assert work.events("progress") == []
     assert work.context.final_columns()["files_done"] == 10
@@ -319,10 +317,9 @@ def test_a_job_that_waits_says_little(work: Work, ledger: Ledger, clock: FakeClo
 
 def test_a_cancel_and_a_suspension_both_stop_but_only_one_ends_the_job(work: Work) -> None:
     work.context.suspend()
-    assert work.context.cancelled()
-    assert not work.context.is_cancelled
+    assert (work.context.cancelled(), work.context.is_cancelled) == (True, False)
     work.context.cancel()
-    assert work.context.is_cancelled
+    assert work.context.is_cancelled is True
     assert work.context.wait(60)
 
 
@@ -361,7 +358,7 @@ def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> Non
             paused.set()
             goes_on.wait()
             clock.now_ms += 20_000
-            for write in (
+            writes: list[Callable[[], object]] = [
                 lambda: work.do(1),
                 lambda: context.found(PATHS, 1),
                 lambda: ledger.block(row, "away", ERROR),
@@ -369,7 +366,8 @@ def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> Non
                 lambda: ledger.complete(row, {}, context.final_columns()),
                 lambda: ledger.fail(row, ERROR, context.final_columns()),
                 lambda: ledger.cancel(row, context.final_columns()),
-            ):
+            ]
+            for write in writes:
                 try:
                     write()
                 except StaleClaim:
