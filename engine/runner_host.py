@@ -133,7 +133,6 @@ class RunnerHost:
                     env=environment_of(self._config),
                     start_new_session=True,
                 )
-                threading.Thread(target=process.wait, name="reaper", daemon=True).start()
         except OSError as error:
             raise UnavailableError(
                 f"no background process can be started: {error.strerror}",

@@ -10,6 +10,7 @@ from engine.job_records import JobState
 from engine.jobs.context import JobContext
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Ledger
+from engine.jobs.pace import Outlook
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
@@ -49,7 +50,7 @@ def ledger_in(folder: Path, clock: FakeClock, project_id: str = PROJECT_ID) -> I
 def context_of(ledger: Ledger, row: JobRow, clock: FakeClock) -> Iterator[JobContext]:
     """Give a claimed job its context, as the runner does."""
     hand = Hand(ledger.store.path.with_suffix(".hand"))
-    context = JobContext(ledger.store, row, hand, clock)
+    context = JobContext(ledger.store, row, hand, Outlook(), clock)
     try:
         yield context
     finally:

@@ -219,7 +219,7 @@ def test_what_a_crash_would_undo_is_not_shown_as_done(work: Work) -> None:
         raise DiskError
     assert work.row.files_done == 10
     assert work.events("progress") == []
-    assert work.context.final_columns()["files_done"] == 10
+    assert work.context.on_record()["files_done"] == 10
     work.context.begin()  # the next try, after the wait
     assert work.context.tally.files_indexed == work.context.tally.earlier == 10
     work.context.found(PATHS[10:], 1)
@@ -332,7 +332,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
             assert not context.is_poison("evil.py")
             context.holds("evil.py")
         with context_of(ledger, row, clock) as context:
-            held = context._hand.held()
+            held = context._hand.taken()
         taken = ledger.claim(row, f"runner {death}", suspects_after_crash(row, held))
         assert taken
         row = taken
@@ -340,7 +340,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
         assert context.is_poison("evil.py")
         assert not context.is_poison("good.py")
         context.holds("")
-        assert context._hand.held() == ""
+        assert context._hand.taken() == ""
     assert suspects_after_crash(row, "") == row.suspects
 
 
@@ -363,9 +363,9 @@ def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> Non
                 lambda: context.found(PATHS, 1),
                 lambda: ledger.block(row, "away", ERROR),
                 lambda: ledger.unblock(row),
-                lambda: ledger.complete(row, {}, context.final_columns()),
-                lambda: ledger.fail(row, ERROR, context.final_columns()),
-                lambda: ledger.cancel(row, context.final_columns()),
+                lambda: ledger.complete(row, {}, context.on_record()),
+                lambda: ledger.fail(row, ERROR, context.on_record()),
+                lambda: ledger.cancel(row, context.on_record()),
             ]
             for write in writes:
                 try:
