@@ -124,9 +124,8 @@ class Watcher:
             try:
                 self._watch(ready)
             except EngineError as error:
-                if ready.is_set():
-                    raise
                 refusals.append(error)
+            finally:
                 ready.set()
 
         self._stop.clear()
@@ -160,9 +159,8 @@ class Watcher:
             ready.set()
             reason = ""
             try:
-                self._begin()
                 while not self._stop.is_set():
-                    self._turn()
+                    self._try_turn()
             except Cancelled:
                 pass
             except ProjectNotFoundError as error:
@@ -171,6 +169,15 @@ class Watcher:
                 self._listener.close()
                 self._tell(WatchState.STOPPED, reason)
                 self._teller.board = None
+
+    def _try_turn(self) -> None:
+        try:
+            self._turn()
+        except ProjectNotFoundError:
+            raise
+        except EngineError as error:  # such as a database that is locked for long
+            self._tell(self._state, f"{error}; {_TRIED_AGAIN}")
+            self._stop.wait(_LOOK_S)
 
     def _turn(self) -> None:
         """Wait for something to do, and do it."""
@@ -205,12 +212,13 @@ class Watcher:
 
     def _begin(self) -> None:
         """Watch all folders, and have the whole project compared."""
-        self._root_identity = _identity_of(self._project.root)
-        if self._root_identity is None:
+        identity = _identity_of(self._project.root)
+        if identity is None:
             self._await_root("there is none")
         elif self._listen():
             self._is_listed = True
             self._tell(WatchState.WATCHING)
+        self._root_identity = identity
         self._compare_all()
 
     def _listen(self, below: Iterable[str] = ()) -> bool:
@@ -319,10 +327,11 @@ class Watcher:
         self._looked_s = self._timer()
         self._project.rules()
         identity = _identity_of(self._project.root)
+        is_deaf = self._state is not WatchState.POLLING and not self._listener.is_on
         if identity is None:
             if self._state is not WatchState.WAITING:
                 self._await_root("there is none")
-        elif identity != self._root_identity or self._state is WatchState.WAITING:
+        elif is_deaf or identity != self._root_identity:
             self._listener.close()
             self._begin()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from engine.source.folder_walk import folders_of
-from engine.source.git import find_repository, read_branch
+from engine.source.git import find_repository
 from engine.source.git_config import git_settings
 from engine.source.rule_files import CAIRN_IGNORE, GIT_IGNORE
 from engine.source.walker import WalkRules, never
@@ -36,8 +36,6 @@ class Places:
         self._links: dict[str, str] = {}
         self._broken: set[str] = set()
         self._outside: set[str] = set()  # files that decide for the whole project
-        self._head = ""  # the file that names the branch
-        self._branch = ""
 
     def look(
         self,
@@ -83,9 +81,8 @@ class Places:
         paths: set[str] = set()
         for event in events:
             if event in self._outside:
-                if event != self._head or self._has_switched():
-                    return {""}
-            elif event.startswith(self._prefix):
+                return {""}
+            if event.startswith(self._prefix):
                 path = event[len(self._prefix) :]
                 if "/.git/" in f"/{path}":
                     continue
@@ -121,30 +118,23 @@ class Places:
             found |= self._broken
         return found
 
-    def _has_switched(self) -> bool:
-        branch = read_branch(self._root)
-        has_switched = branch != self._branch
-        self._branch = branch
-        return has_switched
-
     def _find_outside(self) -> None:
         repository = find_repository(self._root)
         top = repository.top if repository else self._root
         common = repository.common_dir if repository else None
         self._outside = {git_settings(top, common).excludes_path}
         if repository and common:
-            self._head = os.path.join(os.path.realpath(repository.git_dir), "HEAD")
             common = os.path.realpath(common)
             self._outside |= {
-                self._head,
+                os.path.join(os.path.realpath(repository.git_dir), "HEAD"),
                 os.path.join(common, "config"),
+                os.path.join(common, "info"),
                 os.path.join(common, "info", "exclude"),
             }
             folder = self._root
             while folder != repository.top:
                 folder = os.path.dirname(folder)
                 self._outside.update(os.path.join(folder, name) for name in _RULE_FILES)
-        self._branch = read_branch(self._root)
 
 
 def _is_utf8(path: str) -> bool:
