@@ -147,7 +147,7 @@ def test_every_folder_and_module_of_the_map_exists() -> None:
     listing = readme.partition("## Map")[2].split("```")[1]
     folder = ""
     named = 0
-    for line in listing.strip().splitlines():
+    for line in filter(None, listing.strip().splitlines()):
         if not line.startswith(" "):
             folder = line.split()[0].rstrip("/")
             assert (ROOT / folder).is_dir()
