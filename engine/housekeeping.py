@@ -80,9 +80,12 @@ class Housekeeper:
         self.keep_log(project, row.uuid)
 
     def keep_log(self, project: OpenProject, job_id: str) -> None:
-        """Write the operation log of a job, if it has ended and has none."""
+        """Write the operation log of a job, if it has ended and lacks one."""
         store = project.ledger.store
-        keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
+        with store.read() as handle:
+            is_lacking = job_id in jobs.read_unlogged(handle)
+        if is_lacking:
+            keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
 
     def log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
         """Write what happened to a job for programs."""
