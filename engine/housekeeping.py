@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from engine.clock import iso_time, now_ms
@@ -82,10 +82,11 @@ class Housekeeper:
     def keep_log(self, project: OpenProject, job_id: str) -> None:
         """Write the operation log of a job, if it has ended and lacks one."""
         store = project.ledger.store
-        with store.read() as handle:
-            is_lacking = job_id in jobs.read_unlogged(handle)
-        if is_lacking:
-            keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
+        with suppress(EngineError):
+            with store.read() as handle:
+                is_lacking = job_id in jobs.read_unlogged(handle)
+            if is_lacking:
+                keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
 
     def log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
         """Write what happened to a job for programs."""
