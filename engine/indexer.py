@@ -15,7 +15,7 @@ from engine import leftovers
 from engine.batch import Batch, FirstIds, Meaning, NewBlob
 from engine.config import LARGEST_FILE_BYTES
 from engine.ending import end_branch
-from engine.errors import Cancelled
+from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
 from engine.journal import Journal, Tally
 from engine.meter import Meter
@@ -35,6 +35,7 @@ from engine.scan import Known, Scan, language_or_skip, scan
 from engine.sides import Ground, sides_of
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader
+from engine.source.roots import check_root
 from engine.source.walker import WalkRules
 from engine.store import blobs, project
 from engine.store.connection import Store
@@ -126,7 +127,7 @@ class Indexer:
 
         Raises:
             Cancelled: The caller asked to stop; what was committed is kept.
-            InvalidPathError: The root cannot be read.
+            InvalidPathError: The root cannot be read, or not any more; what was committed is kept.
         """
         found = self._scan()
         self._meter.total = len(found.changed)
@@ -152,6 +153,8 @@ class Indexer:
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
             self._note_failure(skip)
+        if found.failures:
+            check_root(run.root)
         has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
         if has_secret and (self._known.files or not self._is_whole):
             self._purges = True  # it may have been a file of another name
@@ -208,6 +211,8 @@ class Indexer:
         fault_point("read", entry.path)
         content = reader.read(entry, limit)
         if isinstance(content, Skip):
+            if content.reason is SkipReason.UNREADABLE:
+                self._check_root()
             self._put_skip(content)
         else:
             self._take(entry.path, content.data, content.stat)
@@ -320,6 +325,14 @@ class Indexer:
     def _note_failure(self, skip: Skip) -> None:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
         self._tally.errors.append(FileError(file=display_path(skip.path), error=message))
+
+    def _check_root(self) -> None:
+        """End the run when it is not a file that cannot be read but the whole tree."""
+        try:
+            check_root(self._run.root)
+        except InvalidPathError:
+            self._commit()
+            raise
 
     def _commit_if_full(self, batch_bytes: int = 0) -> None:
         if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):

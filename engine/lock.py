@@ -60,3 +60,12 @@ def held_lock(file: Path) -> Iterator[str | None]:
         yield None
     finally:
         os.close(descriptor)
+
+
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Give what tells a lock file from another one of its name; None when it is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.config import Config, environment_of
 from engine.errors import UnavailableError
 from engine.jobs.runner import Runner, Surroundings
-from engine.lock import held_lock
+from engine.lock import held_lock, identity_of
 
 # Who cancels a job that nobody runs has the lock for a moment, and so has a runner that ends.
 _PATIENCE_S = 2.0
@@ -34,6 +34,7 @@ class RunnerHost:
         self._around = around
         self._lock = threading.Lock()
         self._held = ExitStack()
+        self._lock_identity: tuple[int, int] | None = None
         self._runner: Runner | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -85,7 +86,7 @@ class RunnerHost:
             if stop() or time.monotonic() >= deadline_s or self._stop.wait(_TRY_EVERY_S):
                 return False
         try:
-            runner.run(until_idle=until_idle, stop=lambda: stop() or self._stop.is_set())
+            runner.run(until_idle=until_idle, stop=lambda: stop() or self._is_over())
         finally:
             with self._lock:
                 self._runner = None
@@ -153,8 +154,13 @@ class RunnerHost:
             held.close()
             return None
         self._held = held
+        self._lock_identity = identity_of(self._lock_file)
         self._runner = Runner(self._around)
         return self._runner
+
+    def _is_over(self) -> bool:
+        """Say whether to stop: also when the lock file was replaced, for another may have that."""
+        return self._stop.is_set() or identity_of(self._lock_file) != self._lock_identity
 
     def _make_folder(self) -> None:
         folder = self._config.data_dir
@@ -168,7 +174,7 @@ class RunnerHost:
 
     def _run(self, runner: Runner) -> None:
         try:
-            runner.run(until_idle=False, stop=self._stop.is_set)
+            runner.run(until_idle=False, stop=self._is_over)
         except BaseException as error:  # noqa: BLE001 - told to whoever waits
             self._failure = error
         finally:

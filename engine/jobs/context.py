@@ -253,7 +253,10 @@ class JobContext:
         return self._stop.wait(seconds)
 
     def beat(self) -> None:
-        """Say that the job lives, and where it is. Does not touch what is done."""
+        """Say that the job lives, and where it is. Does not touch what is done.
+
+        One that another runner has taken over, or ended, is let go instead.
+        """
         now = self._clock()
         if self.is_blocked and abs(now - self._beat_ms) < _BLOCKED_BEAT_MS:
             return
@@ -263,6 +266,7 @@ class JobContext:
         with self._store.write(bookkeeping=True) as handle:
             row = jobs.read_job(handle, self.row.uuid)
             if row is None or row.attempt != self.row.attempt or row.finished_at_ms is not None:
+                self.suspend()  # whose it is not any more
                 return
             changes: dict[str, object] = {"heartbeat_at_ms": now}
             if row.blocked_at_ms is None:

@@ -21,7 +21,7 @@ from engine.job_records import TERMINAL, EventType, Job, JobState
 from engine.records import Mode, SearchRequest
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.embedding_server import embedding_server, hang
-from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.jobs import catalog_in, until, wait_for, without_log
 from tests.support.oracle import check_sound
 from tests.support.trees import write_tree
 
@@ -172,7 +172,7 @@ def stop_one(case: Case, folder: Path) -> tuple[float, float]:
         assert not again.duplicate
         catalog.jobs.cancel(again.job_id)
         wait_for(catalog, again.job_id, *TERMINAL, within_s=MOST_S)
-        assert catalog.jobs.show(job_id) == job
+        assert without_log(catalog.jobs.show(job_id)) == without_log(job)
         database = home / f"{job.project_id}.db"
         check_sound(database)
     check_sound(database)

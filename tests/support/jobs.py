@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from engine.catalog import Catalog
@@ -28,6 +29,11 @@ def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> float:
         assert time.monotonic() - started < within_s, "it never came to be so"
         time.sleep(0.01)
     return time.monotonic() - started
+
+
+def without_log(job: Job) -> Job:
+    """Give a job without the name of its log, which is written when it has ended already."""
+    return replace(job, log=None)
 
 
 def wait_for(catalog: Catalog, job_id: str, *states: JobState, within_s: float = 30.0) -> Job:
