@@ -206,19 +206,15 @@ class Store:
             DiskFullError: No room.
         """
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with translated(target), self._reading() as handle:
+        with self._reading() as handle:
             handle.execute("VACUUM INTO ?", (str(target),))
 
     def release_thread(self) -> None:
         """Close what this thread reads through; the next read opens it again."""
-        handle: apsw.Connection | None = getattr(self._local, "handle", None)
-        if handle is None:
-            return
-        self._local.handle = None
-        with self._opened_lock:
-            if handle in self._opened:
-                self._opened.remove(handle)
-        handle.close(force=True)
+        reader: Reader | None = getattr(self._local, "reader", None)
+        if reader:
+            self._local.reader = None
+            self._forget(reader.handle)
 
     def size_bytes(self) -> int:
         """Give the size of the database file and its WAL."""

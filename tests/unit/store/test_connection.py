@@ -89,6 +89,18 @@ def test_each_thread_reads_on_its_own_connection(store: Store) -> None:
     assert len({id(handle) for handle in handles}) == 4
 
 
+def test_a_thread_gives_its_connection_back(store: Store) -> None:
+    write_project(store)
+    opened = len(store._opened)
+    for _ in range(2):
+        with store.read() as handle:
+            assert project.read_project(handle)
+        assert len(store._opened) == opened + 1
+        store.release_thread()
+        store.release_thread()
+        assert len(store._opened) == opened
+
+
 def test_a_lock_that_stays_is_a_busy_index(store: Store) -> None:
     other = apsw.Connection(str(store.path))
     other.execute("BEGIN IMMEDIATE")
