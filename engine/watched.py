@@ -77,7 +77,7 @@ class WatchedProject:
         return tuple(sorted(paths))
 
     def _other_names(self, branch_id: int, changed: Iterable[FileEntry]) -> set[str]:
-        """Give the indexed paths that are hard links to files that changed under other names."""
+        """Give the paths that can be hard links to files that changed under other names."""
         inodes = {
             entry.stat.inode
             for entry in changed

@@ -40,6 +40,7 @@ _NO_ROOM: Final = (
     "the system's limit on watched folders is reached: sysctl fs.inotify.max_user_watches=1048576"
     " raises it, fs.inotify.max_user_instances=512 that on watchers"
 )
+_AWAY: Final = "it is away, or may not be opened"
 _TRIED_AGAIN: Final = "it is tried again"
 
 #: Runs, or has somebody run, an indexing of some paths (None: of all) and waits for its end; False
@@ -214,7 +215,7 @@ class Watcher:
         """Watch all folders, and have the whole project compared."""
         identity = _identity_of(self._project.root)
         if identity is None:
-            self._await_root("there is none")
+            self._await_root(_AWAY)
         elif self._listen():
             self._is_listed = True
             self._tell(WatchState.WATCHING)
@@ -330,7 +331,7 @@ class Watcher:
         is_deaf = self._state is not WatchState.POLLING and not self._listener.is_on
         if identity is None:
             if self._state is not WatchState.WAITING:
-                self._await_root("there is none")
+                self._await_root(_AWAY)
         elif is_deaf or identity != self._root_identity:
             self._listener.close()
             self._begin()
@@ -355,8 +356,13 @@ class Watcher:
 
 
 def _identity_of(folder: str) -> tuple[int, int] | None:
+    """Tell a folder from another of the same name; None when it is away or cannot be read."""
     try:
-        found = os.stat(folder)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    try:
+        found = os.fstat(descriptor)
+        return found.st_dev, found.st_ino
+    finally:
+        os.close(descriptor)

@@ -186,10 +186,12 @@ def has_below(handle: Handle, branch_id: int, folder: str) -> bool:
 
 
 def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) -> set[str]:
-    """Give the indexed paths of a branch whose files had one of these inodes; reads all of it."""
+    """Give the paths of a branch that had one of these inodes, or may have; reads all of it."""
     rows = handle.execute(
         """SELECT path FROM files WHERE branch_id = :branch_id
-             AND inode IN (SELECT value FROM json_each(:inodes))""",
+             AND inode IN (SELECT value FROM json_each(:inodes))
+           UNION SELECT path FROM skips WHERE branch_id = :branch_id
+             AND (inode IN (SELECT value FROM json_each(:inodes)) OR reason = 'unreadable')""",
         {"branch_id": branch_id, "inodes": json.dumps(sorted(inodes))},
     )
     return {os.fsdecode(path) for (path,) in rows}

@@ -12,6 +12,7 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 _STEP_MS = 50
 _TRIES = 3
+_EFFECTIVE = os.access in os.supports_effective_ids
 
 
 class NoticesFailedError(Exception):
@@ -62,9 +63,13 @@ class Notices:
         self._notify.close()
 
 
+def _may_be_read(folder: str) -> bool:
+    return os.access(folder, os.R_OK, effective_ids=_EFFECTIVE)
+
+
 def _started(folders: Collection[str]) -> RustNotify:
     for _ in range(_TRIES):
-        there = [folder for folder in folders if os.access(folder, os.R_OK)]
+        there = [folder for folder in folders if _may_be_read(folder)]
         try:
             # With ignore_permission_denied it would pass over limits without a word.
             return RustNotify(there, False, False, 0, False, False)

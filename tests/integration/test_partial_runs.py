@@ -1,6 +1,7 @@
 """Runs over some paths: what they touch, what they leave alone, and when they become whole."""
 
 import os
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tests.integration.test_branches import git
 from tests.support.embedders import Fakes
 from tests.support.oracle import check_embedded, check_sound
 from tests.support.trees import SAMPLE, write_tree
+
+UNDECODABLE = bytes(random.Random(3).choices(range(0x80, 0x100), k=4000))
 
 
 @pytest.fixture
@@ -100,8 +103,8 @@ def test_an_incomplete_branch_stays_incomplete(index: Index, tree: Path) -> None
 
 
 def test_a_failure_of_another_file_still_counts(index: Index, tree: Path) -> None:
-    (tree / "odd.py").write_bytes(b"\x81\x8d\x8f\x90\x9d" * 40)
-    index.index()
+    (tree / "odd.py").write_bytes(UNDECODABLE)
+    assert index.index().files_failed == 1
     before = index.status().coverage
     (tree / "README.md").write_text("uncommon\n")
     over(index, "README.md")

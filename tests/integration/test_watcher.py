@@ -17,6 +17,7 @@ from engine.watch_records import WatchState
 from engine.watching.board import watch_status_of
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
+from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
 from tests.support.watching import Watching, await_true, watching
 
@@ -197,6 +198,28 @@ def test_the_root_may_go_and_come_back(index: Index, tree: Path, config: Config)
         os.rename(tree, tree.with_name("other"))
         write_tree(tree, SAMPLE)  # another folder of the same name, before anybody looks
         await_true(lambda: index.status().files == len(SAMPLE))
+
+
+def test_what_cannot_be_read_for_a_while_stays(index: Index, tree: Path, config: Config) -> None:
+    (tree / "app/session.py").write_text("uncommon = 1\n")
+    with permissions_hold(), watching(index, config) as seen:
+        try:
+            (tree / "app").chmod(0)
+            await_true(lambda: "unreadable" in index.status().skips)
+            assert index.status().files == len(SAMPLE)
+            (tree / "README.md").chmod(0)
+            await_true(lambda: index.status().skips["unreadable"] == 2)
+            assert finds(index, "uncommon") == ["app/session.py"]
+            tree.chmod(0)
+            seen.await_state(WatchState.WAITING)
+            assert index.status().files == len(SAMPLE)
+        finally:
+            for place in (tree, tree / "app", tree / "README.md"):
+                place.chmod(0o755)
+        seen.await_state(WatchState.WATCHING)
+        await_true(lambda: "unreadable" not in index.status().skips)
+        (tree / "app/session.py").write_text("uncommon_two = 1\n")
+        await_found(index, "uncommon_two", "app/session.py")
 
 
 def test_a_name_that_is_not_utf8_does_not_end_it(index: Index, tree: Path, config: Config) -> None:

@@ -46,6 +46,10 @@ def test_a_set_of_paths_has_none_below_another() -> None:
     assert paths.steps_from("a/b/") is None
     assert [paths.is_above(path) for path in ("a", "a/b", "b")] == [True, False, False]
     assert paths.with_paths(["a"]).paths == ("a", "a-b", "z")
+    covered = ("a/b", "a/b/x", "a/bc", "a", "a/bcd", "z/y", "", "b")
+    assert [paths.covers(path) for path in covered] == [1, 1, 1, 0, 0, 1, 0, 0]
+    assert PathSet([]).covers("anything")
+    assert PathSet([]).steps_from("") is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,78 @@
+"""What a watcher asks of a project: which paths a run would do something about."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.errors import Cancelled, ProjectNotFoundError
+from engine.index import Index
+from engine.records import IndexOptions
+from tests.integration.test_branches import git
+from tests.integration.test_partial_runs import UNDECODABLE, changes
+from tests.support.trees import SAMPLE, write_tree
+
+
+@pytest.fixture
+def index(catalog: Catalog, tree: Path) -> Index:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    index.index()
+    return index
+
+
+def stale(index: Index, *only: str) -> tuple[str, ...] | None:
+    return index.for_watcher().stale(only, cancelled=lambda: False)
+
+
+def test_paths_that_differ_are_told_and_nothing_is_written(
+    index: Index, tree: Path, config: Config
+) -> None:
+    assert stale(index) == stale(index, "app", "nothing") == ()
+    before = changes(index, config)
+    write_tree(tree, {"new.py": "", "app/session.py": "changed", "odd.xyz": ""})
+    (tree / "README.md").unlink()
+    assert stale(index) == ("README.md", "app/session.py", "new.py", "odd.xyz")
+    assert stale(index, "app", "README.md", "cmd") == ("README.md", "app/session.py")
+    assert changes(index, config) == before
+    time.sleep(0.1)  # a file that was read sooner after its change is read once more
+    index.index(IndexOptions(only=stale(index) or ()))
+    assert stale(index) == ()
+
+
+def test_where_a_whole_run_has_to_come_first_there_is_no_telling(
+    index: Index, tree: Path, catalog: Catalog, tmp_path: Path
+) -> None:
+    (tmp_path / "fresh").mkdir()
+    assert stale(catalog.create(str(tmp_path / "fresh"))) is None
+    git(tree, "init", "-q", "-b", "main")
+    assert stale(index) is None
+    assert stale(index, "app") is None
+    index.index()
+    assert stale(index) == ()
+    (tree / "README.md").write_text("changed")
+    with pytest.raises(Cancelled):
+        index.index(cancelled=lambda: not index.status().coverage.complete)
+    assert stale(index) is None
+    assert stale(index, "README.md") == ("README.md",)
+
+
+def test_what_failed_waits_for_a_change(index: Index, tree: Path) -> None:
+    (tree / "odd.py").write_bytes(UNDECODABLE)
+    assert stale(index) == ("odd.py",)
+    assert index.index(IndexOptions(only=("odd.py",))).files_failed == 1
+    assert stale(index) == stale(index, "odd.py") == ()
+    (tree / "odd.py").write_text("even = 1\n")
+    assert stale(index) == ("odd.py",)
+
+
+def test_a_forgotten_project_is_told(index: Index, config: Config) -> None:
+    project = index.for_watcher()
+    assert project.rules()
+    Index.delete(config.data_dir / f"{index.project_id}.db")
+    with pytest.raises(ProjectNotFoundError):
+        project.rules()
+    with pytest.raises(ProjectNotFoundError):
+        stale(index)
