@@ -3,6 +3,7 @@
 import base64
 import binascii
 import os
+import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
 from engine.job_records import Job, JobFilter, JobPage, JobState
 from engine.jobs.ledger import project_digits_of
 from engine.jobs.view import job_of
-from engine.jobs.watchlist import active_job_of, database_files
+from engine.jobs.watchlist import Watchlist, database_files
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobRow, JobSearch
@@ -37,6 +38,9 @@ class JobListing:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self._watchlist = Watchlist(config.data_dir)
+        self._active: dict[Path, JobRow] = {}
+        self._lock = threading.Lock()
 
     def page(self, wanted: JobFilter, target: Path | None) -> JobPage:
         """Give jobs that a filter lets through.
@@ -134,8 +138,13 @@ class JobListing:
 
     def _positions(self) -> dict[str, int]:
         """Number the pending jobs of all projects in the order in which they will start."""
-        active = map(active_job_of, database_files(self._config.data_dir))
-        pending = [row for row in active if row is not None and _is_pending(row)]
+        with self._lock:
+            for found in self._watchlist.changed():
+                if found.row is None:
+                    self._active.pop(found.file, None)
+                else:
+                    self._active[found.file] = found.row
+            pending = [row for row in self._active.values() if _is_pending(row)]
         pending.sort(key=lambda row: (row.created_at_ms, row.uuid))
         return {row.uuid: number for number, row in enumerate(pending, 1)}
 

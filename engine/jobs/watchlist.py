@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import EngineError
+from engine.errors import DamagedIndexError, EngineError
 from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import JobRow
@@ -44,7 +44,8 @@ class Watchlist:
     def changed(self) -> Iterator[Found]:
         """Give the active jobs of databases that were written since the last call.
 
-        A database that cannot be read is left out until it is written again.
+        One that is damaged counts as without a job until it is written again, one that only cannot
+        be read now is asked again by the next call.
         """
         files = database_files(self._data_dir)
         for gone in self._seen.keys() - set(files):
@@ -54,8 +55,9 @@ class Watchlist:
             look = _look_of(file)
             if self._seen.get(file) == look:
                 continue
-            self._seen[file] = _UNLIKE_ANY if _is_racy(look) else look
-            yield Found(file, active_job_of(file))
+            row, is_sure = _asked(file)
+            self._seen[file] = look if is_sure and not _is_racy(look) else _UNLIKE_ANY
+            yield Found(file, row)
 
     def look_again(self, file: Path) -> None:
         """Ask a database the next time, whatever it looks like."""
@@ -68,19 +70,17 @@ def database_files(data_dir: Path) -> list[Path]:
     return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
 
 
-def active_job_of(file: Path) -> JobRow | None:
-    """Give the active job of a database; None also when the file cannot be read."""
+def _asked(file: Path) -> tuple[JobRow | None, bool]:
+    """Give the active job of a database, and whether that will be so until it is written."""
     try:
         store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
-    except EngineError:
-        return None
-    try:
-        with store.read() as handle:
-            return jobs.read_active_job(handle)
-    except EngineError:
-        return None
-    finally:
-        store.close()
+        try:
+            with store.read() as handle:
+                return jobs.read_active_job(handle), True
+        finally:
+            store.close()
+    except EngineError as error:
+        return None, isinstance(error, DamagedIndexError)
 
 
 def _is_racy(look: _Look) -> bool:

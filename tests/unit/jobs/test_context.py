@@ -315,6 +315,35 @@ def test_a_job_that_waits_says_little(work: Work, ledger: Ledger, clock: FakeClo
     assert work.events("progress") == []
 
 
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase.EMBEDDING, "waiting for the embedding model, for 7 s"),
+        (Phase.PARSING, "processing a file that takes long, for 7 s"),
+        (Phase.SCANNING, None),
+    ],
+)
+def test_a_job_that_has_slowed_down_says_why(phase: Phase, said: str | None, work: Work) -> None:
+    work.tell(phase, "large.py")
+    work.context.beat()
+    assert work.row.waiting is None
+    work.context._moved_s -= 7
+    work.context.beat()
+    assert work.row.waiting == said
+    work.tell(phase, "next.py", done=1)
+    work.context.beat()
+    assert work.row.waiting is None
+
+
+def test_who_lost_a_job_lets_it_go(work: Work, ledger: Ledger) -> None:
+    work.context.beat()
+    assert not work.context.cancelled()
+    ledger.claim(work.row, "second")
+    work.context.beat()
+    assert work.context.cancelled()
+    assert not work.context.is_cancelled
+
+
 def test_a_cancel_and_a_suspension_both_stop_but_only_one_ends_the_job(work: Work) -> None:
     work.context.suspend()
     assert (work.context.cancelled(), work.context.is_cancelled) == (True, False)

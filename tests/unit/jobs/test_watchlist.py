@@ -5,8 +5,9 @@ import time
 from pathlib import Path
 
 from engine.jobs.ledger import Ledger
-from engine.jobs.watchlist import Found, Watchlist, active_job_of, database_files
+from engine.jobs.watchlist import Found, Watchlist, database_files
 from tests.support.ledger import RESULT, FakeClock, ledger_in
+from tests.support.permissions import permissions_hold
 
 OTHER_ID = "fedcba9876543210" * 4
 
@@ -80,5 +81,21 @@ def test_only_databases_of_projects_are_looked_at_and_a_damaged_one_stops_nobody
     with ledger_in(tmp_path, FakeClock()) as ledger:
         ledger.enqueue({})
         assert database_files(tmp_path) == [ledger.store.path, damaged]
-        assert active_job_of(damaged) is None
-        assert seen(Watchlist(tmp_path)) == {ledger.store.path: "pending", damaged: None}
+        watchlist = Watchlist(tmp_path)
+        make_old(damaged)
+        make_old(ledger.store.path)
+        assert seen(watchlist) == {ledger.store.path: "pending", damaged: None}
+        assert seen(watchlist) == {}
+
+
+def test_one_that_cannot_be_read_now_is_asked_again(tmp_path: Path) -> None:
+    watchlist = Watchlist(tmp_path)
+    with ledger_in(tmp_path, FakeClock()) as ledger, permissions_hold():
+        ledger.enqueue({})
+        file = ledger.store.path
+        file.chmod(0)
+        make_old(file)
+        assert seen(watchlist) == {file: None}
+        file.chmod(0o600)
+        assert seen(watchlist) == {file: "pending"}
+        assert seen(watchlist) == {}
