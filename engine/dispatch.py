@@ -231,6 +231,8 @@ class Jobs:
 
         Raises:
             JobNotFoundError: No project has it.
+            UnavailableError: It has waited for too long, here, for what its end needs too, such as
+                room on the disk; the next runner goes on with it.
         """
         project = self._project_of(job_id)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
@@ -250,6 +252,9 @@ class Jobs:
             is_late = deadline_s is not None and now_s >= deadline_s
             if job.status in TERMINAL or is_late or (enough is not None and enough()):
                 return job
+            end = self._host.unwritten_end(job_id)
+            if end is not None:
+                raise end
             if not is_cancelled and cancelled is not None and cancelled():
                 is_cancelled = True
                 self._ask_to_stop(job_id)

@@ -19,6 +19,7 @@ from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.run import OpenProject
 from engine.jobs.view import jobs_that_matter
+from engine.jobs.wait_note import forget_note
 from engine.journal import NoJournal
 from engine.lock import indexing_lock
 from engine.pauses import without_full_collections
@@ -121,6 +122,7 @@ class Index:
         with indexing_lock(file):
             delete_database(file)
             file.with_suffix(".hand").unlink(missing_ok=True)
+            forget_note(file)
         shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
 
     def is_current(self) -> bool:

@@ -15,6 +15,7 @@ from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
 from engine.job_records import Job, JobFilter, JobPage, JobState
 from engine.jobs.ledger import project_digits_of
 from engine.jobs.view import job_of
+from engine.jobs.wait_note import as_noted
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.store import jobs, project
 from engine.store.connection import Store
@@ -89,7 +90,7 @@ class JobListing:
         now = now_ms()
         return tuple(
             job_of(
-                row,
+                as_noted(row, self._config.data_dir / f"{project_id}.db"),
                 project_id=project_id,
                 root=root,
                 now_ms=now,

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from engine.config import Config, environment_of
-from engine.errors import UnavailableError
+from engine.errors import EngineError, UnavailableError
 from engine.jobs.runner import Runner, Surroundings
 from engine.lock import held_lock, identity_of
 
@@ -50,6 +50,11 @@ class RunnerHost:
         runner = self._runner
         if runner:
             runner.wake()
+
+    def unwritten_end(self, job_id: str) -> EngineError | None:
+        """Give why a job that runs here has failed, if that cannot be written."""
+        runner = self._runner
+        return runner.unwritten_end(job_id) if runner else None
 
     def become(self) -> bool:
         """Run jobs in a thread from now on, if nobody else does; whether this process does.

@@ -19,6 +19,7 @@ from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.outage import Outage
+from engine.jobs.wait_note import WaitNote
 from engine.lock import is_being_indexed
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
@@ -76,8 +77,12 @@ class Run:
         self.context = context
         self.has_slot = True
         self._slots = slots
-        self._told = context.told_before  # the last event that earlier tries told of
         self._outage = Outage()
+        self._note = WaitNote(file, context.row)
+        #: The end of a job that has waited for too long, as long as it cannot be written.
+        self.unwritten_end: EngineError | None = None
+        self._away: EngineError | None = None  # what it waits for
+        self._told = context.told_before  # the last event that earlier tries told of
 
     def run(self, resources: Resources) -> None:
         """Work until the job has ended, or until this process is to stop.
@@ -101,7 +106,7 @@ class Run:
         try:
             result = self.project.works[row.kind](self.context)
         except Cancelled:
-            return self._ending(self._cancelled)
+            return self._put(self._cancelled)
         except (DiskFullError, EmbedderUnavailableError, IndexBusyError, ProjectBusyError) as away:
             return away
         except EngineError as failure:
@@ -112,18 +117,21 @@ class Run:
             error = _internal(failure)
         else:
             fault_point("job worked")
-            return self._ending(lambda: ledger.complete(row, result, self.context.on_record()))
+            return self._put(lambda: ledger.complete(row, result, self.context.on_record()))
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
-            return self._ending(self._cancelled)
-        return self._ending(lambda: ledger.fail(row, error, self.context.on_record()))
+            return self._put(self._cancelled)
+        return self._put(lambda: ledger.fail(row, error, self.context.on_record()))
 
-    def _ending(self, end: Callable[[], None]) -> EngineError | None:
-        """Write how the job ended; gives what is away when that cannot be written now."""
-        try:
-            end()
-        except EngineError as away:
-            return away
-        return None
+    def _put(self, write: Callable[[], None]) -> EngineError | None:
+        """Write what became of the job; gives what is away when that cannot be done now.
+
+        What the WAL holds goes to its place first if the disk is full: that can make room.
+        """
+        away = _attempt(write)
+        if isinstance(away, DiskFullError):
+            self.project.ledger.store.make_room()
+            away = _attempt(write)
+        return away
 
     def _cancelled(self) -> None:
         fault_point("job stopped")
@@ -133,28 +141,30 @@ class Run:
     def _wait_for(self, away: EngineError, resources: Resources) -> bool:
         """Wait as a blocked job until what was away is back; False when it is not to go on."""
         context = self.context
+        self._away = away
         self._outage.begin(context.on_record())
         is_written = self._block(away)
         self._slots.give_slot(self)
         context.is_blocked = True
         while not context.wait(self._outage.until_probe_s()):
             is_written = is_written or self._block(away)
-            if self._gives_up(away, resources):
-                return False
-            if self._is_back(away, resources) and self._unblock(is_written=is_written):
+            if self._outage.lasts_s > resources.patience_s(away):
+                if self._give_up(away):
+                    return False
+            elif self._is_back(away, resources) and self._unblock(is_written=is_written):
                 return not context.cancelled()
-        while self._ending(self._cancelled) and not context.is_suspended:
+        while self._put(self._cancelled) and not context.is_suspended:
             time.sleep(_TRY_AGAIN_S)
         return False
 
-    def _gives_up(self, away: EngineError, resources: Resources) -> bool:
-        """End the job when it has waited for too long; False also when that cannot be written."""
-        lasts_s = self._outage.lasts_s
-        if lasts_s <= resources.patience_s(away):
-            return False
-        error = _lasting(away, lasts_s)
+    def _give_up(self, away: EngineError) -> bool:
+        """End the job, which has waited for too long; False when that cannot be written now."""
+        end = _lasting(away, self._outage.lasts_s)
         row, changes = self.context.row, self.context.on_record()
-        return self._ending(lambda: self.project.ledger.fail(row, error, changes)) is None
+        if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
+            return True
+        self.unwritten_end = end
+        return False
 
     def _is_back(self, away: EngineError, resources: Resources) -> bool:
         if isinstance(away, ProjectBusyError):
@@ -163,24 +173,24 @@ class Run:
 
     def _block(self, away: EngineError) -> bool:
         """Write that the job waits, and why; False when not even that can be written."""
-        try:
-            self.project.ledger.block(
-                self.context.row, reason_of(away), away.as_json(), self.context.on_record()
-            )
-        except EngineError:
+        ledger, row, changes = self.project.ledger, self.context.row, self.context.on_record()
+        reason, error = reason_of(away), away.as_json()
+        self._note.write(reason)
+        if self._put(lambda: ledger.block(row, reason, error, changes)):
             return False
+        self._note.clear()
         fault_point("job blocked")
         return True
 
     def _unblock(self, *, is_written: bool) -> bool:
         if not self._slots.take_slot(self):
             return False
-        try:
-            if is_written:
-                self.project.ledger.unblock(self.context.row)
-        except EngineError:
+        row = self.context.row
+        if is_written and _attempt(lambda: self.project.ledger.unblock(row)):
             self._slots.give_slot(self)
             return False
+        self._away = None
+        self._note.clear()
         fault_point("job unblocked")
         self.context.resumes()
         return True
@@ -196,10 +206,8 @@ class Run:
 
     def beat(self) -> None:
         """Say that the job lives; what cannot be written now is written by the next beat."""
-        try:
-            self.context.beat()
-        except EngineError:
-            return
+        if not isinstance(self._away, DiskFullError):  # what room is left is for its end
+            _attempt(self.context.beat)
 
     def new_events(self) -> list[EventRow]:
         """Give what happened since the last call; what earlier tries told is left out."""
@@ -227,6 +235,14 @@ class Run:
         self.project.ledger.store.release_thread()
 
 
+def _attempt(write: Callable[[], None]) -> EngineError | None:
+    try:
+        write()
+    except EngineError as away:
+        return away
+    return None
+
+
 def reason_of(away: EngineError) -> str:
     """Say for people what a job waits for."""
     if isinstance(away, DiskFullError):
@@ -240,14 +256,13 @@ def reason_of(away: EngineError) -> str:
     return away.message
 
 
-def _lasting(away: EngineError, lasts_s: float) -> dict[str, object]:
+def _lasting(away: EngineError, lasts_s: float) -> EngineError:
     """Give the error of a job that has waited for too long."""
-    shape = away.as_json()
     reason = reason_of(away)
     if isinstance(away, DiskFullError):
         reason = f"insufficient storage: {away.message}"
-    shape["message"] = f"{reason}; it has lasted {lasts_s:,.0f} s"
-    return shape
+    message = f"{reason}; it has lasted {lasts_s:,.0f} s"
+    return type(away)(message, hint=away.hint, **away.details)
 
 
 def _internal(failure: Exception) -> dict[str, object]:

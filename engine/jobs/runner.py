@@ -63,7 +63,7 @@ class Runner:
         self._waiting: dict[str, Found] = {}
         self._wake = threading.Event()
         self._is_stopping = False
-        #: Whether jobs were active when it stopped.
+        #: Whether it stopped while there were jobs that another process can go on with.
         self.has_left_work = False
         self._next_daily_s = 0.0
 
@@ -144,6 +144,12 @@ class Runner:
         thread = threading.Thread(target=self._serve, args=(run,), name="job", daemon=True)
         thread.start()
 
+    def unwritten_end(self, job_id: str) -> EngineError | None:
+        """Give why a job has failed, if that cannot be written."""
+        with self._lock:
+            run = self._runs.get(job_id)
+            return run.unwritten_end if run else None
+
     def _has_room(self, jobs: int) -> bool:
         """Say whether so many more jobs can run. The caller holds the lock."""
         running = self._starting + sum(run.has_slot for run in self._runs.values())
@@ -191,10 +197,10 @@ class Runner:
     def _ended(self, run: Run) -> None:
         self._log(run)
         row = run.last_row()
-        if row is None or row.finished_at_ms is None:
-            self.has_left_work = True
-        else:
+        if row is not None and row.finished_at_ms is not None:
             self._around.on_end(run.project, row, run.context)
+        elif run.unwritten_end is None:
+            self.has_left_work = True
 
     def _beat(self) -> None:
         """Say of each job that it lives, in a thread of its own, which a slow disk may hold up."""

@@ -3,13 +3,17 @@
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
 from engine.job_records import ACTIVE, TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
+from engine.jobs.wait_note import as_noted
 from engine.records import Phase, display_path
 from engine.store import jobs
 from engine.store.connection import Handle
 from engine.store.jobs import EventRow, JobRow
+
+_SILENT_MS = 10_000  # ten times as long as there is between two signs of life
 
 
 def job_of(
@@ -49,7 +53,7 @@ def job_of(
         elapsed_seconds=_elapsed_s(row, now_ms),
         eta_seconds=None if has_ended or row.remaining_ms is None else row.remaining_ms / 1000,
         estimated_seconds=None if row.estimated_ms is None else row.estimated_ms / 1000,
-        waiting=row.waiting,
+        waiting=row.waiting or _silence(row, now_ms),
         attempt=row.attempt,
         cancel_requested=row.cancel_requested_at_ms is not None,
         flagged=row.flagged_at_ms is not None and not has_ended,
@@ -67,7 +71,12 @@ def job_of(
 def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
     """Give a project's active job, and the newest one when it failed; see ``job_of``."""
     newest = jobs.search_jobs(handle, jobs.JobSearch(), 1)
-    shown = [row for row in newest if row.state in ACTIVE or row.state == JobState.FAILED]
+    database = Path(handle.db_filename("main"))
+    shown = [
+        as_noted(row, database)
+        for row in newest
+        if row.state in ACTIVE or row.state == JobState.FAILED
+    ]
     return tuple(
         job_of(row, project_id=project_id, root=root, now_ms=now_ms(), position=None, log=None)
         for row in shown
@@ -92,6 +101,19 @@ def _object(text: str) -> Mapping[str, object]:
 
 def _shown(path: bytes | None) -> str | None:
     return display_path(os.fsdecode(path)) if path else None
+
+
+def _silence(row: JobRow, now_ms: int) -> str | None:
+    """Say so when nothing is heard of a job that runs: not even that it waits could be written."""
+    if row.state != JobState.RUNNING or row.heartbeat_at_ms is None:
+        return None
+    silent_ms = now_ms - row.heartbeat_at_ms
+    if silent_ms < _SILENT_MS:
+        return None
+    return (
+        f"nothing was heard of it for {silent_ms // 1000:,} s: the disk is full, the database is"
+        " locked, or the process that runs it has ended"
+    )
 
 
 def _elapsed_s(row: JobRow, now_ms: int) -> float:

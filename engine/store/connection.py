@@ -8,7 +8,7 @@ connections: ``with store.write() as handle`` and ``with store.read() as handle`
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -192,6 +192,14 @@ class Store:
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             fault_point("checkpoint done")
 
+    def make_room(self) -> None:
+        """Move what the WAL holds into the database file, if that has room, and wait for nobody.
+
+        Its place in the WAL is written again then, so that little that is new needs no other.
+        """
+        with suppress(EngineError), self._writing() as handle:
+            handle.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def compact(self) -> None:
         """Give free pages back to the disk; needs room for a second copy meanwhile."""
         with self._writing() as handle:
@@ -212,7 +220,7 @@ class Store:
     def release_thread(self) -> None:
         """Close what this thread reads through; the next read opens it again."""
         reader: Reader | None = getattr(self._local, "reader", None)
-        if reader:
+        if reader is not None:
             self._local.reader = None
             self._forget(reader.handle)
 

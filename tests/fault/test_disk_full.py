@@ -119,7 +119,8 @@ def test_files_that_may_not_be_larger(large: Stage) -> None:
     limited = subprocess.run(
         [sys.executable, "-c", _LIMITED, "index", "--quiet"],
         cwd=large.tree,
-        env=command.environment | {"CAIRN_BATCH_BYTES": "65536", "PYTHONPATH": str(ROOT)},
+        env=command.environment
+        | {"CAIRN_BATCH_BYTES": "65536", "CAIRN_STORAGE_PATIENCE": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

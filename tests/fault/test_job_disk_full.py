@@ -1,0 +1,201 @@
+"""A job waits for room on the disk, says so, is searched meanwhile and goes on by itself."""
+
+import random
+import resource
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog, project_id_of
+from engine.embedding.load import open_embedder
+from engine.job_records import EventType, Job, JobState
+from engine.records import Mode, SearchRequest
+from tests.support.faults.disk import small_disk
+from tests.support.faults.stage import source
+from tests.support.faults.vfs import faulty
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.oracle import check_sound, contents
+from tests.support.trees import write_tree
+
+#: What is promised.
+BLOCKED_S = 5
+RUNNING_S = 30
+
+_QUESTION = SearchRequest(query="open session", mode=Mode.KEYWORD)
+_BATCH_BYTES = 65_536
+
+
+class Site:
+    """A tree, its data directory and a first index of a part of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.tree = folder / "tree"
+        self.home = folder / "home"
+        self.database = self.home / f"{project_id_of(str(self.tree))}.db"
+        write_tree(self.tree, {f"first{number}.py": source(number) for number in range(20)})
+
+    def catalog(self, **settings: int) -> AbstractContextManager[Catalog]:
+        """Open the data directory; small batches make many transactions."""
+        return catalog_in(self.home, opens=open_embedder, batch_bytes=_BATCH_BYTES, **settings)
+
+    def grow(self, files: int = 250) -> None:
+        """Write what the disk has no room for."""
+        write_tree(self.tree, {f"more{n}.py": source(n, 7) * 2 for n in range(files)})
+
+    def check_equal_to_fresh(self) -> None:
+        check_sound(self.database)
+        fresh = self.folder / "fresh"
+        with catalog_in(fresh) as catalog:
+            catalog.create(str(self.tree)).index()
+        assert contents(self.database) == contents(fresh / self.database.name)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def index_first(site: Site, catalog: Catalog) -> None:
+    job_id = catalog.jobs.submit(str(site.tree)).job_id
+    assert catalog.jobs.follow(job_id).status is JobState.COMPLETED
+    site.grow()
+
+
+def check_waits(site: Site, catalog: Catalog, job_id: str) -> Job:
+    """The job says within five seconds that the disk is full; searches answer all the while."""
+    started = time.monotonic()
+    while catalog.jobs.show(job_id).status is not JobState.BLOCKED:
+        assert catalog.search([str(site.tree)], _QUESTION).hits
+        assert time.monotonic() - started < BLOCKED_S, catalog.jobs.show(job_id)
+        time.sleep(0.02)
+    for _ in range(10):
+        assert catalog.search([str(site.tree)], _QUESTION).hits
+    job = catalog.jobs.show(job_id)
+    assert job.waiting is not None
+    assert job.waiting.startswith("disk full: no room to write the index")
+    return job
+
+
+def check_goes_on(site: Site, catalog: Catalog, job_id: str) -> None:
+    wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=RUNNING_S)
+    job = wait_for(catalog, job_id, JobState.COMPLETED, within_s=60)
+    assert job.files_done == job.files_total
+    types = [event.type for event in catalog.jobs.events(job_id)]
+    assert types.count(EventType.PAUSED) == types.count(EventType.RESUMED) <= 6
+    site.check_equal_to_fresh()
+
+
+def test_files_that_cannot_grow(site: Site) -> None:
+    with faulty() as vfs, site.catalog() as catalog:
+        index_first(site, catalog)
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        until(lambda: catalog.jobs.show(job_id).files_done > 50)
+        vfs.disk.has_room = False
+        check_waits(site, catalog, job_id)
+        vfs.disk.has_room = True
+        check_goes_on(site, catalog, job_id)
+
+
+def test_a_database_that_may_not_have_more_pages(site: Site) -> None:
+    with site.catalog() as catalog:
+        index_first(site, catalog)
+        store = catalog.open(str(site.tree))._store
+        with store.write(bookkeeping=True) as handle:
+            handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count') + 20}")
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        check_waits(site, catalog, job_id)
+        with store.write(bookkeeping=True) as handle:
+            handle.execute("PRAGMA max_page_count = 1000000")
+        check_goes_on(site, catalog, job_id)
+
+
+def test_files_that_may_not_be_larger(site: Site) -> None:
+    with site.catalog() as catalog:
+        index_first(site, catalog)
+    with site.catalog() as catalog:
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        catalog.jobs.start_detached()
+        until(lambda: catalog.jobs.show(job_id).files_done > 0)
+        runner = int((site.home / "runner.lock").read_text())
+        largest = 600_000
+        limits = resource.prlimit(runner, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+        check_waits(site, catalog, job_id)
+        resource.prlimit(runner, resource.RLIMIT_FSIZE, limits)
+        check_goes_on(site, catalog, job_id)
+
+
+def test_a_disk_that_is_too_small(site: Site) -> None:
+    with small_disk(site.home, 3000) as disk, site.catalog() as catalog:
+        index_first(site, catalog)
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        check_waits(site, catalog, job_id)
+        disk.resize(100_000)
+        check_goes_on(site, catalog, job_id)
+
+
+def fill_at(site: Site, moment: int) -> bool:
+    """Fill the disk at a random moment of a job; whether the database could still tell of it."""
+    with small_disk(site.home, 30_000) as disk, site.catalog() as catalog:
+        index_first(site, catalog)
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        wanted = random.Random(moment).randrange(200)
+        until(lambda: catalog.jobs.show(job_id).files_done >= wanted)
+        disk.fill()
+        check_waits(site, catalog, job_id)
+        is_told = EventType.PAUSED in [event.type for event in catalog.jobs.events(job_id)]
+        disk.free()
+        check_goes_on(site, catalog, job_id)
+        return is_told
+
+
+@pytest.mark.parametrize("moment", range(2))
+def test_a_disk_that_others_fill(site: Site, moment: int) -> None:
+    fill_at(site, moment)
+
+
+@pytest.mark.soak
+def test_a_disk_that_others_fill_at_thirty_moments(tmp_path: Path) -> None:
+    told = [fill_at(Site(tmp_path / str(moment)), moment) for moment in range(30)]
+    print(f"{len(told)} full disks, {sum(told)} of which the database itself told, 0 jobs lost")
+
+
+def test_a_disk_that_stays_full_ends_the_job(site: Site) -> None:
+    with site.catalog(storage_patience=1) as catalog:
+        index_first(site, catalog)
+        store = catalog.open(str(site.tree))._store
+        with store.write(bookkeeping=True) as handle:
+            handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count') + 20}")
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        check_waits(site, catalog, job_id)
+        time.sleep(1)
+        with store.write(bookkeeping=True) as handle:  # enough to tell of it
+            handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count') + 20}")
+        job = wait_for(catalog, job_id, JobState.FAILED)
+        assert job.error is not None
+        assert job.error["error"] == "unavailable"
+        message = str(job.error["message"])
+        assert message.startswith(f"insufficient storage: no room to write the index {site.home}")
+        assert "it has lasted" in message
+        assert catalog.search([str(site.tree)], _QUESTION).hits
+        check_sound(site.database)
+        with store.write(bookkeeping=True) as handle:
+            handle.execute("PRAGMA max_page_count = 1000000")
+        again = catalog.jobs.retry(job.job_id)
+        assert catalog.jobs.follow(again.job_id).status is JobState.COMPLETED
+        site.check_equal_to_fresh()
+
+
+def test_a_job_that_waits_for_room_is_cancelled_in_time(site: Site) -> None:
+    with site.catalog() as catalog:
+        index_first(site, catalog)
+        store = catalog.open(str(site.tree))._store
+        with store.write(bookkeeping=True) as handle:
+            handle.execute(f"PRAGMA max_page_count = {handle.pragma('page_count') + 20}")
+        job_id = catalog.jobs.submit(str(site.tree)).job_id
+        check_waits(site, catalog, job_id)
+        catalog.jobs.cancel(job_id)
+        wait_for(catalog, job_id, JobState.CANCELLED, within_s=5)
+    check_sound(site.database)
