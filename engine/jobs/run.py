@@ -175,8 +175,10 @@ class Run:
         """Write that the job waits, and why; False when not even that can be written."""
         ledger, row, changes = self.project.ledger, self.context.row, self.context.on_record()
         reason, error = reason_of(away), away.as_json()
-        self._note.write(reason)
+        if isinstance(away, DiskFullError | IndexBusyError):  # which will be in the way here too
+            self._note.write(reason)
         if self._put(lambda: ledger.block(row, reason, error, changes)):
+            self._note.write(reason)
             return False
         self._note.clear()
         fault_point("job blocked")
