@@ -26,6 +26,7 @@ from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import EventRow, JobRow
 
 _LOOK_EVERY_S = 0.2
+_LOOK_IDLE_S = 0.5  # when nothing runs; a request of this process wakes the runner
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
 
@@ -77,7 +78,7 @@ class Runner:
         pulse.start()
         idle_since_s = time.monotonic()
         try:
-            while not stop():
+            while not stop() and self._around.data_dir.exists():
                 self._keep_house()
                 self._look()
                 self._start_some()
@@ -85,7 +86,8 @@ class Runner:
                     idle_since_s = time.monotonic()
                 elif until_idle and time.monotonic() - idle_since_s > _IDLE_S:
                     break
-                self._wake.wait(_LOOK_EVERY_S)
+                is_busy = self._waiting or any(run.has_slot for run in list(self._runs.values()))
+                self._wake.wait(_LOOK_EVERY_S if is_busy else _LOOK_IDLE_S)
                 self._wake.clear()
         finally:
             self._suspend_all()
@@ -97,6 +99,8 @@ class Runner:
             runs = list(self._runs.values())
         for run in runs:
             run.hear_cancel()
+            if not run.file.exists():  # the project was forgotten
+                run.context.suspend()
         for found in self._watchlist.changed():
             if found.row is None:
                 self._waiting.pop(found.file.stem, None)
