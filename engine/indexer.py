@@ -42,8 +42,12 @@ from engine.store.connection import Store
 from engine.workers import WorkerPool
 
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
-_TASK_FILES = 64
+_TASK_FILES = 16
 _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
+# What is parsed and not written is parsed once more when the run is killed: so many files, or
+# this part of all.
+_UNWRITTEN_FILES = 16
+_UNWRITTEN_PART = 1000
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
@@ -109,6 +113,7 @@ class Indexer:
         self._first_ids = self._batch.first_ids
         self._purges = False  # whether the words of deleted texts must go at once
         self._has_written = False
+        self._most_unwritten = _UNWRITTEN_FILES
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
@@ -186,6 +191,7 @@ class Indexer:
     def _parse(self, changed: list[FileEntry]) -> None:
         """Read what changed, have new blobs parsed, and write both in the order they come."""
         limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
+        self._most_unwritten = max(_UNWRITTEN_FILES, len(changed) // _UNWRITTEN_PART)
         with TreeReader(self._run.root) as reader:
             for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
@@ -335,7 +341,8 @@ class Indexer:
             raise
 
     def _commit_if_full(self, batch_bytes: int = 0) -> None:
-        if self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes):
+        is_full = self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes)
+        if is_full or len(self._batch_blobs) >= self._most_unwritten:
             self._commit()
             self._stop_if_cancelled()
 

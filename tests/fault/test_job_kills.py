@@ -12,7 +12,7 @@ from tests.support.jobs import catalog_in
 from tests.support.killing import let_run, runner_of, some_time
 from tests.support.oracle import check_sound, contents
 
-_FILES = 150
+_FILES = 100
 _SMALL_BATCHES = "65536"  # many transactions, so that kills meet all of them
 _RESUMED_WITHIN_S = 10.0
 

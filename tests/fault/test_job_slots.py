@@ -15,7 +15,7 @@ import pytest
 
 from engine.catalog import Catalog, project_id_of
 from engine.clock import now_ms
-from engine.job_records import ACTIVE, TERMINAL, EventType, JobFilter, JobState
+from engine.job_records import TERMINAL, JobFilter, JobState
 from tests.support.job_oracle import StoredJob, check_jobs
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import ROOT, let_run, runner_of, some_time
@@ -145,12 +145,13 @@ def check_positions(catalog: Catalog, wanted: int) -> None:
 def kill_while_asked(folder: Path, kills: int) -> str:
     """Ask for many jobs at once, kill runners meanwhile; a line of counts and times."""
     home = folder / "home"
-    text = "".join(f"def part_{n}(value):\n    return value + {n}\n\n\n" for n in range(60))
+    text = "".join(f"def part_{n}(value):\n    return value + {n}\n\n\n" for n in range(30))
     files = {f"m{n}.py": f"NUMBER = {n}\n{text}" for n in range(100)}
     roots = [write_tree(folder / f"tree_{n}", files) for n in range(_PROJECTS)]
     databases = [home / f"{project_id_of(str(root))}.db" for root in roots]
     random_ = random.Random(11)
-    waits_ms = []
+    waits_ms: list[int] = []
+    jobs: list[StoredJob] = []
     asked = 0
     with catalog_in(home) as catalog:
         for root in roots:

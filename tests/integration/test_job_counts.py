@@ -12,7 +12,7 @@ from tests.support.job_oracle import Samples, check_jobs
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.trees import write_tree
 
-FILES = 300
+FILES = 200
 PARTS = "\n\n".join(f"def part_{number}(value):\n    return value" for number in range(30))
 TREE = {f"p{n % 7}/m{n}.py": f"{PARTS}\n\nNUMBER = {n}\n" for n in range(FILES)}
 

@@ -163,7 +163,9 @@ def _read(handle: apsw.Connection) -> Iterator[StoredJob]:
         """SELECT id, uuid, state, attempt, runner, created_at_ms, started_at_ms, finished_at_ms,
                   files_done, files_total, result, error, suspects FROM jobs ORDER BY id"""
     ).fetchall()
-    for job_id, uuid, state, *columns, result, error, suspects in rows:
+    for job_id, *columns in rows:
+        row: list[Any] = columns
+        result, error, suspects = row[9:]
         events = handle.execute(
             """SELECT sequence, type, at_ms, context FROM job_events WHERE job_id = ?
                ORDER BY sequence""",
@@ -172,16 +174,19 @@ def _read(handle: apsw.Connection) -> Iterator[StoredJob]:
         kinds = handle.execute(
             "SELECT kind FROM job_checkpoints WHERE job_id = ? ORDER BY id", (job_id,)
         )
-        yield StoredJob(
-            uuid,
-            JobState(state),
-            *columns,
-            result=json.loads(result) if result else None,
-            error=json.loads(error) if error else None,
-            suspects=json.loads(suspects),
-            events=tuple(
-                Event(sequence, EventType(type_), at_ms, json.loads(context))
-                for sequence, type_, at_ms, context in events
-            ),
-            checkpoints=tuple(kind for (kind,) in kinds),
+        history = tuple(
+            Event(sequence, EventType(type_), at_ms, json.loads(context))
+            for sequence, type_, at_ms, context in events
+        )
+        yield StoredJob._make(
+            [
+                row[0],
+                JobState(row[1]),
+                *row[2:9],
+                json.loads(result) if result else None,
+                json.loads(error) if error else None,
+                json.loads(suspects),
+                tuple(kind for (kind,) in kinds),
+                history,
+            ]
         )

@@ -120,7 +120,7 @@ def processes_of(home: Path) -> list[int]:
 
 def some_time(random_: random.Random, least_ms: int = 50, most_ms: int = 3000) -> float:
     """Give seconds between two bounds, short ones as often as long ones."""
-    return least_ms / 1000 * (most_ms / least_ms) ** random_.random()
+    return float(least_ms / 1000 * (most_ms / least_ms) ** random_.random())
 
 
 def let_run(runner: RunnerProcess, seconds: float) -> None:

@@ -1,0 +1,92 @@
+"""What a kill costs is little: few files are parsed and embedded once more."""
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import project_id_of
+from engine.job_records import JobState
+from tests.support.job_oracle import check_jobs, stored_jobs
+from tests.support.jobs import catalog_in, until
+from tests.support.killing import runner_of
+from tests.support.oracle import check_sound
+from tests.support.trees import write_tree
+
+_BATCH_BYTES = 1 << 19
+_A_KILL = 300  # files: a transaction, what both parsers have in hand, and a disk that takes long
+
+
+def repeated(
+    folder: Path, files: int, kills: int, *, batch_bytes: int = _BATCH_BYTES
+) -> tuple[int, str]:
+    """Kill a job now and then while it parses and embeds.
+
+    Returns:
+        How many files were handed to a parser once more, and a line of counts.
+    """
+    home, notes = folder / "home", folder / "notes"
+    random_ = random.Random(9)
+    root = write_tree(
+        folder / "tree",
+        {
+            f"p{n % 37}/m{n}.py": "".join(
+                f"def function_{n}_{part}(value):\n"
+                f'    """Compute part {part} of {n}."""\n'
+                f"    return value * {random_.randrange(99)}\n\n\n"
+                for part in range(random_.randrange(1, 12))
+            )
+            for n in range(files)
+        },
+    )
+    database = home / f"{project_id_of(str(root))}.db"
+    settings = {
+        "CAIRN_BATCH_BYTES": str(batch_bytes),
+        "CAIRN_FAULT": "note:inspect",
+        "CAIRN_NOTES": str(notes),
+        "CAIRN_WORKERS": "2",
+    }
+
+    def done() -> int:
+        return stored_jobs(database)[-1].files_done
+
+    with catalog_in(home) as catalog:
+        job_id = catalog.jobs.submit(str(root)).job_id
+        lost: list[int] = []
+        for number in range(kills):
+            with runner_of(home, **settings) as runner:
+                until(lambda: done() >= files * (number + 0.5) / (kills + 1), within_s=120)  # noqa: B023
+                time.sleep(random_.uniform(0.0, 0.2))  # not just after a transaction
+                assert runner.kill()
+            lost.append(len(notes.read_text().splitlines()) - done() - sum(lost))
+        with runner_of(home, **settings) as runner:
+            assert runner.wait(120) == 0
+        job = catalog.jobs.show(job_id)
+        assert (job.status, job.attempt, job.files_done) == (JobState.COMPLETED, kills + 1, files)
+    check_sound(database)
+    check_jobs(database)
+    times = Counter(notes.read_text().splitlines())
+    assert len(times) == files
+    again = times.total() - files
+    share = again / files
+    line = (
+        f"{kills} kills while {files:,} files were parsed and embedded: {again} files once more,"
+        f" {share:.2%} in all, {share / kills:.2%} a kill; each kill {lost}"
+    )
+    return again, line
+
+
+def test_two_kills(tmp_path: Path) -> None:
+    again, line = repeated(tmp_path, 1500, 2)
+    print(line)
+    assert again < _A_KILL * 2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("files", [5000, 50_000])
+def test_ten_kills(tmp_path: Path, files: int) -> None:
+    again, line = repeated(tmp_path, files, 10)
+    print(line)
+    assert again < _A_KILL * 10
