@@ -31,7 +31,7 @@ from engine.records import (
     SkipReason,
     display_path,
 )
-from engine.scan import Known, Scan, language_or_skip, scan
+from engine.scan import Known, Scan, is_racy, language_or_skip, scan
 from engine.sides import Ground, sides_of
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader
@@ -49,9 +49,6 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 _UNWRITTEN_FILES = 16
 _UNWRITTEN_PART = 1000
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
-# A file changed this close before its reading may change again within the same time stamp.
-_RACY_NS = 50_000_000
-_RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,14 +387,3 @@ class Indexer:
 
 def _is_small(entry: FileEntry) -> bool:
     return entry.stat.size_bytes < _LARGE_BYTES
-
-
-def is_racy(stat: FileStat, now_ns: int) -> bool:
-    """Say whether a file may change again and keep its time stamps.
-
-    Such a file is stored without its time, so that the next run compares its hash (git's "racy
-    clean" entries, in its documentation under the name racy-git).
-    """
-    coarse = stat.mtime_ns % 1_000_000 == 0
-    latest = max(stat.mtime_ns, stat.ctime_ns)
-    return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)

@@ -18,6 +18,10 @@ _HEAD_BYTES = 1024
 # A file that killed its parser does so again: it waits for a change, its own or the program's.
 _TRIED_AGAIN = FAILURES - {SkipReason.PARSER_FAILED}
 
+# A file changed this close before its reading may change again within the same time stamp.
+_RACY_NS = 50_000_000
+_RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
@@ -121,6 +125,17 @@ def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) 
     if any_text or b"\0" in head:  # what is no text is for ``content`` to name
         return "text"
     return Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
+
+
+def is_racy(stat: FileStat, now_ns: int) -> bool:
+    """Say whether a file may change again and keep its time stamps.
+
+    Such a file is stored without its time, so that the next run compares its hash (git's "racy
+    clean" entries, in its documentation under the name racy-git).
+    """
+    coarse = stat.mtime_ns % 1_000_000 == 0
+    latest = max(stat.mtime_ns, stat.ctime_ns)
+    return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
 def _same_skip(entry: FileEntry, known: Known) -> Skip | None:

@@ -1,0 +1,226 @@
+"""A job that runs: its beats, what it waits for, and who may stop it or write for it."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.errors import StaleClaim
+from engine.jobs.context import JobContext, suspects_after_crash
+from engine.jobs.ledger import Ledger
+from engine.records import Phase, Progress
+from engine.store.jobs import CheckpointRow, JobRow
+from tests.support.ledger import (
+    ERROR,
+    FakeClock,
+    claimed,
+    context_of,
+    events_of,
+    everything,
+    ledger_in,
+)
+
+PATHS = [f"f{n}.py" for n in range(2000)]
+
+
+class Work:
+    """A job in hand, and what an indexer does to it: files that get an outcome, and commits."""
+
+    def __init__(self, ledger: Ledger, context: JobContext) -> None:
+        self.ledger = ledger
+        self.context = context
+
+    def do(self, files: int = 0, chunks: int = 0) -> None:
+        """Commit a transaction in which so many files or chunks are done."""
+        self.context.tally.done += files
+        self.context.tally.files_indexed += files
+        self.context.tally.embeddings += chunks
+        with self.ledger.store.accompanied(self.context), self.ledger.store.write():
+            pass
+
+    def tell(self, phase: Phase, path: str = "", *, done: int = 0, total: int = 0) -> None:
+        self.context.report(
+            Progress(
+                phase=phase, done=done, total=total, current_path=path, bytes_done=0, elapsed_ms=0
+            )
+        )
+
+    @property
+    def row(self) -> JobRow:
+        return self.ledger.find(self.context.row.uuid)
+
+    def events(self, kind: str) -> list[dict[str, object]]:
+        found = events_of(self.ledger, self.context.row)
+        return [json.loads(event.context) for event in found if event.type == kind]
+
+    def checkpoints(self) -> list[CheckpointRow]:
+        with self.ledger.store.read() as handle:
+            rows = handle.execute("SELECT kind, at_ms, state, packed FROM job_checkpoints")
+            return [CheckpointRow(*row) for row in rows]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
+    with ledger_in(tmp_path, clock) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def work(ledger: Ledger, clock: FakeClock) -> Iterator[Work]:
+    with context_of(ledger, claimed(ledger), clock) as context:
+        yield Work(ledger, context)
+
+
+def test_a_beat_says_that_a_job_lives_and_changes_nothing_else(
+    work: Work, clock: FakeClock
+) -> None:
+    work.context.found(PATHS, 1)
+    work.do(5)
+    work.tell(Phase.PARSING, "slow.py")
+    work.context.tally.done += 3  # not committed
+    clock.now_ms += 10_000
+    work.context.beat()
+    row = work.row
+    assert (row.heartbeat_at_ms, row.files_done, row.current_path) == (
+        clock.now_ms,
+        5,
+        b"slow.py",
+    )
+    [told] = work.events("progress")
+    assert told["files_processed"] == 5
+    clock.now_ms += 1000
+    work.context.beat()
+    assert len(work.events("progress")) == 1
+
+
+def test_a_job_that_waits_says_little(work: Work, ledger: Ledger, clock: FakeClock) -> None:
+    ledger.block(work.context.row, "disk full", ERROR)
+    work.context.is_blocked = True
+    for _ in range(30):
+        clock.now_ms += 1000
+        work.context.beat()
+    assert work.row.heartbeat_at_ms is not None
+    assert clock.now_ms - work.row.heartbeat_at_ms < 10_000
+    assert work.row.waiting == "disk full"
+    assert work.events("progress") == []
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase.EMBEDDING, "waiting for the embedding model, for 7 s"),
+        (Phase.PARSING, "processing a file that takes long, for 7 s"),
+        (Phase.SCANNING, None),
+    ],
+)
+def test_a_job_that_has_slowed_down_says_why(phase: Phase, said: str | None, work: Work) -> None:
+    work.tell(phase, "large.py")
+    work.context.beat()
+    assert work.row.waiting is None
+    work.context._moved_s -= 7
+    work.context.beat()
+    assert work.row.waiting == said
+    work.tell(phase, "next.py", done=1)
+    work.context.beat()
+    assert work.row.waiting is None
+
+
+def test_who_lost_a_job_lets_it_go(work: Work, ledger: Ledger) -> None:
+    work.context.beat()
+    assert not work.context.cancelled()
+    ledger.claim(work.row, "second")
+    work.context.beat()
+    assert work.context.cancelled()
+    assert not work.context.is_cancelled
+
+
+def test_a_cancel_and_a_suspension_both_stop_but_only_one_ends_the_job(work: Work) -> None:
+    work.context.suspend()
+    assert (work.context.cancelled(), work.context.is_cancelled) == (True, False)
+    work.context.cancel()
+    assert work.context.is_cancelled is True
+    assert work.context.wait(60)
+
+
+def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    row = claimed(ledger)
+    for death in range(3):
+        with context_of(ledger, row, clock) as context:
+            assert not context.is_poison("evil.py")
+            context.holds("evil.py")
+        with context_of(ledger, row, clock) as context:
+            held = context._hand.taken()
+        taken = ledger.claim(row, f"runner {death}", suspects_after_crash(row, held))
+        assert taken
+        row = taken
+    with context_of(ledger, row, clock) as context:
+        assert context.is_poison("evil.py")
+        assert not context.is_poison("good.py")
+        context.holds("")
+        assert context._hand.taken() == ""
+    assert suspects_after_crash(row, "") == row.suspects
+
+
+def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> None:
+    """Pause a job's thread between two writes, take the job over meanwhile, and let it go on."""
+    row = claimed(ledger)
+    paused, goes_on = threading.Event(), threading.Event()
+    outcome: list[str] = []
+
+    def run() -> None:
+        with context_of(ledger, row, clock) as context:
+            work = Work(ledger, context)
+            context.found(PATHS, 1)
+            work.do(3)
+            paused.set()
+            goes_on.wait()
+            clock.now_ms += 20_000
+            writes: list[Callable[[], object]] = [
+                lambda: work.do(1),
+                lambda: context.found(PATHS, 1),
+                lambda: ledger.block(row, "away", ERROR),
+                lambda: ledger.unblock(row),
+                lambda: ledger.complete(row, {}, context.on_record()),
+                lambda: ledger.fail(row, ERROR, context.on_record()),
+                lambda: ledger.cancel(row, context.on_record()),
+            ]
+            for write in writes:
+                try:
+                    write()
+                except StaleClaim:
+                    outcome.append("stale")
+                else:
+                    outcome.append("written")
+            context.beat()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    paused.wait()
+    taken = other.claim(row, "second")
+    assert taken
+    assert taken.attempt == row.attempt + 1
+    before = everything(ledger.store.path)
+    goes_on.set()
+    thread.join()
+    assert outcome == ["stale"] * 7
+    assert everything(ledger.store.path) == before
+    other.complete(taken, {}, {})
+
+
+def test_who_was_frozen_while_another_took_over_writes_nothing(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    runs = 50
+    with ledger_in(tmp_path, clock) as ledger, ledger_in(tmp_path, clock) as other:
+        for _ in range(runs):
+            freeze_and_take_over(ledger, other, clock)
+    print(f"{runs} takeovers: 0 of {runs * 7} writes with the old token, 0 beats")
