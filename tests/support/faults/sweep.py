@@ -29,7 +29,7 @@ CODES: dict[str, tuple[int, ...]] = {
 #: Kinds of calls that a search does without when the connections are open.
 _READS_GO_ON = ("write", "sync", "truncate", "delete")
 _QUESTION = SearchRequest(query="open session", mode=Mode.KEYWORD)
-_CLOSE = 16  # calls that are tried one by one, before steps of an eighth
+_CLOSE = 12  # calls that are tried one by one, before steps of a sixth
 
 
 class Sweep:
@@ -62,7 +62,7 @@ class Sweep:
             for code, is_sticky, is_partial in ways:
                 if not self.meet(Fault(kind, code, at, is_sticky, is_partial)):
                     break
-                at += 1 if at < _CLOSE else max(1, at // 8)
+                at += 1 if at < _CLOSE else max(1, at // 6)
         return self.points
 
     def run_all(self) -> int:
