@@ -1,0 +1,123 @@
+"""A job waits for a database or a project that another process holds, and goes on by itself."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog, project_id_of
+from engine.job_records import EventType, JobState
+from engine.records import Mode, SearchRequest
+from tests.support.embedders import FakeEmbedder, Fakes
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.oracle import check_sound, contents
+from tests.support.trees import write_tree
+
+FILES = 200
+#: After the lock is free again.
+GOES_ON_S = 10
+_QUESTION = SearchRequest(query="session_77", mode=Mode.KEYWORD)
+
+#: Holds what its first argument names until its input ends.
+_HOLDER = """
+import fcntl, sys, apsw
+kind, file = sys.argv[1:]
+if kind == "database":
+    handle = apsw.Connection(file)
+    handle.set_busy_timeout(10_000)
+    handle.execute("BEGIN IMMEDIATE")
+else:
+    handle = open(file, "a")
+    fcntl.flock(handle, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(kind: str, file: Path) -> Iterator[None]:
+    """Have another process hold a database's write lock, or the lock on a project."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, kind, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"held\n"
+        yield
+        holder.communicate()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    texts = {f"m{n}.py": f"def session_{n}(value):\n    return value + {n}\n" for n in range(FILES)}
+    return write_tree(tmp_path / "tree", texts)
+
+
+def check_equal_to_fresh(folder: Path, tree: Path, model: FakeEmbedder) -> None:
+    name = f"{project_id_of(str(tree))}.db"
+    check_sound(folder / "home" / name)
+    with catalog_in(folder / "fresh", opens=Fakes(model), model="fake:a") as other:
+        other.create(str(tree)).index()
+    assert contents(folder / "home" / name) == contents(folder / "fresh" / name)
+
+
+def types_of(catalog: Catalog, job_id: str) -> list[EventType]:
+    return [event.type for event in catalog.jobs.events(job_id)]
+
+
+def test_a_database_that_another_process_writes_to(tree: Path, tmp_path: Path) -> None:
+    model = FakeEmbedder("a", delay_s=0.1)
+    database = tmp_path / "home" / f"{project_id_of(str(tree))}.db"
+    with catalog_in(
+        tmp_path / "home", opens=Fakes(model), model="fake:a", busy_timeout=300
+    ) as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        catalog.jobs.run_here()
+        until(lambda: catalog.jobs.show(job_id).chunks_done > 0)
+        with held("database", database):
+            job = wait_for(catalog, job_id, JobState.BLOCKED)
+            assert (
+                job.waiting == f"database busy: the index {database} is locked by another process"
+            )
+            assert catalog.search([str(tree)], _QUESTION).hits
+            with catalog_in(tmp_path / "home") as other:  # another process sees it too
+                assert other.jobs.show(job_id).status is JobState.BLOCKED
+            model.delay_s = 0
+        wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=GOES_ON_S)
+        wait_for(catalog, job_id, JobState.COMPLETED)
+        types = types_of(catalog, job_id)
+        assert types.count(EventType.PAUSED) == types.count(EventType.RESUMED) <= 3
+    check_equal_to_fresh(tmp_path, tree, model)
+
+
+def test_a_project_that_another_process_indexes_or_clears(tree: Path, tmp_path: Path) -> None:
+    model = FakeEmbedder("a")
+    lock = tmp_path / "home" / f"{project_id_of(str(tree))}.lock"
+    with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        with held("project", lock):
+            catalog.jobs.run_here()
+            job = wait_for(catalog, job_id, JobState.BLOCKED)
+            assert job.waiting
+            assert job.waiting.startswith("project busy: the project is being indexed by process ")
+            until(lambda: types_of(catalog, job_id).count(EventType.PAUSED) == 1)
+            with pytest.raises(AssertionError):  # looking for it fills no history
+                until(lambda: len(types_of(catalog, job_id)) > 3, within_s=3)
+        wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=GOES_ON_S)
+        wait_for(catalog, job_id, JobState.COMPLETED)
+    check_equal_to_fresh(tmp_path, tree, model)
+
+
+def test_a_job_that_waits_for_a_project_is_cancelled_in_time(tree: Path, tmp_path: Path) -> None:
+    lock = tmp_path / "home" / f"{project_id_of(str(tree))}.lock"
+    with catalog_in(tmp_path / "home", model="none") as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        with held("project", lock):
+            catalog.jobs.run_here()
+            wait_for(catalog, job_id, JobState.BLOCKED)
+            catalog.jobs.cancel(job_id)
+            wait_for(catalog, job_id, JobState.CANCELLED, within_s=5)
