@@ -18,8 +18,8 @@ _OUTSIDE = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py folder_walk.py git.py git_config.py "
         "git_files.py git_index.py globs.py ignore.py links.py names.py open_folders.py "
-        "partial_walk.py patterns.py probe.py reader.py rule_files.py shift_and.py walker.py "
-        "wildmatch.py"
+        "partial_walk.py patterns.py probe.py reader.py roots.py rule_files.py shift_and.py "
+        "walker.py wildmatch.py"
     ).split()
 )
 

@@ -49,6 +49,8 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 _UNWRITTEN_FILES = 16
 _UNWRITTEN_PART = 1000
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
+#: What reading says of a file when it may be the root that is gone or closed.
+_OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,7 @@ class Indexer:
         self._purges = False  # whether the words of deleted texts must go at once
         self._has_written = False
         self._most_unwritten = _UNWRITTEN_FILES
+        self._vanished: list[int] = []  # ids of files that were gone when they were to be read
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
@@ -142,6 +145,7 @@ class Indexer:
 
     def _scan(self) -> Scan:
         run = self._run
+        self._root = check_root(run.root)
         ground = Ground(run.root, run.rules, run.branch_id, run.fingerprint_id, run.only)
         items, self._known, self._is_whole = sides_of(self._store, ground, run.cancelled)
         # What was deleted may be secrets that an older program, or the run that was cut off, took
@@ -155,8 +159,8 @@ class Indexer:
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
             self._note_failure(skip)
-        if found.failures:
-            check_root(run.root)
+        if found.failures or found.gone:
+            check_root(run.root, self._root)
         has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
         if has_secret and (self._known.files or not self._is_whole):
             self._purges = True  # it may have been a file of another name
@@ -214,7 +218,7 @@ class Indexer:
         fault_point("read", entry.path)
         content = reader.read(entry, limit)
         if isinstance(content, Skip):
-            if content.reason is SkipReason.UNREADABLE:
+            if content.reason in _OF_THE_ROOT:
                 self._check_root()
             self._put_skip(content)
         else:
@@ -313,7 +317,9 @@ class Indexer:
             self._note_failure(skip)
         else:
             self._tally.files_skipped += 1
-            if known:
+            if known and skip.reason is SkipReason.VANISHED:
+                self._vanished.append(known.file_id)
+            elif known:
                 self._batch.remove_files([known.file_id])
         if skip.reason is SkipReason.VANISHED:
             self._batch.remove_skip(skip.path)
@@ -332,7 +338,7 @@ class Indexer:
     def _check_root(self) -> None:
         """End the run when it is not a file that cannot be read but the whole tree."""
         try:
-            check_root(self._run.root)
+            check_root(self._run.root, self._root)
         except InvalidPathError:
             self._commit()
             raise
@@ -354,6 +360,9 @@ class Indexer:
     def _finish(self) -> None:
         """Delete what nothing needs any more, and say that the branch is complete."""
         self._meter.tell(Phase.FINISHING, force=True)
+        self._check_root()  # a folder is deleted from its files upwards, and itself at last
+        self._batch.remove_files(self._vanished)
+        self._commit()
         run, check = self._run, self._stop_if_cancelled
         if self._is_whole:
             leftovers.delete_branches(self._store, run.gone_branch_ids, check)

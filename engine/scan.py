@@ -151,18 +151,12 @@ def _same_skip(entry: FileEntry, known: Known) -> Skip | None:
 def _gone_files(
     known_files: Mapping[str, KnownFile], present: set[str], skips: Mapping[str, Skip]
 ) -> list[int]:
-    """Give the files to delete; what lies in a folder that cannot be read now is kept."""
-    closed = tuple(
-        f"{path}/"
-        for path, skip in skips.items()
-        if skip.is_folder and skip.reason is SkipReason.UNREADABLE
-    )
-    return (
-        [
-            file.file_id
-            for path, file in known_files.items()
-            if path not in present and not path.startswith(closed)
-        ]
-        if closed
-        else [file.file_id for path, file in known_files.items() if path not in present]
-    )
+    """Give the files to delete; those that cannot be read now, or their folder, are kept."""
+    unread = [skip for skip in skips.values() if skip.reason is SkipReason.UNREADABLE]
+    closed = tuple(f"{skip.path}/" for skip in unread if skip.is_folder)
+    kept = {skip.path for skip in unread}
+    return [
+        file.file_id
+        for path, file in known_files.items()
+        if path not in present and not (unread and (path in kept or path.startswith(closed)))
+    ]

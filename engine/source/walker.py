@@ -202,6 +202,8 @@ class Walk:
             with os.scandir(folder.descriptor) as listing:
                 entries = sorted(listing, key=_name_of)
         except OSError as error:
+            if not folder.path:
+                raise _unread_root(self._given_root, error) from error
             return [_unread_folder(folder.path, error)]
         prefix = f"{folder.path}/" if folder.path else ""
         names = {entry.name for entry in entries}
@@ -377,6 +379,11 @@ def _unread_file(path: str, error: OSError) -> Skip:
     if error.errno in _VANISHED:
         return Skip(path, SkipReason.VANISHED, "gone during the walk")
     return Skip(path, SkipReason.UNREADABLE, error.strerror or "cannot be read")
+
+
+def _unread_root(root: str, error: OSError) -> InvalidPathError:
+    reason = (error.strerror or str(error)).lower()
+    return InvalidPathError(f"{reason}: {display_path(root)}", field="path", path=root)
 
 
 def _unread_folder(path: str, error: OSError) -> Skip:
