@@ -222,6 +222,13 @@ class Lives(RuleBasedStateMachine):
                 assert {"files_processed", "files_total", "phase"} <= told.keys(), kind
 
     @invariant()
+    def a_life_has_its_times_in_order(self) -> None:
+        for row in self.rows():
+            times = [row.created_at_ms, row.started_at_ms, row.finished_at_ms]
+            known = [at_ms for at_ms in times if at_ms is not None]
+            assert known == sorted(known)
+
+    @invariant()
     def an_end_is_final_and_histories_and_progress_only_grow(self) -> None:
         for row in self.rows():
             number, files = len(self.events(row)), row.files_done
