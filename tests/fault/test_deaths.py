@@ -28,6 +28,8 @@ _WHERE = {
     "contents deleted": "clear",
     "wal deleted": "forget",
 }
+#: Of the command these end a parsing process, and so cost a file: ``test_workers`` looks at that.
+_IN_WORKERS = ("inspect", "parse")
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _TIMES = 3
 
@@ -107,7 +109,8 @@ def test_the_command_dies_at_each_point(tmp_path: Path, number: int) -> None:
     died = [
         point
         for point in FAULT_POINTS
-        if die_and_complete(tmp_path / point.replace(" ", "-"), point, number)
+        if point not in _IN_WORKERS
+        and die_and_complete(tmp_path / point.replace(" ", "-"), point, number)
     ]
     assert died
     print(f"{len(died)} deaths of cairn index at {', '.join(died)}: all sound, all completed")
