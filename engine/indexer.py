@@ -47,7 +47,7 @@ _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end lea
 # What is parsed and not written is parsed once more when the run is killed: so many files, or
 # this part of all.
 _UNWRITTEN_FILES = 16
-_UNWRITTEN_PART = 1000
+_UNWRITTEN_PART = 4000
 _LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
 #: What reading says of a file when it may be the root that is gone or closed.
 _OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
