@@ -135,9 +135,9 @@ def test_files_that_may_not_be_larger(large: Stage) -> None:
     assert contents(large.database) == large.fresh_contents("static")
 
 
-@pytest.mark.parametrize("kib", [1000, 2500])
+@pytest.mark.parametrize("kib", [1000, 4500])
 def test_a_disk_that_is_full(large: Stage, kib: int) -> None:
-    """Of 1,000 KiB a batch is refused, of 2,500 the checkpoint at the end."""
+    """Of 1,000 KiB a batch is refused, of 4,500 the checkpoint at the end."""
     with small_disk(large.home, kib) as disk:
         with large.catalog() as catalog:
             with full():
@@ -159,7 +159,7 @@ def test_a_disk_that_is_full(large: Stage, kib: int) -> None:
 
 def test_a_disk_that_others_have_filled(large: Stage) -> None:
     """Not even the file that readers share can be made: what is there is read as it is."""
-    with small_disk(large.home, 4000) as disk:
+    with small_disk(large.home, 8000) as disk:
         with large.catalog() as catalog:
             catalog.create(str(large.tree)).index()
         disk.fill()
