@@ -18,6 +18,7 @@ from engine.lock import held_lock, identity_of
 _PATIENCE_S = 2.0
 _TRY_EVERY_S = 0.1
 _ROOM_BYTES = 32 << 20  # free space at which a job that waits for some goes on
+_SHARE_OF_ROOM = 20  # of a small disk, so much of it
 _HOME = str(Path(__file__).resolve().parents[1])
 
 
@@ -191,9 +192,10 @@ class RunnerHost:
 def has_room(config: Config) -> bool:
     """Say whether the disk of the data directory has room again."""
     try:
-        return shutil.disk_usage(config.data_dir).free >= _ROOM_BYTES
+        disk = shutil.disk_usage(config.data_dir)
     except OSError:
         return False
+    return disk.free >= min(_ROOM_BYTES, disk.total // _SHARE_OF_ROOM)
 
 
 def _places() -> list[str]:

@@ -5,7 +5,7 @@ And which of them a call is about.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
@@ -69,7 +69,7 @@ def check_options(options: IndexOptions) -> None:
         InvalidInputError: As ``scope_of`` says.
     """
     blank = ProjectRow("", b"", None, None, (), (), 0, None)
-    scope_of(options, blank)
+    scope_of(replace(options, only=()), blank)  # whose paths mean something beneath a root alone
 
 
 def parameters_of(options: IndexOptions) -> dict[str, object]:

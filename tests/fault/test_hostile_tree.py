@@ -96,7 +96,7 @@ def test_the_run_ends_cleanly_with_an_outcome_for_every_case(indexed: Indexed) -
     run, corpus = indexed.run, indexed.corpus
     assert run.measured.code == 0
     assert "Traceback" not in run.out + run.err
-    assert not (indexed.command.home / "logs").exists()
+    assert not (indexed.command.home / "logs" / "cairn.log").exists()  # no traceback
     assert len(corpus.built) + len(corpus.not_built) == len(TREE_CASES)
     report = json.loads(run.out)
     assert report["errors"] == [
