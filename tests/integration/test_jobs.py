@@ -225,5 +225,7 @@ def test_a_root_that_is_gone_fails_the_job_and_keeps_the_index(tmp_path: Path) -
         job = catalog.jobs.follow(job_id)
         assert job.status is JobState.FAILED
         assert job.error is not None
-        assert "no such file" in str(job.error["message"])
+        assert str(root) in str(
+            job.error["message"]
+        )  # which part of the run misses it first varies
         assert catalog.search([str(root)], SearchRequest(query="open session")).hits
