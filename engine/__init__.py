@@ -5,14 +5,14 @@ The map, in the order of the data's way:
 * ``catalog`` holds all projects of a data directory, ``index`` is one open project: the only doors.
 * ``source`` says what is on disk: walking, ignore rules, reading, secrets, git's files.
 * ``syntax`` says what it means to a parser: languages, symbols, chunks, words.
-* ``indexer`` runs walk → read → parse → store; ``scan`` compares the disk with the index,
-  ``workers`` runs ``parsing`` in processes of its own, in the order that ``turns`` gives,
-  ``batch`` collects the rows of a transaction, ``leftovers`` deletes what nothing needs any more.
+* ``indexing`` is one run, walk → read → parse → embed → store.
 * ``store`` is the only room that speaks SQLite.
 * ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
 * ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.
-* ``evaluate`` measures answers by golden queries: ``golden`` has the records, ``golden_file`` reads
-  the queries, ``measures`` does the arithmetic, ``lost_targets`` tells what is not in the index.
+* ``memories`` keeps what agents save, and shows it and the files alike, as checkpoints.
+* ``evaluation`` measures answers by golden queries.
+* ``jobs`` makes a project's runs durable, ``dispatch`` has the jobs of all projects, ``watching``
+  follows the disk.
 * ``config``, ``records`` and ``errors`` are what crosses borders.
 
 Use it as a library::
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
     from engine.config import Config, load_config
     from engine.errors import EngineError
-    from engine.golden import Evaluation, EvaluationOptions, GoldenQuery, Target, Variant
-    from engine.golden_file import read_golden
+    from engine.evaluation.golden import Evaluation, EvaluationOptions, GoldenQuery, Target, Variant
+    from engine.evaluation.golden_file import read_golden
     from engine.index import Index
+    from engine.memory_records import Checkpoint, CheckpointPage, NewMemory
     from engine.records import (
         Hit,
         IndexOptions,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalog",
+    "Checkpoint",
+    "CheckpointPage",
     "Config",
     "EngineError",
     "Evaluation",
@@ -61,6 +64,7 @@ __all__ = [
     "IndexOptions",
     "IndexReport",
     "Mode",
+    "NewMemory",
     "Progress",
     "ProjectStatus",
     "RelatedRequest",
@@ -75,17 +79,20 @@ __all__ = [
 
 _HOMES = {
     "Catalog": "engine.catalog",
+    "Checkpoint": "engine.memory_records",
+    "CheckpointPage": "engine.memory_records",
     "Config": "engine.config",
     "EngineError": "engine.errors",
-    "Evaluation": "engine.golden",
-    "EvaluationOptions": "engine.golden",
-    "GoldenQuery": "engine.golden",
+    "Evaluation": "engine.evaluation.golden",
+    "EvaluationOptions": "engine.evaluation.golden",
+    "GoldenQuery": "engine.evaluation.golden",
     "Index": "engine.index",
+    "NewMemory": "engine.memory_records",
     "ProjectStatus": "engine.status_records",
-    "Target": "engine.golden",
-    "Variant": "engine.golden",
+    "Target": "engine.evaluation.golden",
+    "Variant": "engine.evaluation.golden",
     "load_config": "engine.config",
-    "read_golden": "engine.golden_file",
+    "read_golden": "engine.evaluation.golden_file",
 }
 
 

@@ -1,42 +1,45 @@
 """All projects of a data directory: find, open, create, list, forget, and search across them."""
 
 import os
+import re
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from hashlib import sha256
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import Config
-from engine.dispatch import Jobs
+from engine.dispatch.feed import Feed
+from engine.dispatch.jobs import Jobs
 from engine.embedding.load import OpenEmbedder, open_embedder
-from engine.errors import EngineError, InvalidPathError, NotFoundError, ProjectNotFoundError
-from engine.index import Index, read_root
+from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
+from engine.index import Index
+from engine.indexing.seed import delete_leftovers, seed
+from engine.indexing.workers import WorkerLimits, WorkerPool
+from engine.jobs.watchlist import database_files
+from engine.merging import merged, page_of, whole_request
+from engine.project_filters import chosen_projects
 from engine.records import (
-    Coverage,
-    Hit,
-    Mode,
     ProjectError,
     ProjectSummary,
     SearchAnswer,
     SearchRequest,
-    is_path,
 )
-from engine.search.query import Query, parse_query
-from engine.search.snippet import cut_to_tokens
-from engine.seed import delete_leftovers, seed
+from engine.roots import project_id_of, resolve, upwards
+from engine.server_board import ServerBoard, server_board, server_url
 from engine.source.git import sibling_folders
-from engine.workers import WorkerLimits, WorkerPool
+from engine.store.peek import read_root
+from engine.telemetry import JobLog, server_log
 
 if TYPE_CHECKING:
-    from engine.dispatch import ChangeCallback
-    from engine.watcher import Watcher
+    from engine.dispatch.jobs import ChangeCallback
+    from engine.doctor.doctor import Doctor
     from engine.watching.teller import StatusCallback
+    from engine.watching.watcher import Watcher
 
 _ID_CHARS = 64
-_SHORT_ID_CHARS = 6
+_ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Catalog:
@@ -45,9 +48,16 @@ class Catalog:
     Args:
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
+        runs_jobs: Whether this process may become the runner of jobs, when it waits for one.
     """
 
-    def __init__(self, config: Config, *, open_embedder: OpenEmbedder = open_embedder) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        open_embedder: OpenEmbedder = open_embedder,
+        runs_jobs: bool = True,
+    ) -> None:
         self._config = config
         self._open_embedder = open_embedder
         limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
@@ -55,8 +65,15 @@ class Catalog:
         self._open: dict[str, Index] = {}
         self._lock = threading.RLock()
         #: The jobs of all projects.
-        self.jobs = Jobs(config, self, open_embedder)
-        self._watchers: list[Watcher] = []
+        self.jobs = Jobs(config, self, open_embedder, runs_here=runs_jobs)
+        #: What happens to the jobs and watchers of all projects, for whoever looks again and again.
+        self.feed = Feed(config)
+        self._watchers: dict[str, Watcher] = {}
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the indexes live, with their logs."""
+        return self._config.data_dir
 
     def __enter__(self) -> "Catalog":
         return self
@@ -66,7 +83,7 @@ class Catalog:
 
     def close(self) -> None:
         """Stop what runs here, close every index and end the workers."""
-        for watcher in self._watchers:
+        for watcher in self._watchers.values():
             watcher.stop()
         self.jobs.close()
         for index in self._open.values():
@@ -81,12 +98,10 @@ class Catalog:
             ProjectNotFoundError: Neither the folder nor one above it is indexed.
         """
         root = resolve(path)
-        for folder in _upwards(root):
+        for folder in upwards(root):
             if self._database(folder).exists():
                 return self._index(folder, create=False)
-        raise ProjectNotFoundError(
-            f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
-        )
+        raise _not_indexed(path)
 
     def create(self, path: str) -> Index:
         """Open the project of exactly this folder, made when there is none.
@@ -129,12 +144,12 @@ class Catalog:
             ProjectBusyError: Another watcher watches it.
             UnavailableError: The data directory cannot be written.
         """
-        from engine.live import watcher_of  # with watchfiles, which most calls do without
+        from engine.watching.live import watcher_of  # with watchfiles, which most calls do without
 
         index = self.create(path)
         watcher = watcher_of(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
         watcher.start()
-        self._watchers.append(watcher)
+        self._watchers[index.root] = watcher
         return watcher
 
     def open_file(self, file: Path) -> Index:
@@ -147,13 +162,46 @@ class Catalog:
             known = [index for index in self._open.values() if index.project_id == file.stem]
         if known and known[0].is_current():
             return known[0]
-        return self._index(read_root(file, self._config), create=False)
+        return self._index(read_root(file, self._config.busy_timeout), create=False)
+
+    def doctor(self, path: str) -> "Doctor":
+        """Give the doctor of the project of a folder, or of the one that encloses it.
+
+        Its index need not be one that can be opened.
+
+        Raises:
+            ProjectNotFoundError: Neither the folder nor one above it is indexed.
+        """
+        from engine.doctor.doctor import Doctor  # with numpy, which most calls do without
+
+        for root in upwards(resolve(path)):
+            file = self._database(root)
+            if file.exists():
+                return Doctor(file, root, self._config, self._open_embedder)
+        raise _not_indexed(path)
+
+    def open_id(self, project_id: str) -> Index:
+        """Open the project of an id.
+
+        Raises:
+            ProjectNotFoundError: There is none.
+        """
+        return self.open_file(self._file_of(project_id))
 
     def projects(self) -> list[ProjectSummary]:
         """List the projects by path; one that cannot be opened is listed with its error."""
-        found = sorted(self._config.data_dir.glob("*.db"))
-        summaries = [self._summary(file) for file in found if len(file.stem) == _ID_CHARS]
+        summaries = [self._summary(file) for file in database_files(self._config.data_dir)]
         return sorted(summaries, key=lambda summary: summary.path)
+
+    def roots(self) -> list[str]:
+        """Give the roots of all projects that can be opened, as the disk spells them."""
+        roots = []
+        for file in database_files(self._config.data_dir):
+            try:
+                roots.append(self.open_file(file).root)
+            except EngineError:
+                continue
+        return sorted(roots)
 
     def forget(self, path: str) -> None:
         """Delete the index of exactly this folder; the folder itself is not touched.
@@ -162,14 +210,44 @@ class Catalog:
             ProjectNotFoundError: It is not indexed.
             ProjectBusyError: It is being indexed.
         """
-        root = resolve(path)
-        file = self._database(root)
+        file = self._database(resolve(path))
         if not file.exists():
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
-        index = self._open.pop(root, None)
-        if index:
-            index.close()
+        self._forget(file)
+
+    def forget_id(self, project_id: str) -> None:
+        """Delete the index of an id, also one that is damaged; as ``forget`` otherwise."""
+        self._forget(self._file_of(project_id))
+
+    def _forget(self, file: Path) -> None:
+        """Delete an index, after what this process does with it has ended."""
+        with self._lock:
+            known = [index for index in self._open.values() if index.project_id == file.stem]
+        for index in known:
+            watcher = self._watchers.pop(index.root, None)
+            if watcher:
+                watcher.stop()
         Index.delete(file)
+        for index in known:
+            with self._lock:
+                self._open.pop(index.root, None)
+            index.close()
+
+    def serving(self) -> AbstractContextManager[ServerBoard]:
+        """Hold the right to serve this data directory; its board tells others where.
+
+        Raises:
+            ServerRunningError: Another process serves it; the details have its URL.
+        """
+        return server_board(self._config.data_dir)
+
+    def server_url(self) -> str | None:
+        """Say where this data directory is served, by whatever process; None: nowhere."""
+        return server_url(self._config.data_dir)
+
+    def server_log(self) -> JobLog:
+        """Give the log of a server's requests."""
+        return server_log(self._config.data_dir)
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects and merge their answers by score.
@@ -186,7 +264,7 @@ class Catalog:
         answers: list[SearchAnswer] = []
         failures: list[tuple[str, EngineError]] = []
         asked: set[str] = set()
-        for path in _chosen(list(dict.fromkeys(paths)), request):
+        for path in chosen_projects(list(dict.fromkeys(paths)), request):
             try:
                 index = self.open(path)
                 if index.root not in asked:
@@ -202,7 +280,19 @@ class Catalog:
             ProjectError(project=path, error=error.code, message=error.message)
             for path, error in failures
         )
-        return _merge(request, answers, errors, (time.perf_counter() - started) * 1000)
+        return merged(request, answers, errors, (time.perf_counter() - started) * 1000)
+
+    def search_page(
+        self, paths: Sequence[str], request: SearchRequest, offset: int
+    ) -> SearchAnswer:
+        """Search, and leave out the first hits: those of earlier pages.
+
+        The first hits of each page are ranked anew, so pages fit together as long as no index
+        changes. What is raised is that of ``search``; the limit is on offset and page together.
+        """
+        if not offset:
+            return self.search(paths, request)
+        return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
     def _index(self, root: str, *, create: bool) -> Index:
         with self._lock:
@@ -229,6 +319,14 @@ class Catalog:
             )
         return self._open[root]
 
+    def _file_of(self, project_id: str) -> Path:
+        file = self._config.data_dir / f"{project_id}.db"
+        if not (_ID.fullmatch(project_id) and file.exists()):
+            raise ProjectNotFoundError(
+                f"no project has the id {project_id[:_ID_CHARS]}", hint="list the projects"
+            )
+        return file
+
     def _database(self, root: str) -> Path:
         return self._config.data_dir / f"{project_id_of(root)}.db"
 
@@ -247,118 +345,7 @@ class Catalog:
             )
 
 
-def project_id_of(root: str) -> str:
-    """Give the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
-    return sha256(os.fsencode(root)).hexdigest()
-
-
-def resolve(path: str) -> str:
-    """Give the absolute path without links.
-
-    Raises:
-        InvalidPathError: No path can have these characters, such as NUL.
-    """
-    if not is_path(path):
-        raise InvalidPathError("no path can have these characters", field="path")
-    return os.path.realpath(os.path.expanduser(path))
-
-
-def _upwards(folder: str) -> list[str]:
-    folders = [folder]
-    while (parent := os.path.dirname(folder)) != folder:
-        folders.append(parent)
-        folder = parent
-    return folders
-
-
-def names_projects(request: SearchRequest) -> bool:
-    """Say whether a question chooses among projects.
-
-    Raises:
-        InvalidQueryError: The query cannot be read.
-    """
-    return bool(_query_of(request).values("project"))
-
-
-def _query_of(request: SearchRequest) -> Query:
-    return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
-
-
-def _chosen(paths: list[str], request: SearchRequest) -> list[str]:
-    """Give the projects that the ``project:`` filters of a query let through.
-
-    A value matches the end of a project's path, whole folders only, or the start of its id.
-    """
-    filters = _query_of(request).values("project")
-    wanted = [term.value for term in filters if not term.negated]
-    refused = [term.value for term in filters if term.negated]
-    chosen = [
-        path
-        for path in paths
-        if (not wanted or any(_is_project(path, value) for value in wanted))
-        and not any(_is_project(path, value) for value in refused)
-    ]
-    if filters and not chosen:
-        raise NotFoundError(
-            f"no project matches {' '.join(term.value for term in filters)}",
-            hint="projects: " + ", ".join(paths),
-        )
-    return chosen
-
-
-def _is_project(path: str, value: str) -> bool:
-    root = resolve(path)
-    if f"{root}/".endswith(f"/{value.strip('/')}/"):
-        return True
-    return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())
-
-
-def _merge(
-    request: SearchRequest,
-    answers: Sequence[SearchAnswer],
-    errors: tuple[ProjectError, ...],
-    took_ms: float,
-) -> SearchAnswer:
-    """Merge answers; scores compare, each being a sum of shares of the best possible."""
-    hits: list[Hit] = sorted(
-        (hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score
+def _not_indexed(path: str) -> ProjectNotFoundError:
+    return ProjectNotFoundError(
+        f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
     )
-    files = sum(answer.coverage.files for answer in answers)
-    shown, is_cut = _inside_budget(hits[: request.limit], request.max_tokens)
-    return SearchAnswer(
-        query=request.query,
-        mode=request.mode,
-        took_ms=took_ms,
-        total=sum(answer.total for answer in answers),
-        truncated=is_cut
-        or len(hits) > request.limit
-        or any(answer.truncated for answer in answers),
-        coverage=Coverage(
-            files=files,
-            indexed=_weighted([(a.coverage.indexed, a.coverage.files) for a in answers]),
-            embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
-            complete=all(answer.coverage.complete for answer in answers),
-        ),
-        hits=tuple(shown),
-        errors=errors,
-        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
-    )
-
-
-def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:
-    """Cut the snippets of several projects to one budget; True when something was cut."""
-    if max_tokens is None:
-        return hits, False
-    left = max_tokens
-    shown = []
-    for hit in hits:
-        snippet, cost = cut_to_tokens(hit.snippet, left)
-        left -= cost
-        shown.append(replace(hit, snippet=snippet))
-    return shown, [hit.snippet for hit in shown] != [hit.snippet for hit in hits]
-
-
-def _weighted(shares: Sequence[tuple[float, int]]) -> float:
-    """Give the mean share, weighted by files."""
-    files = sum(weight for _, weight in shares)
-    return sum(share * weight for share, weight in shares) / files if files else 1.0

@@ -4,6 +4,7 @@ The only place that reads the environment. ``CAIRN_<NAME>`` sets one (``CAIRN_WO
 ``config.toml`` in the data directory another way (``workers = 1``).
 """
 
+import hmac
 import os
 import tomllib
 from collections.abc import Mapping
@@ -146,6 +147,10 @@ SETTINGS: tuple[Setting, ...] = (
         "ms",
         "a search by pattern gives what it has found by then",
     ),
+    Setting(
+        "host", "127.0.0.1", 1, 255, "text", "where `cairn serve` listens; elsewhere needs a token"
+    ),
+    Setting("port", 7331, 0, 65_535, "port", "of `cairn serve`; 0 means any free one"),
 )
 
 
@@ -173,6 +178,8 @@ class Config:
     search_timeout: int
     watch_debounce: int
     watch_reconcile: int
+    host: str
+    port: int
 
     @property
     def worker_count(self) -> int:
@@ -314,6 +321,11 @@ class Secret:
         """Give the key itself, for the header it belongs in."""
         return self._text
 
+    def is_equal(self, given: str) -> bool:
+        """Compare with what somebody gave, in a time that tells nothing; False when empty."""
+        same = hmac.compare_digest(self._text.encode(), given.encode("utf-8", "replace"))
+        return bool(self._text) and same
+
     def blanked(self, text: str) -> str:
         """Take the key out of a text, such as what a server says of it."""
         return text.replace(self._text, "…") if self._text else text
@@ -345,6 +357,24 @@ def embedding_key(url: str) -> Secret:
             f"{name} has characters that no key can have", hint="set it again", field=name
         )
     return Secret(key)
+
+
+_LEAST_TOKEN_CHARS = 16
+
+
+def server_token() -> Secret:
+    """Give the token that a server asks for by ``CAIRN_TOKEN``; empty when it is not set.
+
+    Raises:
+        InvalidConfigError: It is too short to be one, or no header can carry it.
+    """
+    token = os.environ.get("CAIRN_TOKEN", "").strip()
+    if token and (len(token) < _LEAST_TOKEN_CHARS or not (token.isascii() and token.isprintable())):
+        raise InvalidConfigError(
+            f"CAIRN_TOKEN is no token: wanted {_LEAST_TOKEN_CHARS} printable characters or more",
+            field="CAIRN_TOKEN",
+        )
+    return Secret(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,12 @@ The branch says what the caller should do; the code is stable and goes out with 
     ├── NotFoundError           asked for, not there                   not_found
     │   ├── ProjectNotFoundError
     │   ├── FileNotIndexedError
+    │   ├── CheckpointNotFoundError
     │   └── JobNotFoundError
     ├── ConflictError           the present state forbids it           conflict
     │   ├── ProjectBusyError       another process is indexing this project
-    │   └── JobConflictError       the job's state, or another job, forbids it
+    │   ├── JobConflictError       the job's state, or another job, forbids it
+    │   └── ServerRunningError     another server serves this data directory; details.url
     ├── UnavailableError        try again later                        unavailable
     │   ├── IndexBusyError         the database stayed locked
     │   ├── EmbedderUnavailableError  the embedding model or server is away
@@ -97,6 +99,10 @@ class FileNotIndexedError(NotFoundError):
     """The path is not in the index."""
 
 
+class CheckpointNotFoundError(NotFoundError):
+    """No memory, and no file on the branch that is checked out, has this id."""
+
+
 class JobNotFoundError(NotFoundError):
     """No project has a job of that id; those that ended are kept for some days only."""
 
@@ -113,6 +119,10 @@ class ProjectBusyError(ConflictError):
 
 class JobConflictError(ConflictError):
     """A job that has ended cannot be cancelled, or one that differs is active already."""
+
+
+class ServerRunningError(ConflictError):
+    """Another process serves this data directory already."""
 
 
 class UnavailableError(EngineError):

@@ -8,7 +8,7 @@ import uuid
 from engine.clock import iso_time
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
-from engine.forecast import Forecast, forecast
+from engine.indexing.forecast import Forecast, forecast
 from engine.records import PathExplanation, Skip, SkipReason, display_path
 from engine.search.breakdown import lowered
 from engine.search.pathrules import path_factors

@@ -33,10 +33,24 @@ FAULT_POINTS = (
     "model switched",  # before COMMIT
     "model shrunk",  # a piece of one that is not wanted, before COMMIT
     "block emptied",  # before COMMIT
+    "compaction begun",
+    "compaction done",  # before it is noted
     "checkpoint begun",
     "checkpoint done",
     "contents deleted",  # before the file is made small
     "wal deleted",  # before the database file itself
+)
+
+#: Those of the doctor, in the order of a repair, of one that begins anew, and of a copy.
+DOCTOR_FAULT_POINTS = (
+    "trouble mended",
+    "words mended",  # a piece of them, before COMMIT
+    "contents wiped",  # before COMMIT
+    "repair begun",  # before anything is saved of a damaged database
+    "database made anew",  # before it takes the other's place
+    "damaged linked",  # to the name under which it is kept
+    "damaged aside",  # with its WAL, before the new one has the name
+    "backup copied",  # before it is checked
 )
 
 #: Those of jobs, in the same order.

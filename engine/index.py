@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.browsing import Browser
 from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, open_embedder
@@ -15,6 +17,9 @@ from engine.embedding.questions import QuestionEmbedder
 from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
 from engine.faults import fault_point
+from engine.indexing.pauses import without_full_collections
+from engine.indexing.scope import Scope, options_of, path_within, scope_of
+from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.run import OpenProject
@@ -22,7 +27,6 @@ from engine.jobs.view import jobs_that_matter
 from engine.jobs.wait_note import forget_note
 from engine.journal import NoJournal
 from engine.lock import indexing_lock
-from engine.pauses import without_full_collections
 from engine.records import (
     IndexOptions,
     IndexReport,
@@ -36,25 +40,23 @@ from engine.records import (
     SymbolHit,
     display_path,
 )
-from engine.scope import Scope, options_of, path_within, scope_of
 from engine.search.places import MOST_THREADS, Effort
-from engine.search.query import Query
 from engine.search.searcher import Searcher
-from engine.search.selection import filters_of
-from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.source.git import read_branch
 from engine.status_records import ProjectStatus
 from engine.store import blobs, files, jobs, project, skips
 from engine.store.connection import Handle, Store, delete_database
 from engine.store.jobs import JobSearch
+from engine.store.migrate import delete_copies
 from engine.store.models import count_vectors, read_current_model
-from engine.store.project import ProjectRow
-from engine.watching.board import watch_status_of
-from engine.workers import WorkerLimits, WorkerPool
+from engine.store.peek import read_root
+from engine.store.project import BranchRow, ProjectRow
+from engine.watch_board import watch_status_of
 
 if TYPE_CHECKING:
-    from engine.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
-    from engine.watched import WatchedProject
+    from engine.evaluation.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
+    from engine.indexing.watched import WatchedProject
+    from engine.memories.checkpoints import Checkpoints
 
 
 class Index:
@@ -89,6 +91,8 @@ class Index:
         effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
         self._questions = QuestionEmbedder(config, open_embedder)
         self._searcher = Searcher(self._store, display_path(root), root, effort, self._questions)
+        #: What the index holds, to page through: files, their texts, and what was skipped.
+        self.browse = Browser(self._store, root, self._branch_here)
         if create:
             with self._store.write() as handle:
                 project.insert_project(
@@ -107,7 +111,7 @@ class Index:
         Raises:
             EngineError: The file is not a sound index.
         """
-        root = read_root(file, config)
+        root = read_root(file, config.busy_timeout)
         pool = WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))
         with closing(cls(file, root, config, pool, create=False)) as index:
             yield index
@@ -120,6 +124,7 @@ class Index:
             ProjectBusyError: It is being indexed.
         """
         with indexing_lock(file):
+            delete_copies(file)
             delete_database(file)
             file.with_suffix(".hand").unlink(missing_ok=True)
             forget_note(file)
@@ -154,12 +159,13 @@ class Index:
             Cancelled: ``cancelled`` said so.
             UnavailableError: Disk full, or the database stayed locked.
         """
-        from engine.indexing import Indexing  # with numpy, which other calls do without
+        from engine.indexing.run import Indexing  # with numpy, which other calls do without
 
         options = options or IndexOptions()
         scope = self._scope(options)
         run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_collections():
+            self._make_clean(options)
             return run.bring_up_to_date(
                 scope,
                 options,
@@ -174,17 +180,24 @@ class Index:
 
     def for_watcher(self) -> "WatchedProject":
         """Give the project as its watcher needs it."""
-        from engine.watched import WatchedProject  # with numpy, as in ``index``
+        from engine.indexing.watched import WatchedProject  # with numpy, as in ``index``
 
         return WatchedProject(self._store, self.root)
 
+    @cached_property
+    def checkpoints(self) -> "Checkpoints":
+        """Its memories, and its files seen as memories are."""
+        from engine.memories.checkpoints import Checkpoints  # a search does without
+
+        return Checkpoints(self._store, self._searcher, self._questions, self.root)
+
     def _perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; what is raised lets it wait, or ends it."""
-        from engine.indexing import Indexing  # as in ``index``
+        from engine.indexing.run import Indexing  # as in ``index``
 
         options = options_of(job.parameters)
         if job.has_begun:  # what was to be read anew is marked so since the first try
-            options = replace(options, force=False)
+            options = replace(options, force=False, force_clean=False)
         scope = self._scope(options)
         run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
         with (
@@ -192,12 +205,19 @@ class Index:
             without_full_collections(),
             self._store.accompanied(job),
         ):
+            self._make_clean(options)
             report = run.bring_up_to_date(
                 scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
             )
         if run.embedder_away:
             raise run.embedder_away
         return asdict(report)
+
+    def _make_clean(self, options: IndexOptions) -> None:
+        if options.force_clean:
+            from engine.doctor.rebuilding import wipe  # with numpy, as in ``index``
+
+            wipe(self._store, self.root, self._config)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
@@ -228,13 +248,9 @@ class Index:
         Raises:
             InvalidInputError: An argument is not one of those.
         """
-        check_match(name, match, limit)
-        request = SearchRequest(query=name, kind=kind)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, self._checked_out())
-            filters = filters_of(handle, Query(text=name), request, branch.id)
-            found = find_scored(handle, name, filters, match=match, limit=limit)
-        return [symbol_hit(symbol, display_path(self.root)) for symbol in found]
+        return self._searcher.symbols(
+            name, kind=kind, match=match, limit=limit, checked_out=self._checked_out()
+        )
 
     def outline(self, path: str) -> list[SymbolHit]:
         """Give the symbols of a file in text order.
@@ -244,16 +260,13 @@ class Index:
             FileNotIndexedError: The file is not in the index.
         """
         relative = path_within(self.root, path)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, self._checked_out())
-            name = display_path(self.root)
-            return outline_of(handle, branch.id, relative, project=name, asked=path)
+        return self._searcher.outline(relative, self._checked_out(), asked=path)
 
     def status(self) -> ProjectStatus:
         """Describe the project."""
         with self._store.read() as handle:
             row = self._project(handle)
-            branch = self._searcher.branch(handle, None, self._checked_out())
+            branch = self._branch_here(handle)
             symbols, chunks = blobs.count_contents(handle, branch.id)
             model = read_current_model(handle)
             return ProjectStatus(
@@ -277,7 +290,7 @@ class Index:
     def summary(self) -> ProjectSummary:
         """Describe the project in short."""
         with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, self._checked_out())
+            branch = self._branch_here(handle)
             return ProjectSummary(
                 project_id=self.project_id,
                 path=display_path(self.root),
@@ -297,7 +310,7 @@ class Index:
         """
         relative = path_within(self.root, path)
         with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, self._checked_out())
+            branch = self._branch_here(handle)
             rules = scope_of(IndexOptions(), self._project(handle)).rules
             return explain_path(handle, branch.id, self.root, relative, rules)
 
@@ -309,12 +322,12 @@ class Index:
         on_asked: "AskedCallback | None" = None,
     ) -> "Evaluation":
         """Measure how well golden queries are answered; what is raised is in ``evaluate``."""
-        from engine.evaluate import evaluate  # a search does without these
-        from engine.golden import EvaluationOptions
-        from engine.lost_targets import reach_of
+        from engine.evaluation.evaluate import evaluate  # a search does without these
+        from engine.evaluation.golden import EvaluationOptions
+        from engine.evaluation.lost_targets import reach_of
 
         with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, self._checked_out())
+            branch = self._branch_here(handle)
             reach = reach_of(handle, branch.id, queries, self.why)
         chosen = options or EvaluationOptions()
         name = display_path(self.root)
@@ -359,37 +372,20 @@ class Index:
     ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
         """Open the project once more, with some settings changed and nothing remembered."""
         config = changed_config(self._config, settings)
-        index = Index(self._store.path, self.root, config, self._pool, create=False)
-        try:
+        with closing(Index(self._store.path, self.root, config, self._pool, create=False)) as index:
             yield index.search
-        finally:
-            index.close()
 
     def _checked_out(self) -> str:
         return read_branch(self.root)
+
+    def _branch_here(self, handle: Handle) -> BranchRow:
+        return self._searcher.branch(handle, None, self._checked_out())
 
     def _project(self, handle: Handle) -> ProjectRow:
         row = project.read_project(handle)
         if row is None:
             raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
         return row
-
-
-def read_root(file: Path, config: Config) -> str:
-    """Give the resolved folder that a database file indexes.
-
-    Raises:
-        EngineError: The file is not a sound index.
-    """
-    store = Store(file, busy_timeout_ms=config.busy_timeout)
-    try:
-        with store.read() as handle:
-            row = project.read_project(handle)
-    finally:
-        store.close()
-    if row is None:
-        raise ProjectNotFoundError(f"{file.name} holds no project")
-    return os.fsdecode(row.root)
 
 
 def _never() -> bool:

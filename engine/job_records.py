@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from engine.records import Phase
 
@@ -102,6 +102,14 @@ class JobEvent:
     type: EventType
     timestamp: str
     context: Mapping[str, object]  # ``repository``, ``files_processed``, ``phase`` and more
+
+
+class Waits(Enum):
+    """Whether who asks for a job waits for its end."""
+
+    NEVER = auto()
+    IF_SHORT = auto()  # if it is estimated to be short
+    ALWAYS = auto()  # whatever the estimate, so none is made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The frozen record of a project's state, which tells of its jobs too."""
+"""The frozen records of a project's state, which tell of its jobs too."""
 
 from dataclasses import dataclass, field
 
@@ -26,3 +26,13 @@ class ProjectStatus:
     last_indexed_at: str | None  # ISO 8601, UTC
     jobs: tuple[Job, ...] = ()  # those active, and the newest one when it failed
     watch: WatchStatus | None = None  # None: nobody watches the project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectPulse:
+    """What goes on in a project."""
+
+    project_id: str
+    path: str
+    jobs: tuple[Job, ...]  # some, the newest first
+    watch: WatchStatus | None  # None: nobody watches the project

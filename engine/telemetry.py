@@ -1,4 +1,6 @@
-"""Structured logs: one JSON object a line, in ``logs/runner.log`` of the data directory.
+"""Structured logs: one JSON object a line, in ``logs`` of the data directory.
+
+What happens to jobs is in ``runner.log``, what a server is asked in ``server.log``.
 
 Written with the standard library alone: the logging packages take 20 ms (logging.handlers) to 60 ms
 (structlog) to import, and do not rotate a file that several processes write.
@@ -13,25 +15,29 @@ from typing import Final
 
 from engine.clock import iso_time, now_ms
 
-_FILE: Final = "runner.log"
+_RUNNER_FILE: Final = "runner.log"
+_SERVER_FILE: Final = "server.log"
 _LIMIT_BYTES: Final = 1 << 20  # then the file is put aside
-_KEPT: Final = 3  # files in all: runner.log, runner.log.1, runner.log.2
+_KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class JobLog:
-    """Writes what happens to jobs, from any thread or process; it never fails.
+    """Writes what happens, from any thread or process; it never fails.
 
     What cannot be written, as on a full disk, is lost.
 
     Args:
         folder: Where the file lives; made when it is not there.
         clock: Milliseconds since 1970.
+        name: Of the file.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], int] = now_ms) -> None:
-        self._path = folder / _FILE
+    def __init__(
+        self, folder: Path, clock: Callable[[], int] = now_ms, name: str = _RUNNER_FILE
+    ) -> None:
+        self._path = folder / name
         self._clock = clock
 
     def event(
@@ -96,9 +102,10 @@ class JobLog:
         opened, named = os.fstat(descriptor), os.stat(self._path)
         if opened.st_ino != named.st_ino:
             return
+        name = self._path.name
         for number in reversed(range(1, _KEPT)):
-            older = self._path.with_name(f"{_FILE}.{number}")
-            newer = self._path.with_name(f"{_FILE}.{number - 1}") if number > 1 else self._path
+            older = self._path.with_name(f"{name}.{number}")
+            newer = self._path.with_name(f"{name}.{number - 1}") if number > 1 else self._path
             if newer.exists():
                 os.replace(newer, older)
 
@@ -106,3 +113,8 @@ class JobLog:
 def job_log(data_dir: Path) -> JobLog:
     """Give the log of a data directory; nothing is made before the first event."""
     return JobLog(data_dir / "logs")
+
+
+def server_log(data_dir: Path) -> JobLog:
+    """Give the log of a server's requests; nothing is made before the first event."""
+    return JobLog(data_dir / "logs", name=_SERVER_FILE)

@@ -17,13 +17,16 @@ COMMANDS: dict[str, str] = {
     "symbols": "Find definitions by name, or list those of a file.",
     "related": "Find code like that of a place.",
     "watch": "Keep the index equal to the folder while you work.",
+    "serve": "Answer over HTTP, for browsers and programs.",
     "jobs": "Show and steer jobs: what is being indexed, and what was.",
     "status": "Show what is indexed, and what is not.",
     "why": "Say why a file is found, or why it is not.",
     "projects": "List all indexed projects.",
     "model": "List, download and try the models that find by meaning.",
+    "doctor": "Check an index, mend it, copy it, or begin it anew.",
     "clear": "Empty a project's index.",
     "forget": "Delete a project's index.",
+    "mcp": "Let coding agents search, over the Model Context Protocol.",
     "eval": "Measure answers by queries of your own.",
 }
 
@@ -131,7 +134,9 @@ def run(arguments: Sequence[str]) -> int:
         _silence_output()
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler
-        from web.failures import report  # imports the engine's errors, which --help does without
+        from web.console.failures import (
+            report,  # imports the engine's errors, which --help does without
+        )
 
         return report(error, arguments)
     return result if isinstance(result, int) else 0

@@ -36,6 +36,48 @@ OUTCOMES: dict[str, Outcome] = {
 }
 
 
+#: What a server refuses besides: codes and statuses of HTTP that no other face has.
+REFUSALS: dict[str, int] = {
+    "unauthorized": 401,
+    "forbidden": 403,
+    "method_not_allowed": 405,
+    "request_timeout": 408,
+    "payload_too_large": 413,
+    "uri_too_long": 414,
+    "unsupported_media_type": 415,
+    "misdirected_request": 421,
+    "too_many_requests": 429,
+    "headers_too_large": 431,
+    "timeout_error": 504,  # more time was asked for than a request may take, or than was given
+}
+
+
+class Refusal(Exception):  # noqa: N818 - a signal: the server's answer, not a failure
+    """A request that a server does not carry out.
+
+    Args:
+        code: Of ``REFUSALS``, or of the error tree.
+        message: What was got and what was wanted; no full stop.
+        hint: What to do now.
+        details: Machine-readable facts.
+    """
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: object) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = {**details, "hint": hint} if hint else details
+
+    @property
+    def status(self) -> int:
+        """The status of HTTP."""
+        return REFUSALS.get(self.code) or outcome_of_code(self.code).http_status
+
+    def as_json(self) -> dict[str, object]:
+        """Give the one error shape."""
+        return {"error": self.code, "message": self.message, "details": self.details}
+
+
 class JobFailed(Exception):  # noqa: N818 - a signal: what failed has happened elsewhere
     """A job that a command waited for has failed; the command ends as its error would end it."""
 

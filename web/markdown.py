@@ -3,17 +3,21 @@
 import re
 
 from engine.records import Hit, SearchAnswer
-from web.render import totals_of
+from web.console.render import totals_of
 from web.terminal import printable, printable_block
 
 _BACKTICKS = re.compile("`+")
 
 
-def search_markdown(answer: SearchAnswer) -> str:
+def search_markdown(answer: SearchAnswer, totals: str = "") -> str:
     """Give the answer to a search as Markdown that can be pasted into a prompt.
 
     The match of a hit is its score as a share of the best one's. A fence is longer than any run of
     backticks in the code it holds, so that code cannot end it.
+
+    Args:
+        answer: What was found.
+        totals: The last line; by default that of the terminal.
     """
     several = len({hit.project for hit in answer.hits}) > 1
     blocks = ["## Relevant Code from Index"]
@@ -24,7 +28,7 @@ def search_markdown(answer: SearchAnswer) -> str:
     if not answer.hits:
         blocks.append(f"Nothing found for {_code(answer.query)}.")
     blocks += [f"**Note**: {printable(note)}" for note in answer.notes]
-    blocks.append(f"_{totals_of(answer)}_")
+    blocks.append(f"_{totals or totals_of(answer)}_")
     return "\n\n".join(blocks) + "\n"
 
 

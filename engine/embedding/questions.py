@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engine.config import Config
@@ -11,7 +12,7 @@ from engine.embedding.load import OpenEmbedder
 from engine.errors import EmbedderUnavailableError, UnavailableError
 
 if TYPE_CHECKING:
-    from engine.embedding.embedder import Embedder, Vectors  # which imports numpy
+    from engine.embedding.embedder import Embedder, Passage, Vectors  # which imports numpy
 
 _MOST_KEPT = 256  # vectors of questions, 1 kB each
 #: A backend that was away is left alone for so long, so that searches by words do not wait for it.
@@ -52,14 +53,37 @@ class QuestionEmbedder:
         Raises:
             UnavailableError: There is no model, another one, or it is away.
         """
-        with self._lock:
-            if self._failure and self._now() < self._failure[0] + PAUSE_S:
-                raise self._failure[1]
-            try:
-                return self._embed(text, identity)
-            except EmbedderUnavailableError as error:
-                self._failure = self._now(), error
-                raise
+        with self._guarded():
+            return self._embed(text, identity)
+
+    def identity(self, stop: Callable[[], bool]) -> str:
+        """Give the identity of the model.
+
+        Args:
+            stop: Asked several times a second; when true, the model counts as away.
+
+        Raises:
+            UnavailableError: There is no model, or it is away.
+        """
+        with self._guarded():
+            return self._opened(stop).identity
+
+    def embed_passages(
+        self, passages: "Sequence[Passage]", identity: str, stop: Callable[[], bool]
+    ) -> "Vectors":
+        """Embed a few texts that questions will be compared with, as (passages × dimension).
+
+        Args:
+            passages: The texts.
+            identity: Of the model that has to do it.
+            stop: Asked several times a second.
+
+        Raises:
+            UnavailableError: There is no model, another one, or it is away.
+            Cancelled: ``stop`` said so.
+        """
+        with self._guarded():
+            return self._embedder_of(identity).embed_passages(passages, stop)
 
     def close(self) -> None:
         """Free what the model holds; it is opened again when a question comes."""
@@ -69,17 +93,40 @@ class QuestionEmbedder:
             self._embedder = None
             self._kept.clear()
 
-    def _embed(self, text: str, identity: str) -> "Vectors":
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Let one thread at a time use the model, and none while it is left alone."""
+        with self._lock:
+            if self._failure and self._now() < self._failure[0] + PAUSE_S:
+                raise self._failure[1]
+            try:
+                yield
+            except EmbedderUnavailableError as error:
+                self._failure = self._now(), error
+                raise
+
+    def _opened(self, stop: Callable[[], bool] | None = None) -> "Embedder":
+        is_new = self._embedder is None
         embedder = self._embedder = self._embedder or self._open_embedder(self._config)
         if embedder is None:
             raise UnavailableError(
                 "the setting model is none", hint="set model = static, then run cairn index"
             )
+        if is_new and stop:
+            embedder.prepare(stop)
+        return embedder
+
+    def _embedder_of(self, identity: str) -> "Embedder":
+        embedder = self._opened()
         if embedder.identity != identity:
             raise UnavailableError(
                 f"the vectors of this index are not of the model {embedder.name}",
                 hint="cairn index makes them anew",
             )
+        return embedder
+
+    def _embed(self, text: str, identity: str) -> "Vectors":
+        embedder = self._embedder_of(identity)
         vector = self._kept.get(text)
         if vector is None:
             vector = self._kept[text] = embedder.embed_query(text)

@@ -388,4 +388,4 @@ def suspects_after_crash(row: JobRow, path: str) -> str:
     if path:
         name = display_path(path)
         suspects[name] = before.get(name, 0) + 1
-    return json.dumps(suspects, ensure_ascii=False)
+    return json.dumps(suspects)

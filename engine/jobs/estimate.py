@@ -18,7 +18,7 @@ _LEAST_BYTES = MIB  # for the rows of the job itself
 
 
 class Survey(NamedTuple):
-    """What a run would find, counted or guessed; see ``engine.survey``."""
+    """What a run would find, counted or guessed; see ``engine.dispatch.survey``."""
 
     files: int  # that the walk looks at, skipped ones included
     changed_files: int  # to be read and parsed

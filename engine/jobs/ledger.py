@@ -314,4 +314,4 @@ def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
 
 
 def _json(value: Mapping[str, object]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)

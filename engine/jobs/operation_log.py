@@ -8,7 +8,8 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,16 @@ class OperationLog(NamedTuple):
     ended_at: str  # ISO 8601, UTC, to the second
     size_bytes: int
     path: Path
+
+    def read(self) -> str:
+        """Give its text.
+
+        Raises:
+            OSError: It is gone, or a link stands in its place.
+        """
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, encoding="utf-8", errors="replace") as file:
+            return file.read()
 
 
 def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path | None:
@@ -112,10 +123,25 @@ def write_operation_log(
     Raises:
         OSError: It cannot be written.
     """
+    return write_log(folder, row.state, row.finished_at_ms or 0, _lines(row, events, facts))
+
+
+def write_log(folder: Path, status: str, at_ms: int, lines: Iterable[str]) -> Path:
+    """Write a log, whole or not at all.
+
+    Args:
+        folder: The project's logs; made when it is not there.
+        status: completed, failed, cancelled or verify.
+        at_ms: When what it tells has ended.
+        lines: Its lines.
+
+    Raises:
+        OSError: It cannot be written.
+    """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
-    text = "\n".join(_lines(row, events, facts)) + "\n"
-    stem = f"{row.state}-{_stamp(row.finished_at_ms or 0)}"
+    text = "\n".join(lines) + "\n"
+    stem = f"{status}-{_stamp(at_ms)}"
     beside = folder / f".{stem}.log.{os.getpid()}"
     try:
         with open(beside, "w", encoding="utf-8", opener=_open_private) as file:
@@ -136,10 +162,12 @@ def operation_logs(folder: Path) -> tuple[OperationLog, ...]:
             if match is None:
                 continue
             with contextlib.suppress(OSError):
-                size_bytes = path.stat().st_size
+                facts = path.stat(follow_symlinks=False)
+                if not stat.S_ISREG(facts.st_mode):
+                    continue
                 status, stamp, number = match.groups()
                 day, time = stamp[:10], stamp[11:].replace("-", ":")
-                log = OperationLog(path.name, status, f"{day}T{time}Z", size_bytes, path)
+                log = OperationLog(path.name, status, f"{day}T{time}Z", facts.st_size, path)
                 found.append((stamp, int(number or 1), log))
     return tuple(log for _, _, log in sorted(found, reverse=True))
 
@@ -171,7 +199,7 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
     yield from _start(row, facts)
     if facts.model:
         shown = f"{facts.model} ({facts.dimension}D)" if facts.dimension else facts.model
-        yield from _block(row.started_at_ms or row.created_at_ms, "Embedding", f"Model: {shown}")
+        yield from log_block(row.started_at_ms or row.created_at_ms, "Embedding", f"Model: {shown}")
     result: Mapping[str, Any] = json.loads(row.result) if row.result else {}
     told = _told_progress(events)
     for event in events:
@@ -180,7 +208,8 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
     yield from _end(row, result, facts)
 
 
-def _block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
+def log_block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
+    """Give a time with a title, and lines that belong to it."""
     yield f"[{_moment(at_ms)}] {title}"
     yield from map(printable, lines)
     yield ""
@@ -189,10 +218,12 @@ def _block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
 def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
     parameters: Mapping[str, Any] = json.loads(row.parameters)
     lines = [f"Repository: {facts.root}", f"Job: {row.uuid}"]
-    mode = "all files anew" if parameters.get("force") else "what has changed"
-    lines.append(f"Mode: {mode}, Asked for by: {row.origin}")
+    is_clean = bool(parameters.get("force_clean"))
+    mode = "all files anew" if is_clean or parameters.get("force") else "what has changed"
+    cleaned = ", Force Clean: true" if is_clean else ""
+    lines.append(f"Mode: {mode}{cleaned}, Asked for by: {row.origin}")
     for name, value in sorted(parameters.items()):
-        if name != "force" and value not in (None, [], "", False):
+        if name not in ("force", "force_clean") and value not in (None, [], "", False):
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             lines.append(f"{name.replace('_', ' ').capitalize()}: {shown}")
     if row.estimated_ms is not None:
@@ -200,7 +231,7 @@ def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
     if row.started_at_ms is not None:
         waited_ms = max(0, row.started_at_ms - row.created_at_ms)
         lines.append(f"Waited for its turn: {duration_of(waited_ms)}")
-    yield from _block(row.created_at_ms, f"{row.kind.upper()} START", *lines)
+    yield from log_block(row.created_at_ms, f"{row.kind.upper()} START", *lines)
 
 
 def _told_progress(events: Sequence[EventRow]) -> frozenset[int]:
@@ -215,22 +246,22 @@ def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
     done = _done(context)
     if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
         found = f"{number_of(context.get('files'))} files, {bytes_of(context.get('bytes'))}"
-        yield from _block(event.at_ms, "Scanning", f"To be read: {found}")
+        yield from log_block(event.at_ms, "Scanning", f"To be read: {found}")
     elif event.type == EventType.PROGRESS and is_told:
         phase = str(context.get("phase") or "working").capitalize()
-        yield from _block(event.at_ms, printable(phase), done)
+        yield from log_block(event.at_ms, printable(phase), done)
     elif event.type == EventType.PAUSED:
-        yield from _block(event.at_ms, "PAUSED", f"Reason: {context.get('reason')}", done)
+        yield from log_block(event.at_ms, "PAUSED", f"Reason: {context.get('reason')}", done)
     elif event.type == EventType.RESUMED:
         reason = "The process that ran it had ended"
         if "waited_ms" in context:
             reason = f"Waited: {duration_of(context['waited_ms'])}"
-        yield from _block(event.at_ms, "RESUMED", reason, done)
+        yield from log_block(event.at_ms, "RESUMED", reason, done)
     elif event.type == EventType.CANCEL_REQUESTED:
         reasons = [f"Reason: {context['reason']}"] if context.get("reason") else []
-        yield from _block(event.at_ms, "CANCEL REQUESTED", *reasons)
+        yield from log_block(event.at_ms, "CANCEL REQUESTED", *reasons)
     elif event.type == EventType.FLAGGED:
-        yield from _block(event.at_ms, "FLAGGED", f"Active since {context.get('since')}")
+        yield from log_block(event.at_ms, "FLAGGED", f"Active since {context.get('since')}")
 
 
 def _done(context: Mapping[str, Any]) -> str:
@@ -252,7 +283,7 @@ def _failures(row: JobRow, errors: Sequence[Mapping[str, Any]]) -> Iterator[str]
     if len(errors) > MOST_FILES:
         lines.append(f"and {number_of(len(errors) - MOST_FILES)} more")
     title = f"Failed files, left out: {number_of(len(errors))}"
-    yield from _block(row.finished_at_ms or 0, title, *lines)
+    yield from log_block(row.finished_at_ms or 0, title, *lines)
 
 
 def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[str]:
@@ -279,7 +310,7 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
         lines.append(f"Duration: {duration_of(duration_ms)}")
     lines.append(f"Index size: {bytes_of(facts.size_bytes)}")
     title = f"{row.kind.upper()} {_ENDS.get(row.state, row.state.upper())}"
-    block = list(_block(row.finished_at_ms or 0, title, *lines))
+    block = list(log_block(row.finished_at_ms or 0, title, *lines))
     yield from block[:-1]
 
 

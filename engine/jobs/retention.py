@@ -1,5 +1,7 @@
 """How long jobs are remembered: those that have ended some days, those that are active always.
 
+Of a watcher's jobs that went well only the last are.
+
 One that is active for longer than that is flagged, for somebody to look at, and never deleted.
 """
 
@@ -21,6 +23,9 @@ DAY_MS = 24 * 3600 * 1000
 # What one transaction deletes: some 10 ms, and a few times more on a slow disk.
 _MOST_JOBS = 200
 _MOST_EVENTS = 2000
+# Of a watcher's jobs that went well so many are kept, and more are deleted so many at once.
+_WATCHED_KEPT = 30
+_WATCHED_AT_ONCE = 10
 _LOG_NAME = re.compile(r"\.?[a-z]+-[0-9-]+\.log(\.[0-9]+)?")  # of a finished one, or half written
 
 
@@ -60,6 +65,24 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
     with store.read() as handle:
         kept = jobs.read_log_names(handle)
     return Pruned(removed, flagged, _delete_strays(logs, kept, before_ms))
+
+
+def thin(store: Store) -> int:
+    """Forget a watcher's older jobs that went well; how many.
+
+    A watcher has a job for every few saves, whose parameters name what was saved: kept for days
+    they would take more room than the index. What they did is in the index.
+
+    Raises:
+        UnavailableError: The database stayed locked, or cannot be written.
+    """
+    with store.read() as handle:
+        gone = jobs.watched_before(handle, _WATCHED_KEPT, _MOST_JOBS)
+    if len(gone) < _WATCHED_AT_ONCE:
+        return 0
+    with store.write(bookkeeping=True) as handle:
+        jobs.delete_jobs(handle, gone)
+    return len(gone)
 
 
 def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: int) -> int:

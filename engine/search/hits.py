@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.config import LARGEST_FILE_BYTES
-from engine.errors import InvalidPathError
-from engine.records import FileStat, Hit, SearchRequest
+from engine.errors import IndexCorruptError, InvalidPathError
+from engine.records import FileStat, Hit, SearchRequest, display_path
 from engine.search.rank import Candidate
 from engine.search.snippet import Excerpt, cut_to_tokens, excerpt_of
 from engine.source.file_stat import stat_beneath
@@ -39,7 +40,7 @@ def hits_of(
 ) -> tuple[list[Hit], bool]:
     """Make hits, with snippets inside the token budget; True when something was cut."""
     owners = _owners(handle, candidates, filters)
-    excerpts = _excerpts(handle, candidates, place.tree, with_snippet=request.context)
+    excerpts = _excerpts(handle, candidates, place, with_snippet=request.context)
     fresh = _freshness(handle, candidates, place) if place.is_checked_out else {}
     budget = request.max_tokens
     is_cut = False
@@ -76,9 +77,10 @@ def hits_of(
 
 
 def _excerpts(
-    handle: Handle, candidates: Sequence[Candidate], tree: "Tree | None", *, with_snippet: bool
+    handle: Handle, candidates: Sequence[Candidate], place: Place, *, with_snippet: bool
 ) -> list[Excerpt]:
     """Give the lines and the code of each candidate."""
+    tree = place.tree
     read = candidates if with_snippet else [each for each in candidates if each.spans]
     ends: dict[int, int] = {}  # how much of a text is needed; 0 is all
     for candidate in read:
@@ -90,6 +92,7 @@ def _excerpts(
     else:
         packed = blobs.read_texts(handle, sorted(ends)) if ends else {}
         texts = {blob_id: unpack_text(packed[blob_id], end) for blob_id, end in ends.items()}
+    _check_texts(handle, read, texts, place)
     return [
         excerpt_of(
             texts.get(candidate.chunk.blob_id, b""),
@@ -99,6 +102,35 @@ def _excerpts(
         )
         for candidate in candidates
     ]
+
+
+def _check_texts(
+    handle: Handle, shown: Sequence[Candidate], texts: Mapping[int, bytes], place: Place
+) -> None:
+    """Make sure that what is shown is what was stored, by its hashes (2 µs a place).
+
+    Lines around a match can be those of another chunk, so its whole text is compared.
+
+    Raises:
+        IndexCorruptError: It is not.
+    """
+    hashes = chunks.read_hashes(handle, [each.chunk.id for each in shown])
+    whole = {each.chunk.blob_id for each in shown if each.spans}
+    of_texts = blobs.read_text_hashes(handle, sorted(whole)) if whole else {}
+    for each in shown:
+        chunk, text = each.chunk, texts.get(each.chunk.blob_id, b"")
+        piece = text[chunk.byte_start : chunk.byte_end]
+        is_sound = blake2b(piece, digest_size=16).digest() == hashes.get(chunk.id)
+        if is_sound and chunk.blob_id in whole:
+            is_sound = sha256(text).digest() == of_texts.get(chunk.blob_id)
+        if not is_sound:
+            path = display_path(chunk.path)
+            raise IndexCorruptError(
+                f"the index of {place.project} is damaged: the text of {path} is not"
+                " what was stored",
+                hint=f"cairn doctor {place.project} --repair",
+                path=path,
+            )
 
 
 def _freshness(handle: Handle, candidates: Sequence[Candidate], place: Place) -> dict[int, bool]:

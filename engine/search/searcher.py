@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import UnavailableError
-from engine.records import Coverage, Mode, RelatedRequest, SearchAnswer, SearchRequest
+from engine.records import (
+    Coverage,
+    Mode,
+    RelatedRequest,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+)
 from engine.search.branches import branch_asked, branch_notes, chosen_branch, coverage_of
 from engine.search.candidates import Found, find_candidates, is_by_name
 from engine.search.hits import Place, hits_of
@@ -22,6 +29,7 @@ from engine.search.question import (
 )
 from engine.search.related import find_related, request_of, source_of
 from engine.search.selection import filters_of, is_plain
+from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
@@ -156,6 +164,37 @@ class Searcher:
             hits=tuple(hits),
             notes=tuple(notes),
         )
+
+    def symbols(
+        self, name: str, *, kind: str | None, match: str, limit: int, checked_out: str
+    ) -> list[SymbolHit]:
+        """Find symbols by name, best first; the arguments are those of ``Index.symbols``.
+
+        Raises:
+            InvalidInputError: An argument is not one of those.
+        """
+        check_match(name, match, limit)
+        request = SearchRequest(query=name, kind=kind)
+        with self._store.read() as handle:
+            branch = self.branch(handle, None, checked_out)
+            filters = filters_of(handle, Query(text=name), request, branch.id)
+            found = find_scored(handle, name, filters, match=match, limit=limit)
+        return [symbol_hit(symbol, self._project_name) for symbol in found]
+
+    def outline(self, path: str, checked_out: str, *, asked: str) -> list[SymbolHit]:
+        """Give the symbols of a file in text order.
+
+        Args:
+            path: The file, relative to the root.
+            checked_out: The branch that is checked out, which is looked at.
+            asked: How the caller wrote the path.
+
+        Raises:
+            FileNotIndexedError: The file is not in the index.
+        """
+        with self._store.read() as handle:
+            branch = self.branch(handle, None, checked_out)
+            return outline_of(handle, branch.id, path, project=self._project_name, asked=asked)
 
     def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
         """Give the branch to search: the one asked for, the one checked out, or the latest.

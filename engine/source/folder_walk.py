@@ -5,7 +5,7 @@ Files are neither looked at nor judged, links apart.
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.records import Skip, SkipReason
 from engine.source.folder_rules import FolderRules, Refusal
@@ -13,13 +13,16 @@ from engine.source.open_folders import OpenFolder
 from engine.source.partial_walk import PartialWalk, PathSet
 from engine.source.walker import WalkRules, never
 
+#: Why a link may show something later, without an event of its own.
+_OF_LINKS: Final = frozenset({SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE})
+
 
 class Folders(NamedTuple):
     """What a walk went through."""
 
     entered: dict[str, str]  # path → path without links, both from the root; "" is the root
     links: dict[str, str]  # followed links, to files and to folders: path → where they lead
-    broken: set[str]  # links that lead nowhere now
+    broken: set[str]  # links that lead nowhere now, or where nobody may look
     reached: PathSet  # of what this tells all; empty: of everything
 
 
@@ -45,7 +48,7 @@ def folders_of(
     walk = _FolderWalk(root, rules, PathSet(below), cancelled)
     for item in walk.run():
         if isinstance(item, Skip):
-            if item.reason is SkipReason.SYMLINK_BROKEN:
+            if item.reason in _OF_LINKS and os.path.islink(os.path.join(root, item.path)):
                 walk.broken.add(item.path)
         elif item.path != item.real_path:
             walk.followed[item.path] = item.real_path

@@ -118,6 +118,16 @@ def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
     return dict(rows)
 
 
+def read_text_hashes(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
+    """Give the hashes of the stored texts of several blobs."""
+    rows = handle.execute(
+        """SELECT id, text_hash FROM blobs
+           WHERE id IN (SELECT value FROM json_each(:ids))""",
+        {"ids": json.dumps(blob_ids)},
+    )
+    return dict(rows)
+
+
 def orphans(handle: Handle, most_bytes: int) -> list[list[int]]:
     """Give the ids of the blobs that no file points to, rising, in groups to be deleted together.
 

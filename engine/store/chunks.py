@@ -74,6 +74,11 @@ def match_chunks(
     return [(_facts_of(row), score) for score, *row in rows]
 
 
+def count_chunks(handle: Handle) -> int:
+    """Give the number of chunks, of all branches."""
+    return int(handle.execute("SELECT count(*) FROM chunks").get)
+
+
 def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, ChunkFacts]:
     """Give the facts of chunks; those that no file passing the filters shows are left out."""
     rows = handle.execute(

@@ -118,6 +118,15 @@ class Store:
         """Say whether the file is still the one that was opened, not deleted or replaced."""
         return _identity_of(self.path) == self._identity
 
+    def reopen(self) -> None:
+        """Go on with the file that was put in the place of the one that was opened."""
+        with self._lock:
+            if self._writer:
+                self._forget(self._writer)
+                self._writer = None
+            self._generation += 1
+            self._identity = _identity_of(self.path)
+
     @contextmanager
     def write(self, *, durable: bool = False, bookkeeping: bool = False) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
@@ -130,8 +139,8 @@ class Store:
         Args:
             durable: Wait until the disk has it (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.
-            bookkeeping: Only rows of jobs are written: it does not count, and the thread's
-                companion stays out of it.
+            bookkeeping: Only rows of jobs or memories are written: it does not count, and the
+                thread's companion stays out of it.
         """
         companion: Companion | None = getattr(self._local, "companion", None)
         if bookkeeping:

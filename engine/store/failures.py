@@ -19,6 +19,8 @@ DISTRUSTED = (apsw.IOError, apsw.CorruptError, apsw.NotADBError)
 
 # Writing beyond a quota or the limit on the size of files, and shared memory that cannot grow.
 _NO_ROOM = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE}
+#: How SQLite says that a part of the schema is gone: our statements name none that never was.
+_LOST = ("no such table", "no such column", "no such module")
 _UNSETTLED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
 
@@ -56,6 +58,8 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.CantOpenError as error:
         raise UnavailableError(f"cannot open the index {path}: {error}") from error
     except apsw.Error as error:
+        if isinstance(error, apsw.SQLError) and str(error).startswith(_LOST):
+            raise damaged(path, str(error)) from error
         raise EngineError(f"the index {path} failed: {type(error).__name__}: {error}") from error
 
 
@@ -76,7 +80,7 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
     """Say that an index is damaged."""
     return IndexCorruptError(
         f"the index {path} is damaged: {detail}",
-        hint="cairn forget PATH, then cairn index PATH builds it anew",
+        hint="cairn doctor PATH --repair, where PATH is the project's folder",
     )
 
 

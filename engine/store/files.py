@@ -197,6 +197,15 @@ def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) 
     return {os.fsdecode(path) for (path,) in rows}
 
 
+def read_paths(handle: Handle, branch_id: int) -> list[str]:
+    """Give the paths of all indexed files of a branch, sorted by their bytes."""
+    rows = handle.execute(
+        "SELECT path FROM files WHERE branch_id = :branch_id ORDER BY path",
+        {"branch_id": branch_id},
+    )
+    return [os.fsdecode(path) for (path,) in rows]
+
+
 def total_bytes(handle: Handle) -> int:
     """Give the size on disk of all indexed files, over all branches."""
     return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)

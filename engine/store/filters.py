@@ -44,6 +44,7 @@ def build_filters(
     languages: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     kinds: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     symbol_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+    endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
 ) -> Filters:
     """Put conditions together from constant fragments.
 
@@ -54,12 +55,18 @@ def build_filters(
         kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
             and the one that it is a part of.
         symbol_names: Lower-case symbol names wanted and refused, likewise.
+        endings: How paths must end, in all of these ways, and may not end, in any of these.
     """
     file_parts = [_ON_BRANCH]
     values: dict[str, object] = {"branch_id": branch_id}
     if path_function:
         language = "(SELECT language FROM blobs WHERE id = f.blob_id)"
         file_parts.append(f"{path_function}(f.path, {language})")
+    for name, ends, verdict in (("wanted", endings[0], ""), ("refused", endings[1], "NOT ")):
+        for number, ending in enumerate(sorted(ends)):
+            key = f"ending_{name}_{number}"
+            values[key] = os.fsencode(ending)
+            file_parts.append(f"{verdict}substr(f.path, -length(:{key})) = :{key}")
     of_blob = "EXISTS (SELECT 1 FROM blobs b WHERE b.id = f.blob_id AND {})"
     if wanted := _members("b.language", "language_wanted", languages[0], values):
         file_parts.append(of_blob.format(wanted))

@@ -186,7 +186,7 @@ def append_event(
             "sequence": sequence + 1,
             "type": type_,
             "at_ms": max(at_ms, last_ms),
-            "context": json.dumps(context, ensure_ascii=False),
+            "context": json.dumps(context),
         },
     ).get
     return int(found)
@@ -255,6 +255,16 @@ def ended_before(handle: Handle, before_ms: int, limit: int) -> list[EndedJob]:
         (before_ms, limit),
     )
     return [EndedJob(*row) for row in rows]
+
+
+def watched_before(handle: Handle, kept: int, limit: int) -> list[int]:
+    """Give a watcher's jobs that went well, without the newest of them, the newest first."""
+    rows = handle.execute(
+        """SELECT id FROM jobs WHERE origin = 'watch' AND state = 'completed' AND log IS NULL
+           ORDER BY id DESC LIMIT ? OFFSET ?""",
+        (limit, kept),
+    )
+    return [id_ for (id_,) in rows]
 
 
 def read_log_names(handle: Handle) -> frozenset[str]:

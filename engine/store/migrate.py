@@ -14,6 +14,7 @@ import apsw
 
 from engine.errors import IndexCorruptError, IndexTooNewError
 from engine.faults import fault_point
+from engine.store.failures import not_writable
 
 #: "Cair": marks a database file as ours.
 APPLICATION_ID = 0x43616972
@@ -44,7 +45,8 @@ def check(handle: apsw.Connection) -> int:
     is_blank = application == version == handle.execute("SELECT count(*) FROM sqlite_schema").get
     if application != APPLICATION_ID and not (is_blank and version == 0):
         raise IndexCorruptError(
-            f"{handle.db_filename('main')} is not an index (application id {application:#x})"
+            f"{handle.db_filename('main')} is not an index (application id {application:#x})",
+            hint="cairn doctor PATH --repair puts it aside and begins a new one",
         )
     if version > newest():
         raise IndexTooNewError(
@@ -82,6 +84,20 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
         if handle.in_transaction:
             handle.execute("ROLLBACK")
         raise
+
+
+def delete_copies(path: Path) -> None:
+    """Delete what was kept of a database before its steps, when the project itself goes.
+
+    Raises:
+        UnavailableError: The folder cannot be written.
+    """
+    try:
+        for pattern in (f"{path.stem}.v*.db", f"{path.stem}.v*.part-*"):
+            for copy in path.parent.glob(pattern):
+                copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise not_writable(path) from error
 
 
 def _keep_copy(handle: apsw.Connection, copy: Path) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
+from engine.store.vector_rows import row_bytes_of
 
 #: Vectors that sqlite-vec keeps in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
-_BLOCK = 120
+BLOCK = 120
 #: Rows of a table that goes, deleted in one transaction of some 10 ms.
 _DROPPED_AT_ONCE = 1500
 
@@ -63,12 +64,8 @@ def add_model(handle: Handle, *, identity: str, name: str, dimension: int, now_m
         {"identity": identity, "name": name, "dimension": dimension, "now_ms": now_ms},
     ).get
     model = ModelRow(int(model_id), identity, name, dimension)
-    handle.execute(
-        f"""CREATE VIRTUAL TABLE {model.chunk_table} USING vec0 (
-              signs bit[{dimension}], exact int8[{dimension // 2}],
-              chunk_size={_BLOCK})"""
-    )
-    _create_file_table(handle, model)
+    create_table(handle, model, is_of_chunks=True)
+    create_table(handle, model, is_of_chunks=False)
     return model
 
 
@@ -106,7 +103,7 @@ def empty_file_vectors(handle: Handle) -> None:
     """Delete the vectors of all files, of all models."""
     for model in read_models(handle):
         handle.execute(f"DROP TABLE {model.file_table}")
-        _create_file_table(handle, model)
+        create_table(handle, model, is_of_chunks=False)
 
 
 def delete_chunk_vectors(handle: Handle, blob_ids: Sequence[int]) -> None:
@@ -215,7 +212,7 @@ def copy_vectors(handle: Handle, model: ModelRow, pairs: Sequence[tuple[int, int
             CROSS JOIN {table} v ON v.rowid = w.value ->> 1""",  # noqa: S608 - our own name
         {"pairs": json.dumps(pairs)},
     ).fetchall()
-    _insert(handle, table, rows)
+    insert_rows(handle, table, rows)
 
 
 def count_vectors(handle: Handle, model: ModelRow, branch_id: int) -> int:
@@ -252,9 +249,11 @@ def is_embedded(handle: Handle, blob_id: int) -> bool:
 
 
 def sparse_blocks(handle: Handle, table: str) -> list[int]:
-    """Give the numbers of the blocks to be emptied, when a third of a table or more is holes.
+    """Give the numbers of the blocks to be emptied, the emptiest first.
 
-    sqlite-vec appends to the last block only and frees a block when its last row goes.
+    None while less than three tenths of a table are holes, so that it never has much more than 1.5
+    times the blocks that it needs. sqlite-vec appends to the last block only and frees a block when
+    its last row goes.
 
     Args:
         handle: A read transaction.
@@ -263,14 +262,15 @@ def sparse_blocks(handle: Handle, table: str) -> list[int]:
     sizes: tuple[Any, ...] = handle.execute(
         f"SELECT (SELECT count(*) FROM {table}_chunks), (SELECT count(*) FROM {table}_rowids)"  # noqa: S608
     ).fetchall()[0]
-    room = (sizes[0] - 1) * _BLOCK  # the last block is still being filled
-    if (room - sizes[1]) * 3 < room or room <= 0:
+    room = (sizes[0] - 1) * BLOCK  # the last block is still being filled
+    if (room - sizes[1]) * 10 < room * 3 or room <= 0:
         return []
     rows: list[tuple[Any, ...]] = handle.execute(
         f"""SELECT chunk_id, count(*) FROM {table}_rowids GROUP BY chunk_id
             ORDER BY chunk_id"""  # noqa: S608 - our own name
     ).fetchall()
-    return [block for block, number in rows[:-1] if number < _BLOCK]
+    sparse = sorted((number, block) for block, number in rows[:-1] if number < BLOCK)
+    return [block for _, block in sparse]
 
 
 def empty_block(handle: Handle, table: str, block: int) -> None:
@@ -283,10 +283,11 @@ def empty_block(handle: Handle, table: str, block: int) -> None:
     ).fetchall()
     ids = ((row[0],) for row in rows)
     handle.executemany(f"DELETE FROM {table} WHERE rowid = ?", ids)  # noqa: S608
-    _insert(handle, table, rows)
+    insert_rows(handle, table, rows)
 
 
-def _insert(handle: Handle, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def insert_rows(handle: Handle, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert stored vectors as they are: (id, signs, numbers) of chunks, (id, numbers) of files."""
     if table.startswith("chunk_"):
         into = "(rowid, signs, exact) VALUES (?, vec_bit(?), vec_int8(?))"
     else:
@@ -294,10 +295,13 @@ def _insert(handle: Handle, table: str, rows: Sequence[tuple[Any, ...]]) -> None
     handle.executemany(f"INSERT INTO {table} {into}", rows)
 
 
-def _create_file_table(handle: Handle, model: ModelRow) -> None:
+def create_table(handle: Handle, model: ModelRow, *, is_of_chunks: bool) -> None:
+    """Make an empty table for the vectors of a model, those of chunks or those of files."""
+    signs = f"signs bit[{model.dimension}], " if is_of_chunks else ""
+    table = model.chunk_table if is_of_chunks else model.file_table
     handle.execute(
-        f"""CREATE VIRTUAL TABLE {model.file_table} USING vec0 (
-              exact int8[{model.dimension // 2}], chunk_size={_BLOCK})"""
+        f"""CREATE VIRTUAL TABLE {table} USING vec0 (
+              {signs}exact int8[{row_bytes_of(model.dimension)}], chunk_size={BLOCK})"""
     )
 
 

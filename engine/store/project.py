@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from engine.store import files, fulltext, models
+from engine.store import files, fulltext, memories, models
 from engine.store.connection import Handle
 
 #: Files of a branch that is gone, deleted in one transaction of some 30 ms.
@@ -197,7 +197,7 @@ def shrink_branch(handle: Handle, branch_id: int) -> bool:
 
 
 def delete_contents(handle: Handle) -> None:
-    """Empty the index; the project's row and scope stay."""
+    """Empty the index; the project's row and scope stay, and so do jobs, events and memories."""
     handle.execute("UPDATE project SET indexed_at_ms = NULL")
     models.drop_models(handle)
     handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
@@ -209,6 +209,7 @@ def delete_contents(handle: Handle) -> None:
 def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int) -> None:
     """Make a copied index that of another project: blobs and what they say stay, nothing else."""
     models.empty_file_vectors(handle)
+    memories.delete_all(handle)
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
     for table in ("files", "skips", "branches", "jobs"):
         handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above

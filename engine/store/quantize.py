@@ -2,10 +2,17 @@
 
 A row is scaled so that its largest number becomes ±7, which the cosine does not see. On the 29
 repositories of the benchmark four bits rank as eight do (NDCG@10 within 0.002), in half the space.
+
+A stored row ends with the CRC-32 of its numbers. Only so is a flipped bit found whatever the model:
+to embed again would need the model, cost money with some, and round differently on another machine.
 """
+
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.store.vector_rows import SUM_BYTES
 
 #: Rows of whole numbers from -7 to 7, one a vector.
 Stored = NDArray[np.int8]
@@ -29,8 +36,20 @@ def packed(vectors: Stored) -> NDArray[np.uint8]:
     return np.bitwise_or(bits[:, 0::2], np.left_shift(bits[:, 1::2], 4))
 
 
+def rows_of(vectors: Stored) -> list[bytes]:
+    """Give vectors as they are stored, each with its sum."""
+    numbers = [row.tobytes() for row in packed(vectors)]
+    return [row + crc32(row).to_bytes(SUM_BYTES, "little") for row in numbers]
+
+
+def has_its_sum(row: bytes) -> bool:
+    """Say whether a stored row is as it was written."""
+    return crc32(row[:-SUM_BYTES]) == int.from_bytes(row[-SUM_BYTES:], "little")
+
+
 def unpacked(rows: NDArray[np.uint8]) -> Stored:
-    """Take two numbers out of each byte: (rows × dimension)."""
+    """Take the numbers out of stored rows: (rows × dimension)."""
+    rows = rows[:, :-SUM_BYTES]
     vectors = np.empty((len(rows), 2 * rows.shape[1]), np.int8)
     vectors[:, 0::2] = rows & _LOW
     vectors[:, 1::2] = rows >> 4

@@ -1,7 +1,7 @@
 """Vectors of chunks and of files: writing, reading, and the nearest to a question.
 
-A vector is stored in four bits a number (``quantize``); a chunk's also as the bits of its signs, by
-which a search finds what is worth a look.
+A vector is stored in four bits a number with their sum (``quantize``); a chunk's also as the bits
+of its signs, by which a search finds what is worth a look.
 
 Reading takes whole blocks from the shadow tables of sqlite-vec, ``…_chunks`` (which rows are in a
 block) and ``…_vector_chunksNN`` (their numbers), a hundred times as fast as row by row. The nearest
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow, read_current_model
-from engine.store.quantize import Stored, packed, quantized, signs, unpacked
+from engine.store.quantize import Stored, quantized, rows_of, signs, unpacked
+from engine.store.vector_rows import row_bytes_of
 
 __all__ = [  # with what goes with vectors everywhere
     "ModelRow",
@@ -61,8 +62,8 @@ def insert_chunk_vectors(
         f"INSERT INTO {model.chunk_table} (rowid, signs, exact)"  # noqa: S608 - our own name
         " VALUES (?, vec_bit(?), vec_int8(?))",
         (
-            (chunk_id, bit.tobytes(), vector.tobytes())
-            for chunk_id, bit, vector in zip(chunk_ids, bits, packed(vectors), strict=True)
+            (chunk_id, bit.tobytes(), row)
+            for chunk_id, bit, row in zip(chunk_ids, bits, rows_of(vectors), strict=True)
         ),
     )
 
@@ -73,10 +74,7 @@ def insert_file_vectors(
     """Insert the vectors of files."""
     handle.executemany(
         f"INSERT INTO {model.file_table} (rowid, exact) VALUES (?, vec_int8(?))",  # noqa: S608
-        (
-            (file_id, vector.tobytes())
-            for file_id, vector in zip(file_ids, packed(vectors), strict=True)
-        ),
+        zip(file_ids, rows_of(vectors), strict=True),
     )
 
 
@@ -205,7 +203,7 @@ def _read_some(handle: Handle, table: str, ids: Sequence[int], dimension: int) -
 
 
 def _read_all(handle: Handle, table: str, column: str, dimension: int) -> StoredVectors:
-    ids, flat = _read_blocks(handle, table, column, dimension // 2)
+    ids, flat = _read_blocks(handle, table, column, row_bytes_of(dimension))
     vectors = unpacked(flat)
     if (ids[1:] < ids[:-1]).any():  # rows that came later than their neighbours
         order = np.argsort(ids)
@@ -241,7 +239,7 @@ def _read_blocks(
 
 def _stacked(rows: Sequence[tuple[Any, ...]], dimension: int) -> StoredVectors:
     flat = np.frombuffer(b"".join([row[1] for row in rows]), np.uint8)
-    return StoredVectors(_ids_of(rows), unpacked(flat.reshape(-1, dimension // 2)))
+    return StoredVectors(_ids_of(rows), unpacked(flat.reshape(-1, row_bytes_of(dimension))))
 
 
 def _ids_of(rows: Sequence[tuple[Any, ...]]) -> Ids:

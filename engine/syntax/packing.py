@@ -14,6 +14,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+from engine.errors import IndexCorruptError
+
 _LEVEL = 3
 _SMALL = 1024  # bytes
 _MAGIC = b"\x28\xb5\x2f\xfd"  # a frame of zstd begins so, and no UTF-8 does
@@ -29,15 +31,29 @@ def pack_text(text: bytes) -> bytes:
 
 
 def unpack_text(packed: bytes, end: int = 0) -> bytes:
-    """Give back a packed text up to a byte, or all of it at 0."""
+    """Give back a packed text up to a byte, or all of it at 0.
+
+    Raises:
+        IndexCorruptError: It is not what was packed.
+    """
     if not packed.startswith(_MAGIC):
         return packed[:end] if end else packed
     # Not zstd.decompress, which takes a tenth longer for looking for a second frame.
     unpacker = zstd.ZstdDecompressor()
-    text = unpacker.decompress(packed, end or -1)
+    try:
+        text = unpacker.decompress(packed, end or -1)
+    except zstd.ZstdError as error:
+        raise _damaged(str(error)) from error
     if not (end or unpacker.eof):
-        raise zstd.ZstdError("the packed text ends too early")
+        raise _damaged("it ends too early")
     return text
+
+
+def _damaged(detail: str) -> IndexCorruptError:
+    return IndexCorruptError(
+        f"a stored text cannot be unpacked: {detail}",
+        hint="cairn doctor PATH --repair, where PATH is the project's folder",
+    )
 
 
 def pack_paths(paths: list[str]) -> bytes:

@@ -1,5 +1,6 @@
-"""The parts of a watcher, each of which can be tried alone.
+"""The live index: events are hints, looking decides, runs are jobs.
 
-``places`` says what is watched and what an event is about, ``pending`` what is to be looked at and
-when, ``notices`` asks the system for events, ``board`` shows other processes how it goes.
+``live`` watches a project and submits its jobs; ``watcher`` is the loop between disk and jobs. Its
+parts can each be tried alone: ``places`` says what is watched and what an event is about,
+``pending`` what is to be looked at and when, ``notices`` asks the system for events.
 """

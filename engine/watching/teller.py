@@ -9,7 +9,7 @@ from engine.clock import iso_time
 from engine.watch_records import WatchState, WatchStatus
 
 if TYPE_CHECKING:
-    from engine.watching.board import Board
+    from engine.watch_board import Board
 
 StatusCallback = Callable[[WatchStatus], None]
 

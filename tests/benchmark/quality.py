@@ -27,10 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.evaluate import result_of
-from engine.golden import GoldenQuery, QueryResult, Target
+from engine.evaluation.evaluate import result_of
+from engine.evaluation.golden import GoldenQuery, QueryResult, Target
+from engine.evaluation.measures import interval_of, percentiles_of
 from engine.index import Index
-from engine.measures import interval_of, percentiles_of
 from engine.records import Mode, SearchRequest
 from engine.search import weights
 

@@ -160,7 +160,7 @@ def cairn(home: Path, *arguments: str) -> dict[str, Any]:
 def source_bytes(root: Path, home: Path) -> int:
     """Give the size of all indexed files."""
     sys.path.insert(0, str(HERE.parents[1]))
-    from engine.catalog import project_id_of, resolve
+    from engine.roots import project_id_of, resolve
     from engine.store import files
     from engine.store.connection import Store
 

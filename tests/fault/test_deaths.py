@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.faults import FAULT_POINTS, JOB_FAULT_POINTS
+from engine.faults import DOCTOR_FAULT_POINTS, FAULT_POINTS, JOB_FAULT_POINTS
 from engine.store.migrate import newest
 from tests.support.command import ROOT, Command
 from tests.support.faults.deaths import Deaths
@@ -25,6 +25,8 @@ _WHERE = {
     "model switched": "model switch",
     "model shrunk": "model switch",
     "block emptied": "holes",
+    "compaction begun": "holes",
+    "compaction done": "holes",
     "contents deleted": "clear",
     "wal deleted": "forget",
 }
@@ -80,7 +82,7 @@ def test_a_death_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> No
 def test_all_points_are_named_and_none_twice() -> None:
     sources = "".join(file.read_text("utf-8") for file in (ROOT / "engine").rglob("*.py"))
     used = re.findall(r'\bfault_point\("([^"]+)"', sources)
-    assert sorted(used) == sorted((*FAULT_POINTS, *JOB_FAULT_POINTS))
+    assert sorted(used) == sorted((*FAULT_POINTS, *JOB_FAULT_POINTS, *DOCTOR_FAULT_POINTS))
 
 
 @pytest.mark.parametrize("point", ["transaction filled", "batch files", "checkpoint begun"])

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index import Index
+from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES, TREE_CASES, Corpus, hostile_corpus
 from tests.support.hostile.environment import ENVIRONMENT_CASES

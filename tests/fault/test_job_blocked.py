@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError
-from engine.job_records import EventType, Job, JobOrigin, JobState
+from engine.job_records import EventType, Job, JobOrigin, JobState, Waits
 from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
+from engine.roots import project_id_of
 from tests.support.embedding_server import (
     Handler,
     Received,
@@ -242,13 +243,13 @@ def test_who_waits_is_told_at_once_and_nothing_is_written(stub: Stub, tmp_path: 
         for trick in (leave, hang, status(503), rows(lambda rows: rows[:-1])):
             stub.always = trick
             with pytest.raises(EmbedderUnavailableError) as raised:
-                catalog.jobs.submit(str(tree), waits=True)
+                catalog.jobs.submit(str(tree), waits=Waits.ALWAYS)
             embedding = {"model": f"openai:m@{stub.url}", "status": "unavailable"}
             assert raised.value.details["diagnostics"] == {"embedding": embedding}
             assert stub.url in raised.value.message
             stub.behave()
         assert catalog.jobs.list().total == 0
-        assert catalog.jobs.submit(str(tree), waits=True).status is JobState.PENDING
+        assert catalog.jobs.submit(str(tree), waits=Waits.ALWAYS).status is JobState.PENDING
 
 
 def test_a_model_that_stays_away_ends_the_job(stub: Stub, tmp_path: Path) -> None:
@@ -319,7 +320,10 @@ def test_an_outage_of_a_minute_leaves_few_events(stub: Stub, tmp_path: Path) -> 
         stub.behave()
         wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=RUNNING_S)
         wait_for(catalog, job_id, JobState.COMPLETED)
-        assert len(catalog.jobs.events(job_id)) <= 8
+        types = [event.type for event in catalog.jobs.events(job_id)]
+        paused = types.index(EventType.PAUSED)
+        assert types[paused + 1] is EventType.RESUMED
+        assert types.count(EventType.PAUSED) == types.count(EventType.RESUMED) == 1
 
 
 def check_never_together(catalog: Catalog, ids: list[str]) -> None:

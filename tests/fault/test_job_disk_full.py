@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.embedding.load import open_embedder
 from engine.job_records import EventType, Job, JobState
 from engine.records import Mode, SearchRequest
+from engine.roots import project_id_of
 from tests.support.faults.disk import small_disk
 from tests.support.faults.stage import source
 from tests.support.faults.vfs import faulty
@@ -137,11 +138,14 @@ def test_a_disk_that_is_too_small(site: Site) -> None:
 
 
 def fill_at(site: Site, moment: int) -> bool:
-    """Fill the disk at a random moment of a job; whether the database could still tell of it."""
+    """Fill the disk at a random moment of a job; whether the database could still tell of it.
+
+    The moment is before half of the files are done, so that there is something left to write.
+    """
     with small_disk(site.home, 30_000) as disk, site.catalog() as catalog:
         index_first(site, catalog)
         job_id = catalog.jobs.submit(str(site.tree)).job_id
-        wanted = random.Random(moment).randrange(200)
+        wanted = random.Random(moment).randrange(120)
         until(lambda: catalog.jobs.show(job_id).files_done >= wanted)
         disk.fill()
         check_waits(site, catalog, job_id)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
+from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 
 _PROGRAM = """

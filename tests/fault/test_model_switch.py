@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.backfill import passages_of
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
+from engine.indexing.backfill import passages_of
 from engine.records import Mode, SearchRequest
+from engine.roots import project_id_of
 from engine.store import models, vectors
 from engine.store.connection import Store
 from engine.store.passages import read_pieces

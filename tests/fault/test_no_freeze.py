@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from engine.config import load_config
-from engine.parsing import Task
+from engine.indexing.parsing import Task
+from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.records import Skip
 from engine.syntax.languages import language_of
-from engine.workers import WorkerLimits, WorkerPool
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.hostile.measured import run_measured

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.records import IndexOptions, Skip, SkipReason
+from engine.roots import project_id_of
 from engine.source.reader import Content, TreeReader
 from tests.support.entries import make
 from tests.support.oracle import check_sound

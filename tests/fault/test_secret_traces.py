@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
 from engine.records import IndexOptions, SearchRequest
+from engine.roots import project_id_of
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.oracle import check_sound
 from tests.support.traces import packed_texts, pieces_left, traces_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import (
     InvalidQueryError,
@@ -17,6 +17,7 @@ from engine.errors import (
 from engine.index import Index
 from engine.lock import indexing_lock
 from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from engine.roots import project_id_of
 from tests.support.trees import SAMPLE, write_tree
 
 

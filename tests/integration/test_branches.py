@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.index import Index
 from engine.records import SearchRequest
+from engine.roots import project_id_of
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree
 

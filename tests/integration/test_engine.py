@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import (
     InvalidInputError,
@@ -16,6 +16,7 @@ from engine.errors import (
 )
 from engine.index import Index
 from engine.records import IndexOptions, Mode, SearchRequest
+from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 

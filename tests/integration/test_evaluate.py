@@ -6,7 +6,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidConfigError, InvalidInputError, UnavailableError
-from engine.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
+from engine.evaluation.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
 from engine.index import Index
 from engine.records import Mode
 from tests.support.trees import SAMPLE, write_tree

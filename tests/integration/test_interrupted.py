@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled
 from engine.records import Phase, Progress, SearchRequest
+from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 

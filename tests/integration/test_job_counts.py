@@ -4,8 +4,8 @@ from pathlib import Path
 
 import apsw
 
-from engine.catalog import project_id_of
 from engine.job_records import Job, JobState
+from engine.roots import project_id_of
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
 from tests.support.job_oracle import Samples, check_jobs

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import project_id_of
+from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.notebooks import PICTURE, cell, notebook
 from tests.support.oracle import check_sound

@@ -1,5 +1,6 @@
 """Runs over some paths: what they touch, what they leave alone, and when they become whole."""
 
+import json
 import os
 import random
 from dataclasses import replace
@@ -7,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError
 from engine.index import Index
+from engine.job_records import JobOrigin, JobState
 from engine.records import IndexOptions, SearchRequest
+from engine.roots import project_id_of
 from engine.store import project
 from engine.store.connection import Store
 from tests.integration.test_branches import git
@@ -175,3 +178,16 @@ def test_a_name_that_is_not_utf8_can_be_named(index: Index, tree: Path) -> None:
     (tree / name).unlink()
     over(index, name)
     assert paths_with(index, "uncommon") == []
+
+
+def test_a_job_over_a_name_that_is_not_utf8(index: Index, catalog: Catalog, tree: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.py")
+    (tree / name).write_text("uncommon = 1\n")
+    jobs = catalog.jobs
+    submitted = jobs.submit(str(tree), IndexOptions(only=(name,)), origin=JobOrigin.WATCH)
+    job = jobs.follow(submitted.job_id)
+    assert (job.status, job.files_done) == (JobState.COMPLETED, 1)
+    assert jobs.submit(str(tree), IndexOptions(only=(name,))).duplicate is False
+    created = jobs.events(submitted.job_id)[0]
+    assert json.loads(json.dumps(created.context))["parameters"]["only"] == [name]
+    assert len(paths_with(index, "uncommon")) == 1

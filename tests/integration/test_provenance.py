@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from engine.catalog import project_id_of
+from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.oracle import check_sound
 from tests.support.trees import write_tree

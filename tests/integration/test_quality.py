@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.golden import Target
+from engine.evaluation.golden import Target
 from engine.search import pathwords, weights
 from tests.benchmark.quality import (
     PARTS,

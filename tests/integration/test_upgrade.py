@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.records import Mode, SearchRequest
+from engine.roots import project_id_of
 from tests.support.old_index import make_first_version
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree
@@ -27,3 +28,14 @@ def test_an_index_of_the_first_version_asks_to_be_filled_again(config: Config, t
         assert answer.hits[0].path == "app/session.py"
     check_sound(file)
     assert file.with_suffix(".v1.db").exists()
+
+
+def test_what_an_upgrade_kept_goes_with_the_project(config: Config, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    file = config.data_dir / f"{project_id_of(str(tree))}.db"
+    make_first_version(file, tree)
+    with Catalog(config) as catalog:
+        catalog.open(str(tree))
+        assert file.with_suffix(".v1.db").exists()
+        catalog.forget(str(tree))
+    assert [each.suffix for each in config.data_dir.glob(f"{file.stem}*")] == [".lock"]

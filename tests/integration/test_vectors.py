@@ -8,12 +8,13 @@ from typing import Any
 import apsw
 import pytest
 
-from engine.backfill import passages_of
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.embedding.builtin import BuiltIn
 from engine.errors import Cancelled, InvalidConfigError
+from engine.indexing.backfill import passages_of
 from engine.records import IndexOptions, Mode, Phase, Progress, SearchRequest
+from engine.roots import project_id_of
 from engine.store import models, vectors
 from engine.store.connection import Store
 from engine.store.passages import read_pieces
@@ -352,7 +353,10 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
     handle = apsw.Connection(str(database(config, tree)))
     handle.execute(
         """ALTER TABLE project DROP COLUMN model_id; DROP TABLE models;
+           ALTER TABLE project DROP COLUMN looked_pages;
+           ALTER TABLE project DROP COLUMN looked_chunks;
            DROP TABLE job_events; DROP TABLE job_checkpoints; DROP TABLE jobs;
+           DROP TABLE memory_terms; DROP TABLE memory_vectors; DROP TABLE memories;
            PRAGMA user_version = 3"""
     )
     handle.close()

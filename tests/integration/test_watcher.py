@@ -13,8 +13,8 @@ from engine.config import Config
 from engine.errors import ProjectBusyError
 from engine.index import Index
 from engine.records import IndexOptions, SearchRequest
+from engine.watch_board import watch_status_of
 from engine.watch_records import WatchState
-from engine.watching.board import watch_status_of
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
 from tests.support.permissions import permissions_hold
@@ -289,3 +289,17 @@ def test_the_scope_of_the_project_is_followed(index: Index, tree: Path, config: 
         (tree / "NEWS.md").write_text("uncommon\n")
         (tree / "new.py").write_text("uncommon = 1\n")
         await_found(index, "uncommon", "new.py")
+
+
+def test_a_name_that_is_gone_again_tells_of_the_others(
+    index: Index, tree: Path, config: Config
+) -> None:
+    with watching(index, replace(config, watch_debounce=1500)) as seen:
+        await_true(lambda: seen.watcher.status.pending == 0)
+        other = tree / "cmd/other.py"
+        os.link(tree / "app/session.py", other)
+        with other.open("a") as file:
+            file.write("\nquasar = 1\n")
+        await_true(lambda: seen.watcher.status.pending > 0)
+        other.unlink()
+        await_true(lambda: finds(index, "quasar") == ["app/session.py"])

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ConflictError
 from engine.lock import indexing_lock
 from engine.records import IndexOptions, SearchRequest
+from engine.roots import project_id_of
 from engine.source.git import sibling_folders
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_sound, contents

@@ -5,9 +5,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.golden import Target
-from engine.measures import is_same_file, ndcg_of, ranks_of, recall_of
-from tests.unit.engine.test_measures import Lines
+from engine.evaluation.golden import Target
+from engine.evaluation.measures import is_same_file, ndcg_of, ranks_of, recall_of
+from tests.unit.evaluation.test_measures import Lines
 
 _PATHS = st.lists(st.sampled_from(["a", "b", "a.py", "ab"]), min_size=1, max_size=3).map("/".join)
 _NUMBERS = st.integers(1, 12)

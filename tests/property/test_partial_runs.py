@@ -9,9 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import IndexOptions
+from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 
 _NAMES = st.sampled_from(

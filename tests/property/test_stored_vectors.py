@@ -9,7 +9,8 @@ from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import build_filters
 from engine.store.models import ModelRow
-from engine.store.quantize import packed, unpacked
+from engine.store.quantize import has_its_sum, unpacked
+from engine.store.quantize import rows_of as stored_rows_of
 
 DIMENSION = 16
 IDS = st.integers(1, 700)
@@ -37,7 +38,7 @@ def check_equal(handle: Handle, model: ModelRow, kept: set[int]) -> None:
         f"SELECT rowid, signs, exact FROM {model.chunk_table} ORDER BY rowid"
     ).fetchall()
     assert [row[0] for row in found] == sorted(kept)
-    assert [row[2] for row in found] == [row.tobytes() for row in packed(read.vectors)]
+    assert [row[2] for row in found] == stored_rows_of(read.vectors)
     if kept:
         assert np.array_equal(read.vectors, rows_of(sorted(kept)))
         assert [row[1] for row in found] == [bits.tobytes() for bits in vectors.signs(read.vectors)]
@@ -46,7 +47,19 @@ def check_equal(handle: Handle, model: ModelRow, kept: set[int]) -> None:
 @given(st.integers(0, 5), st.integers(1, 40), st.integers(0, 1000))
 def test_four_bits_hold_every_number(rows: int, half: int, seed: int) -> None:
     numbers = np.random.default_rng(seed).integers(-7, 8, (rows, 2 * half), dtype=np.int8)
-    assert np.array_equal(unpacked(packed(numbers)), numbers)
+    stored = stored_rows_of(numbers)
+    flat = np.frombuffer(b"".join(stored), np.uint8).reshape(rows, -1 if rows else half + 4)
+    assert np.array_equal(unpacked(flat), numbers)
+    assert all(map(has_its_sum, stored))
+
+
+@given(st.integers(1, 40), st.integers(0, 1000), st.data())
+def test_no_bit_of_a_row_flips_unseen(half: int, seed: int, data: st.DataObject) -> None:
+    numbers = np.random.default_rng(seed).integers(-7, 8, (1, 2 * half), dtype=np.int8)
+    row = bytearray(stored_rows_of(numbers)[0])
+    bit = data.draw(st.integers(0, 8 * len(row) - 1))
+    row[bit // 8] ^= 1 << bit % 8
+    assert not has_its_sum(bytes(row))
 
 
 @settings(max_examples=40, deadline=None)

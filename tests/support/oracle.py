@@ -12,6 +12,7 @@ import sqlite_vec
 from engine.syntax.packing import unpack_text
 from engine.syntax.terms import words_of
 from tests.support.job_rows import check_jobs
+from tests.support.memory_rows import check_memories
 
 #: Chunks that are looked for by their words and by their vectors.
 _SAMPLE = 50
@@ -45,6 +46,7 @@ def check_sound(file: Path) -> None:
         _check_vectors(handle)
         _check_sample(handle)
         check_jobs(handle)
+        check_memories(handle)
     finally:
         handle.close()
 

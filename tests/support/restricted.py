@@ -22,7 +22,7 @@ def close_folder(folder: Path) -> None:
 
 def run_as_nobody(*arguments: str) -> tuple[int, str, str]:
     """Run a command line as a user whom permission bits stop: exit code, output and errors."""
-    for name in ("failures", *(f"commands.{each}" for each in COMMANDS)):
+    for name in ("console.failures", *(f"commands.{each}" for each in COMMANDS)):
         importlib.import_module(f"web.{name}")
 
     def work() -> list[object]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import apsw
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import FAILURES
+from engine.roots import project_id_of
 from tests.support.git_trees import listed_by_git, run_git
 
 _FOLDERS = ("", "a", "a/b", "a/b/c", "lib", "lib/deep", "docs", "src", "src/x", "src/y")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import JobConflictError
+from engine.indexing.scope import options_of
 from engine.records import IndexOptions
-from engine.scope import options_of
 from tests.support.command import ROOT
 from tests.support.jobs import catalog_in
 

@@ -79,7 +79,7 @@ def _in_rows(wanted: tuple[str, ...], file: Path) -> Iterator[tuple[str, str]]:
         for (packed,) in handle.execute("SELECT packed FROM blob_texts"):
             stored = unpack_text(packed).decode()
             yield from ((text, "a stored text") for text in wanted if text in stored)
-        for table in ("files", "skips", "symbols", "project", "branches"):
+        for table in ("files", "skips", "symbols", "project", "branches", "memories"):
             for row in handle.execute(f"SELECT * FROM {table}"):
                 line = " ".join(
                     value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
@@ -93,7 +93,7 @@ def _in_rows(wanted: tuple[str, ...], file: Path) -> Iterator[tuple[str, str]]:
 
 def _in_words(wanted: tuple[str, ...], handle: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Ask the keyword indexes for the words of each text in a row."""
-    for table in ("chunk_terms", "file_paths"):
+    for table in ("chunk_terms", "file_paths", "memory_terms"):
         for text in wanted:
             phrase = " ".join(words_of(text))
             found = handle.execute(

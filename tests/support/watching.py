@@ -1,16 +1,17 @@
-"""A watcher over a real project, whose runs happen in this process, one after the other."""
+"""A watcher over a real project, whose runs happen in this process, as jobs or without."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
 from engine.index import Index
 from engine.records import IndexOptions
 from engine.watch_records import WatchState, WatchStatus
-from engine.watcher import Watcher
+from engine.watching.watcher import Watcher
 
 _PATIENCE_S = 30.0
 
@@ -65,6 +66,17 @@ def watching(index: Index, config: Config) -> Iterator[Watching]:
         yield found
     finally:
         found.watcher.stop()
+
+
+@contextmanager
+def watching_by_jobs(catalog: Catalog, root: str) -> Iterator[Watcher]:
+    """Watch while the block runs, as ``cairn watch`` does: each run is a job of this process."""
+    watcher = catalog.watch(root)
+    try:
+        await_true(lambda: watcher.status.last_reconcile_at is not None)
+        yield watcher
+    finally:
+        watcher.stop()
 
 
 def await_true(condition: Callable[[], bool], *, patience_s: float = _PATIENCE_S) -> float:

@@ -12,8 +12,8 @@ from web.commands.options import (
     print_text,
     yes_option,
 )
+from web.console.selection import index_of
 from web.errors import FAILURE, OK
-from web.selection import index_of
 from web.terminal import printable
 from web.wording import count
 

@@ -9,8 +9,8 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.golden import Evaluation, EvaluationOptions, Variant
-from engine.golden_file import GoldenFile, parse_golden, read_golden
+from engine.evaluation.golden import Evaluation, EvaluationOptions, Variant
+from engine.evaluation.golden_file import GoldenFile, parse_golden, read_golden
 from engine.records import Mode
 from web.commands.options import (
     examples,
@@ -20,10 +20,10 @@ from web.commands.options import (
     print_text,
     project_option,
 )
+from web.console.evaluation import evaluation_text
+from web.console.query_progress import asked_on
+from web.console.selection import index_of
 from web.errors import FAILURE, OK
-from web.evaluation import evaluation_text
-from web.query_progress import asked_on
-from web.selection import index_of
 from web.terminal import printable, style_for
 
 _MODES = click.Choice([mode.value for mode in Mode])

@@ -4,10 +4,11 @@ import dataclasses
 
 import click
 
-from engine.catalog import Catalog, project_id_of, resolve
+from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ProjectNotFoundError
 from engine.records import ProjectSummary
+from engine.roots import project_id_of, resolve
 from web.commands.options import (
     examples,
     is_agreed,

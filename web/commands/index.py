@@ -7,13 +7,13 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ProjectNotFoundError
-from engine.job_records import Submitted
+from engine.job_records import Submitted, Waits
 from engine.records import IndexOptions
 from web.commands.options import examples, json_option, print_json, print_text
-from web.following import completed, follow
-from web.job_wording import short_id
+from web.console.following import completed, follow
+from web.console.job_wording import short_id
+from web.console.selection import current_folder
 from web.schemas import report_json
-from web.selection import current_folder
 from web.terminal import printable
 from web.wording import count, duration
 
@@ -54,7 +54,9 @@ def command(
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(load_config()) as catalog:
         folder = path if path is not None else _here(catalog)
-        submitted = catalog.jobs.submit(folder, options, waits=not background)
+        submitted = catalog.jobs.submit(
+            folder, options, waits=Waits.NEVER if background else Waits.ALWAYS
+        )
         if not background:
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
             return

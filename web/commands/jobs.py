@@ -19,14 +19,14 @@ from web.commands.options import (
     print_json,
     print_text,
 )
+from web.console.following import exit_code_of, follow
+from web.console.interrupt import Interrupt
+from web.console.job_choice import job_id_of, moment_of
+from web.console.job_events import event_lines
+from web.console.job_table import jobs_text, view_of
+from web.console.job_text import job_text
+from web.console.job_wording import is_active, kept_text, short_id, state_of
 from web.errors import FAILURE, OK
-from web.following import exit_code_of, follow
-from web.interrupt import Interrupt
-from web.job_choice import job_id_of, moment_of
-from web.job_events import event_lines
-from web.job_table import jobs_text, view_of
-from web.job_text import job_text
-from web.job_wording import is_active, kept_text, short_id, state_of
 from web.terminal import printable, style_for
 
 _CANCEL_WAIT_S = 10.0

@@ -16,9 +16,9 @@ from web.commands.options import (
     print_text,
     project_option,
 )
-from web.render import related_text
+from web.console.render import related_text
+from web.console.selection import absolute, index_of
 from web.schemas import answer_json
-from web.selection import absolute, index_of
 from web.terminal import style_for
 
 _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)

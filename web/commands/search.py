@@ -18,11 +18,11 @@ from web.commands.options import (
     print_json,
     print_text,
 )
+from web.console.render import search_text
+from web.console.selection import searcher_of
 from web.errors import OK, outcome_of
 from web.markdown import search_markdown
-from web.render import search_text
 from web.schemas import answer_json
-from web.selection import searcher_of
 from web.terminal import printable, style_for
 
 Searcher = Callable[[SearchRequest], SearchAnswer]

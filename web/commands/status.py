@@ -8,13 +8,13 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.status_records import ProjectStatus
 from web.commands.options import examples, json_option, print_json, print_text
-from web.job_table import View, view_of
-from web.job_text import job_line
-from web.job_wording import short_id
-from web.render import coverage_text
-from web.selection import index_of
+from web.console.job_table import View, view_of
+from web.console.job_text import job_line
+from web.console.job_wording import short_id
+from web.console.render import coverage_text
+from web.console.selection import index_of
+from web.console.watch_text import status_text as watch_text
 from web.terminal import printable
-from web.watch_text import status_text as watch_text
 from web.wording import size
 
 

@@ -17,8 +17,8 @@ from web.commands.options import (
     print_text,
     project_option,
 )
-from web.render import outline_text, symbols_text
-from web.selection import absolute, index_of
+from web.console.render import outline_text, symbols_text
+from web.console.selection import absolute, index_of
 from web.terminal import printable, style_for
 
 

@@ -13,9 +13,9 @@ from engine.errors import ProjectNotFoundError
 from engine.job_records import Job
 from engine.watch_records import WatchState, WatchStatus
 from web.commands.options import examples, json_option, print_json, print_text
-from web.interrupt import Interrupt
-from web.selection import current_folder
-from web.watch_text import StatusLines, job_json, job_line, status_json
+from web.console.interrupt import Interrupt
+from web.console.selection import current_folder
+from web.console.watch_text import StatusLines, job_json, job_line, status_json
 
 _LOOK_S = 0.2
 

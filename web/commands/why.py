@@ -10,8 +10,8 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import PathExplanation
 from web.commands.options import examples, json_option, print_json, print_text, project_option
+from web.console.selection import absolute, index_of
 from web.errors import NOT_FOUND, OK
-from web.selection import absolute, index_of
 from web.terminal import Style, printable, style_for
 from web.wording import count, size
 

@@ -3,9 +3,9 @@
 What is done is the same: ``parsing.process`` and the built-in model.
 """
 
-from engine.parsing import Task, _Meaning, process
-from engine.turns import Parcel, Turns
-from engine.workers import Channel, WorkerLimits, WorkerPool
+from engine.indexing.parsing import Task, _Meaning, process
+from engine.indexing.turns import Parcel, Turns
+from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
 
 _DEADLINE_MS = 10_000
 _MEANING = _Meaning()
@@ -18,6 +18,7 @@ class InlineChannel(Channel):
         """Do a batch."""
         parcel = Parcel(batch, self._answers)
         self.pending_bytes += parcel.size_bytes
+        self.pending_files += len(parcel.tasks)
         self.pending_batches += 1
         outcomes = [process(task, _DEADLINE_MS) for task in batch]
         self._answers.put((parcel, _MEANING.add_vectors(batch, outcomes)))
@@ -31,4 +32,4 @@ class InlinePool(WorkerPool):
 
     def channel(self) -> Channel:
         """Open a channel."""
-        return InlineChannel(Turns(), lambda _pending: None)
+        return InlineChannel(Turns(), lambda _pending: None, 0)

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.catalog import Catalog, project_id_of
+from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.records import IndexOptions
+from engine.roots import project_id_of
 from tests.support.embedders import Fakes
 from tests.support.faults.inline import InlinePool
 from tests.support.git_trees import run_git

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
-from engine.parsing import Outcome, Parsed, Task
+from engine.indexing.parsing import Outcome, Parsed, Task
+from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
 from engine.records import Skip
-from engine.workers import Channel, WorkerLimits, WorkerPool
 
 _LIMITS = WorkerLimits(deadline_ms=500, grace_s=0.5)
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.job_records import JobOrigin
 from engine.jobs.ledger import Ledger
-from engine.jobs.retention import DAY_MS, Pruned, prune, prune_logs_of_others
+from engine.jobs.retention import DAY_MS, Pruned, prune, prune_logs_of_others, thin
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobRow, JobSearch
@@ -207,3 +207,24 @@ def test_many_jobs_go_a_few_at_a_time(past: Past) -> None:
     with past.store.read() as handle:
         assert project.count_changes(handle) == before  # what readers keep still holds
         assert handle.execute("SELECT count(*) FROM job_events").get == 0
+
+
+def test_of_a_watchers_jobs_the_last_that_went_well_are_kept(past: Past) -> None:
+    def watched(ended: str = "complete") -> JobRow:
+        row = past.ledger.claim(past.ledger.enqueue({}, origin=JobOrigin.WATCH).row, "runner")
+        assert row
+        if ended == "complete":
+            past.ledger.complete(row, {}, {})
+        else:
+            past.ledger.fail(row, {"error": "unavailable"}, {})
+        return row
+
+    asked = past.ended(5)
+    failed = watched("fail")
+    rows = [watched() for _ in range(39)]
+    assert thin(past.store) == 0
+    rows.append(watched())
+    assert thin(past.store) == 10
+    assert past.ids() == {asked.id, failed.id, *(row.id for row in rows[10:])}
+    assert past.events(rows[0]) == []
+    assert thin(past.store) == 0

@@ -1,6 +1,5 @@
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -267,9 +266,8 @@ def test_links_and_pipes_in_git_are_not_followed(tmp_path: Path) -> None:
     write_tree(tmp_path / "tree", {".git/HEAD": "ref: refs/heads/a", ".git/refs/heads/x": ""})
     (tmp_path / "tree/.git/refs/heads/a").symlink_to(secret)
     os.mkfifo(tmp_path / "tree/.git/packed-refs")
-    start = time.perf_counter()
+    # To open the pipe to read would wait for ever.
     assert read_head(str(tmp_path / "tree")) == GitHead("a", None)
-    assert time.perf_counter() - start < 1
     (tmp_path / "tree/.git/HEAD").unlink()
     (tmp_path / "tree/.git/HEAD").symlink_to(secret)
     assert read_head(str(tmp_path / "tree")) == NOTHING

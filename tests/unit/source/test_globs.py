@@ -1,4 +1,3 @@
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -122,6 +121,5 @@ def test_too_many_globs_are_refused() -> None:
 )
 def test_a_hostile_glob_is_quick(pattern: str) -> None:
     globs = Globs.compile([pattern], field="include_patterns")
-    start = time.perf_counter()
+    # To try all ways to match would take years.
     assert globs.match("/".join(["a"] * 60) + "/" + "a" * 200, False) is None
-    assert time.perf_counter() - start < 0.3

@@ -101,9 +101,7 @@ def test_cycles_end(tree: Path) -> None:
     link(tree / "a/b/here", ".")
     link(tree / "x/y", "../z")
     link(tree / "z/w", "../x")
-    start = time.perf_counter()
-    found = skips(tree)
-    assert time.perf_counter() - start < 1
+    found = skips(tree)  # to follow them all would take years
     reasons = {path: skip.reason for path, skip in found.items()}
     assert reasons["a/up"] is SkipReason.SYMLINK_CYCLE
     assert reasons["a/b/here"] is SkipReason.SYMLINK_CYCLE
@@ -172,9 +170,7 @@ def test_a_long_way_through_a_link_is_cut(tree: Path) -> None:
     link(tree / "x0", "a/.." + "/a/.." * 600)
     for number in range(1, 38):
         link(tree / f"x{number}", f"x{number - 1}/" + "a/../" * 600 + ".")
-    start = time.perf_counter()
-    skips(tree)
-    assert time.perf_counter() - start < 3
+    assert skips(tree)  # to follow it would take years
 
 
 def test_swapping_folders_and_links_never_leads_out(tree: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import resource
 import shutil
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -129,10 +128,8 @@ def test_what_is_no_file_is_skipped_at_once(
 ) -> None:
     monkeypatch.chdir(root)
     make_special(root / "a.py", kind)
-    start = time.monotonic()
-    found = read(reader, entry_of(root, "a.py"))
+    found = read(reader, entry_of(root, "a.py"))  # opening a pipe to read would wait for ever
     assert reason_of(found) is SkipReason.NOT_REGULAR
-    assert time.monotonic() - start < 1
 
 
 def test_a_file_that_a_link_replaced_is_not_followed(

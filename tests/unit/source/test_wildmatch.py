@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from engine.source.wildmatch import BadPatternError, NamePattern, components_of
@@ -136,10 +134,9 @@ def test_a_path_is_cut_at_its_slashes(pattern: str, shape: str) -> None:
 
 @pytest.mark.parametrize("stars", [2, 20, 100])
 def test_many_stars_cost_no_more_than_linear_time(stars: int) -> None:
-    start = time.perf_counter()
+    # To try all ways to match would take years.
     assert not matches("*a" * stars + "b", "a" * 255)
     assert not matches("*?a" * stars + "[b]", "a" * 255)
-    assert time.perf_counter() - start < 0.5
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from engine.source.walker import WalkRules
 from engine.watching.places import Places
 from tests.support.git_trees import git_environment, run_git
+from tests.support.permissions import permissions_hold
 from tests.support.trees import write_tree
 
 
@@ -114,6 +115,21 @@ def test_links_show_what_they_lead_to(root: Path) -> None:
     (root / "all").unlink()
     places.look(WalkRules(), below=["all"])
     assert places.about([str(root / "a")]) == {"a", "one", "none"}
+
+
+def test_links_that_nobody_may_follow_are_looked_at_with_every_event(root: Path) -> None:
+    (root / "all").symlink_to("a/b")
+    (root / "one").symlink_to("a/b/c.py")
+    (root / "a").chmod(0)
+    try:
+        with permissions_hold():
+            places = places_of(root)
+            assert places.about([str(root / "g.py")]) == {"g.py", "all", "one"}
+    finally:
+        (root / "a").chmod(0o755)
+    places.look(WalkRules(), below=["a", "all", "one"])
+    assert places.about([str(root / "g.py")]) == {"g.py"}
+    assert places.about([str(root / "a/b/c.py")]) == {"a/b/c.py", "all/c.py", "one"}
 
 
 def test_a_name_that_is_not_utf8_cannot_be_watched(root: Path) -> None:

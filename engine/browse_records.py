@@ -1,0 +1,66 @@
+"""The frozen records of what an index holds, a page at a time. Times are ISO 8601, UTC."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSummary:
+    """An indexed file in short."""
+
+    path: str
+    language: str
+    size_bytes: int  # of the file
+    lines: int
+    symbols: int
+    generated: bool
+    updated_at: str  # when the index last took other contents in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePage:
+    """Some files of a branch, by path."""
+
+    branch: str
+    files: tuple[FileSummary, ...]
+    total: int  # on all pages
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipSummary:
+    """A file or folder that is not indexed, and why."""
+
+    path: str
+    reason: str  # a ``SkipReason``
+    detail: str
+    advice: str  # what to do about it
+    folder: bool  # stands for everything below it
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipPage:
+    """Some skips of a branch, by path."""
+
+    branch: str
+    skips: tuple[SkipSummary, ...]
+    total: int  # on all pages
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileContent:
+    """The text of a file as it was indexed: secrets blanked, notebooks as their cells."""
+
+    project: str  # the root
+    path: str
+    branch: str
+    language: str
+    text: str
+    lines: int
+    size_bytes: int  # of the text in UTF-8
+    sha256: str  # of the file when it was read
+    redactions: int  # secrets that were blanked
+    generated: bool
+    licence: str | None  # an SPDX expression
+    updated_at: str

@@ -1,0 +1,75 @@
+"""What happens to the jobs and watchers of all projects, for whoever looks again and again.
+
+A look costs some microseconds a project in which nothing happened: only databases that were
+written since are asked.
+"""
+
+import threading
+from pathlib import Path
+
+from engine.config import Config
+from engine.dispatch.listing import JobListing
+from engine.errors import EngineError
+from engine.job_records import ACTIVE, Job, JobFilter, JobState
+from engine.jobs.watchlist import Watchlist, database_files
+from engine.records import display_path
+from engine.status_records import ProjectPulse
+from engine.store.peek import read_root
+from engine.watch_board import watch_status_of
+
+_JOBS_A_PROJECT = 3  # the newest; one at most is active
+
+
+class Feed:
+    """Looks at a data directory; for any thread.
+
+    Args:
+        config: The settings in force.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._listing = JobListing(config)
+        self._watchlist = Watchlist(config.data_dir)
+        self._jobs: dict[Path, tuple[Job, ...]] = {}
+        self._paths: dict[Path, str] = {}
+        self._lock = threading.Lock()
+
+    def look(self) -> tuple[ProjectPulse, ...]:
+        """Give what goes on in each project that can be read."""
+        with self._lock:
+            self._read_changed()
+            files = [file for file in database_files(self._config.data_dir) if file in self._jobs]
+            return tuple(
+                ProjectPulse(
+                    project_id=file.stem,
+                    path=self._paths[file],
+                    jobs=self._jobs[file],
+                    watch=watch_status_of(file),
+                )
+                for file in files
+            )
+
+    def active(self) -> tuple[Job, ...]:
+        """Give the jobs that still are to do something."""
+        return tuple(job for pulse in self.look() for job in pulse.jobs if job.status in ACTIVE)
+
+    def _read_changed(self) -> None:
+        changed = {found.file for found in self._watchlist.changed()}
+        # Whose turn comes next changes by what happens elsewhere.
+        changed |= {file for file, jobs in self._jobs.items() if _waits(jobs)}
+        for file in changed:
+            try:
+                self._read(file)
+            except EngineError:  # gone, damaged, or locked: asked again when it is written
+                self._jobs.pop(file, None)
+
+    def _read(self, file: Path) -> None:
+        if file not in self._paths:
+            root = read_root(file, self._config.busy_timeout)
+            self._paths[file] = display_path(root)
+        self._jobs[file] = self._listing.page(JobFilter(limit=_JOBS_A_PROJECT), file).jobs
+
+
+def _waits(jobs: tuple[Job, ...]) -> bool:
+    return any(job.status is JobState.PENDING for job in jobs)

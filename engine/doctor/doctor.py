@@ -1,0 +1,294 @@
+"""One project's doctor. It needs no index that can be opened: a file and its root are enough."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from engine.config import Config
+from engine.doctor.examination import Examination, Examiner, leftovers_of
+from engine.doctor.mending import Mender
+from engine.doctor.rebuilding import Anew, begin_anew, wipe
+from engine.doctor.surroundings import delete_parts
+from engine.doctor.trouble import Trouble, findings_of, fixes_of, warnings_of
+from engine.doctor.verify_log import write_verify_log
+from engine.doctor_records import (
+    Backup,
+    CheckCallback,
+    CheckProgress,
+    Compaction,
+    Finding,
+    FindingCode,
+    Repair,
+    Severity,
+    Verification,
+)
+from engine.embedding.load import OpenEmbedder
+from engine.errors import (
+    EngineError,
+    IndexCorruptError,
+    InvalidPathError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
+from engine.faults import fault_point
+from engine.lock import indexing_lock
+from engine.records import display_path
+from engine.store import salvage, space
+from engine.store.connection import Store
+
+#: What the next indexing run brings back.
+_TAKEN_OUT = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
+
+
+class Doctor:
+    """Checks, mends and copies the index of one project.
+
+    Args:
+        file: The database file.
+        root: The resolved folder that it indexes.
+        config: The settings in force.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(self, file: Path, root: str, config: Config, open_embedder: OpenEmbedder) -> None:
+        self.root = root
+        self.project_id = file.stem
+        self._file = file
+        self._config = config
+        self._open_embedder = open_embedder
+
+    def verify(
+        self,
+        *,
+        on_progress: CheckCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Verification:
+        """Look at everything in the index, and write a log of it; nothing is changed.
+
+        Args:
+            on_progress: Hears what is looked at, in this thread.
+            cancelled: Asked often; when true it stops within a second.
+
+        Raises:
+            ProjectNotFoundError: The file is gone.
+            IndexTooNewError: A newer version wrote the file.
+            UnavailableError: The database is locked, or the disk fails.
+            Cancelled: ``cancelled`` said so.
+        """
+        started = time.monotonic()
+        examination = self._examine(on_progress or _ignore, cancelled or _never)
+        return self._verification(examination, started)
+
+    def repair(
+        self,
+        *,
+        on_progress: CheckCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Repair:
+        """Mend what is damaged and only that, and look again.
+
+        What cannot be mended row by row is made anew, with the jobs and the scope that can be read
+        of it, and the damaged file is kept beside it.
+
+        Args:
+            on_progress: As for ``verify``.
+            cancelled: As for ``verify``; what is mended stays.
+
+        Raises:
+            ProjectBusyError: The project is being indexed.
+            ProjectNotFoundError: The file is gone.
+            IndexTooNewError: A newer version wrote the file.
+            UnavailableError: There is no room, the database is locked, or the disk fails.
+            Cancelled: ``cancelled`` said so.
+        """
+        tell, stop = on_progress or _ignore, cancelled or _never
+        started = time.monotonic()
+        with indexing_lock(self._file):
+            found = self._examine(tell, stop)
+            before = self._verification(found, started)
+            done, anew = self._mend(found, tell, stop)
+            looked = time.monotonic()
+            left = self._examine(tell, stop)
+            after = self._verification(left, looked)
+            if not after.ok and anew is None:
+                anew = begin_anew(self._file, self.root, self._config)
+                done.append(_told(anew))
+                after = self._verification(self._examine(tell, stop), looked)
+        is_lacking = any(finding.code in _TAKEN_OUT for finding in after.findings)
+        return Repair(
+            project_id=self.project_id,
+            path=display_path(self.root),
+            ok=after.ok,
+            done=tuple(done),
+            kept=_kept(anew, after),
+            needs_index=anew is not None or is_lacking,
+            aside=str(anew.aside) if anew and anew.aside else None,
+            before=before,
+            after=after,
+            took_ms=_ms_since(started),
+        )
+
+    def compact(self) -> Compaction:
+        """Give the space that holds nothing back to the disk.
+
+        Needs room for a second copy meanwhile; nobody else writes as long as it takes.
+
+        Raises:
+            ProjectBusyError: The project is being indexed.
+            DiskFullError: There is no room for it.
+            EngineError: The file is not a sound index.
+        """
+        started = time.monotonic()
+        with indexing_lock(self._file), closing(self._open()) as store:
+            before = store.size_bytes()
+            store.compact()
+            with store.write(bookkeeping=True) as handle:
+                space.note_look(handle)
+            store.checkpoint()
+            after = store.size_bytes()
+        return Compaction(
+            project_id=self.project_id,
+            path=display_path(self.root),
+            bytes_before=before,
+            bytes_after=after,
+            took_ms=_ms_since(started),
+        )
+
+    def back_up(self, target: Path) -> Backup:
+        """Write a copy of the index as it is now, whole or not at all; jobs may go on meanwhile.
+
+        To restore, copy it back under the name of the database while nothing uses that.
+
+        Raises:
+            InvalidPathError: The target is there already, or its folder is not.
+            IndexCorruptError: The index is damaged; there is no copy.
+            UnavailableError: There is no room, or the folder cannot be written.
+        """
+        started = time.monotonic()
+        try:
+            delete_parts(target)
+            with closing(self._open()) as store:
+                size_bytes = salvage.copy(store, target)
+        except FileExistsError as error:
+            raise InvalidPathError(
+                f"there is a file already: {target}", hint="choose another name", field="target"
+            ) from error
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise InvalidPathError(f"there is no folder {target.parent}", field="target") from error
+        except OSError as error:
+            raise UnavailableError(f"cannot write {target}: {error.strerror}") from error
+        return Backup(
+            project_id=self.project_id,
+            path=display_path(self.root),
+            file=str(target),
+            size_bytes=size_bytes,
+            took_ms=_ms_since(started),
+        )
+
+    def rebuild(self) -> None:
+        """Empty the index, damaged or not, for the next run to fill; its jobs and scope stay.
+
+        Raises:
+            ProjectBusyError: The project is being indexed.
+            IndexTooNewError: A newer version wrote the file.
+            UnavailableError: There is no room, or the database is locked.
+        """
+        with indexing_lock(self._file):
+            try:
+                store = self._open()
+            except IndexCorruptError:
+                begin_anew(self._file, self.root, self._config)
+                return
+            with closing(store):
+                wipe(store, self.root, self._config)
+
+    def _open(self) -> Store:
+        if not self._file.exists():
+            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+        try:
+            return Store(self._file, busy_timeout_ms=self._config.busy_timeout)
+        except ProjectNotFoundError as error:  # a file of 0 bytes
+            raise IndexCorruptError(error.message) from error
+        except EngineError as error:
+            if error.code != EngineError.code:
+                raise
+            raise IndexCorruptError(error.message) from error
+
+    def _examine(self, tell: CheckCallback, stop: Callable[[], bool]) -> Examination:
+        try:
+            store = self._open()
+        except IndexCorruptError as error:
+            message = f"Found that the file cannot be opened: {error.message}"
+            unreadable = Trouble(FindingCode.UNREADABLE, message, 1)
+            return Examination([unreadable, *leftovers_of(self._file)])
+        with closing(store):
+            return Examiner(store, self._config, tell, stop).examine()
+
+    def _mend(
+        self, found: Examination, tell: CheckCallback, stop: Callable[[], bool]
+    ) -> tuple[list[str], Anew | None]:
+        if not found.is_readable:
+            fault_point("repair begun")
+            anew = begin_anew(self._file, self.root, self._config)
+            return [_told(anew)], anew
+        with closing(self._open()) as store:
+            mender = Mender(store, self._config, self._open_embedder, tell, stop)
+            try:
+                mender.mend(found)
+            except IndexCorruptError:
+                pass  # the second look tells what is left, and then all is made anew
+            except EngineError as error:
+                if error.code != EngineError.code:
+                    raise
+            return mender.done, None
+
+    def _verification(self, found: Examination, started: float) -> Verification:
+        path = display_path(self.root)
+        findings: tuple[Finding, ...] = findings_of(found.troubles, path)
+        verification = Verification(
+            project_id=self.project_id,
+            path=path,
+            ok=not any(finding.severity is Severity.DAMAGE for finding in findings),
+            checked=found.checked,
+            findings=findings,
+            warnings=warnings_of(findings),
+            suggested_fixes=fixes_of(findings, path),
+            took_ms=_ms_since(started),
+            log=None,
+        )
+        folder = self._file.parent / "logs" / self.project_id
+        log = write_verify_log(folder, verification, _size_of(self._file))
+        return replace(verification, log=str(log) if log else None)
+
+
+def _told(anew: Anew) -> str:
+    where = f"; the damaged one is kept as {anew.aside.name}" if anew.aside else ""
+    return f"Began the index file anew{where}"
+
+
+def _kept(anew: Anew | None, after: Verification) -> tuple[str, ...]:
+    if anew is None:
+        names = ("files", "chunks", "vectors", "jobs")
+        return tuple(f"{after.checked.get(name, 0):,} {name}" for name in names)
+    return tuple(f"{table.replace('_', ' ')}: {number:,}" for table, number in anew.kept.items())
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _ms_since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
+
+
+def _never() -> bool:
+    return False
+
+
+def _ignore(_progress: CheckProgress) -> None:
+    pass

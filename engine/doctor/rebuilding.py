@@ -1,0 +1,95 @@
+"""Beginning an index anew: its contents go, what cannot be made again stays.
+
+A sound database is emptied in place. One that SQLite cannot work with is put aside, and a new one
+takes its place with what can be read of the old one's jobs, memories and scope.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.clock import now_ms
+from engine.config import Config
+from engine.doctor.surroundings import delete_leftovers
+from engine.errors import EngineError, IndexCorruptError
+from engine.faults import fault_point
+from engine.memories.cards import terms_of_memory
+from engine.store import checks, memories, mending, project, salvage, vector_checks
+from engine.store.connection import Store, delete_database
+
+
+class Anew(NamedTuple):
+    """How an index was begun anew."""
+
+    aside: Path | None  # the damaged file; None when it was emptied in place
+    kept: Mapping[str, int]  # how many rows of each kept table; empty when emptied in place
+
+
+def wipe(store: Store, root: str, config: Config) -> Anew:
+    """Empty an index, damaged or not; jobs, their events, memories and the scope stay.
+
+    The caller holds the right to index.
+
+    Raises:
+        UnavailableError: The database is locked, or there is no room.
+    """
+    try:
+        with store.write(durable=True) as handle:
+            project.delete_contents(handle)
+            mending.drop_strange_tables(handle, vector_checks.read_strange_tables(handle))
+            fault_point("contents wiped")
+        with store.read() as handle:
+            if not (checks.read_problems(handle, 1) or checks.read_schema_problems(handle)):
+                return Anew(None, {})
+    except IndexCorruptError:
+        pass
+    except EngineError as error:
+        if error.code != EngineError.code:
+            raise
+    anew = begin_anew(store.path, root, config)
+    store.reopen()
+    return anew
+
+
+def begin_anew(file: Path, root: str, config: Config) -> Anew:
+    """Put a database aside, and a new one with what can be saved in its place.
+
+    The caller holds the right to index.
+
+    Raises:
+        UnavailableError: There is no room, or the data directory cannot be written.
+    """
+    delete_leftovers(file)
+    made = file.with_suffix(f".rebuilt-{os.getpid()}")
+    delete_database(made)
+    try:
+        saved = salvage.save(file, config.busy_timeout)
+        kept = _make(made, file.stem, root, saved, config)
+        fault_point("database made anew")
+        aside = salvage.put_in_place(made, file, keeps=True)
+    finally:
+        delete_database(made)
+    return Anew(aside, kept)
+
+
+def _make(
+    made: Path, project_id: str, root: str, saved: salvage.Saved, config: Config
+) -> dict[str, int]:
+    store = Store(made, busy_timeout_ms=config.busy_timeout, create=True)
+    try:
+        with store.write(durable=True) as handle:
+            project.insert_project(
+                handle,
+                project_id=project_id,
+                root=os.fsencode(root),
+                max_file_size=config.max_file_size,
+                now_ms=now_ms(),
+            )
+            kept = salvage.put_back(handle, saved)
+            for row in memories.read_wordless(handle):
+                memories.insert_words(handle, row.id, terms_of_memory(row))
+        store.checkpoint()
+    finally:
+        store.close()
+    return kept

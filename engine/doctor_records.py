@@ -1,0 +1,114 @@
+"""The frozen records of the doctor that cross borders between rooms. Times are milliseconds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    DAMAGE = "damage"  # answers can be wrong or incomplete; repair mends it
+    NOTE = "note"  # nothing is wrong, but somebody may want to know
+
+
+class FindingCode(StrEnum):
+    """What can be found."""
+
+    UNREADABLE = "unreadable"  # SQLite cannot open the file, or it is another program's
+    PAGES = "pages"  # pages, tables or rows that SQLite cannot read as they should be
+    SCHEMA = "schema"  # tables or indexes are missing, or others than they should be
+    INDEXES = "indexes"  # an index of SQLite's does not agree with its table
+    STRAY_ROWS = "stray_rows"  # rows that refer to what is not there
+    TEXTS = "texts"  # stored texts that are not what was stored
+    SYMBOLS = "symbols"  # symbols that do not agree with the chunks of their text
+    WORDS = "words"  # the index of words is damaged or holds other words
+    WORDS_MISSING = "words_missing"
+    WORDS_LOST = "words_lost"  # words of what is gone
+    PATHS = "paths"  # as words, of paths
+    PATHS_MISSING = "paths_missing"
+    PATHS_LOST = "paths_lost"
+    VECTOR_TABLES = "vector_tables"  # tables of vectors that are missing or do not hold together
+    VECTORS = "vectors"  # numbers that are not those that were written
+    VECTORS_MISSING = "vectors_missing"
+    VECTORS_LOST = "vectors_lost"  # of what is gone
+    UNPARSED = "unparsed"  # files whose damaged contents were taken out; the next run reads them
+    JOB_WAITS = "job_waits"  # a job is active and nobody runs it
+    LEFTOVERS = "leftovers"  # files of processes that died
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found."""
+
+    code: FindingCode
+    message: str  # a sentence without its full stop
+    count: int
+    places: tuple[str, ...]  # paths, or path:line; some of them only
+    severity: Severity
+    fix: str  # what to do
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was checked, and what was found."""
+
+    project_id: str
+    path: str
+    ok: bool  # nothing is damaged
+    checked: Mapping[str, int]  # how many of what
+    findings: tuple[Finding, ...]  # the worst first
+    warnings: tuple[str, ...]  # the same in sentences, with a recommendation at the end
+    suggested_fixes: tuple[str, ...]  # commands
+    took_ms: int
+    log: str | None  # the log, a path; None when it cannot be written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What a repair did."""
+
+    project_id: str
+    path: str
+    ok: bool  # nothing is damaged any more
+    done: tuple[str, ...]  # sentences
+    kept: tuple[str, ...]  # sentences
+    needs_index: bool  # files were taken out: the next indexing run brings them back
+    aside: str | None  # where the damaged file is now, when it was built anew
+    before: Verification
+    after: Verification
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What a compaction did."""
+
+    project_id: str
+    path: str
+    bytes_before: int
+    bytes_after: int
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of an index; restoring means copying it back."""
+
+    project_id: str
+    path: str
+    file: str
+    size_bytes: int
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckProgress:
+    """How far a verification or a repair is."""
+
+    step: str  # what is looked at, or mended
+    done: int
+    total: int | None
+
+
+CheckCallback = Callable[[CheckProgress], None]

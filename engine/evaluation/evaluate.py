@@ -1,0 +1,291 @@
+"""Golden queries are put to an index, in one or several ways, and the answers are measured."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from engine.errors import InvalidInputError
+from engine.evaluation.golden import (
+    Asked,
+    AskedCallback,
+    Change,
+    Comparison,
+    Evaluation,
+    EvaluationOptions,
+    Figures,
+    GoldenQuery,
+    Latency,
+    QueryResult,
+    Variant,
+    VariantResult,
+)
+from engine.evaluation.lost_targets import Reach
+from engine.evaluation.measures import (
+    Place,
+    interval_of,
+    ndcg_of,
+    percentiles_of,
+    ranks_of,
+    recall_of,
+)
+from engine.records import Mode, SearchAnswer, SearchRequest
+from engine.search.question import MAX_LIMIT
+
+#: What queries without a category are counted under, when others have one.
+NO_CATEGORY = "(none)"
+MOST_ROUNDS = 100
+#: Fewer queries than this say little about a difference.
+FEW_QUERIES = 20
+
+_EQUAL = 1e-9  # differences of the NDCG below this are rounding
+#: Settings that say what an index holds; those of searching take effect at once.
+_OF_INDEXING = frozenset({"model", "max_file_size", "parse_timeout", "worker_memory"})
+
+Search = Callable[[SearchRequest], SearchAnswer]
+#: Opens the project anew with some settings changed, as a process that has asked nothing yet.
+OpenSearch = Callable[[Mapping[str, int | str]], AbstractContextManager[Search]]
+
+
+class _Clock:
+    """Counts the queries asked, and tells of them."""
+
+    def __init__(self, on_asked: AskedCallback | None, total: int) -> None:
+        self._on_asked = on_asked
+        self._total = total
+        self._done = 0
+        self._started_s = time.monotonic()
+
+    def count(self, variant: str) -> None:
+        self._done += 1
+        if self._on_asked:
+            elapsed_ms = int((time.monotonic() - self._started_s) * 1000)
+            self._on_asked(
+                Asked(variant=variant, done=self._done, total=self._total, elapsed_ms=elapsed_ms)
+            )
+
+
+def evaluate(
+    project: str,
+    queries: Sequence[GoldenQuery],
+    options: EvaluationOptions,
+    reach: Reach,
+    open_search: OpenSearch,
+    on_asked: AskedCallback | None = None,
+) -> Evaluation:
+    """Ask all queries in all ways, one way after the other.
+
+    Args:
+        project: The root path, for the record.
+        queries: With their right answers.
+        options: In which ways, how often, and how many hits count.
+        reach: What the targets come to, for the record.
+        open_search: Gives what answers.
+        on_asked: Called in this thread after each query; what it raises ends the evaluation.
+
+    Raises:
+        InvalidInputError: There is no query, a number is out of its range, a query cannot be read
+            (details have its line), or two variants are the same.
+        UnavailableError: A mode needs what this index does not have.
+    """
+    _check(queries, options)
+    clock = _Clock(on_asked, len(options.variants) * options.rounds * len(queries))
+    notes = dict.fromkeys((*_notes(queries, options), *reach.notes))
+    results: list[VariantResult] = []
+    for variant in options.variants:
+        with open_search(variant.settings) as search:
+            result, told = _measured(variant, queries, search, options, clock)
+        results.append(result)
+        notes |= dict.fromkeys(told)
+    return Evaluation(
+        project=project,
+        queries=len(queries),
+        targets=sum(len(query.relevant) for query in queries),
+        limit=options.limit,
+        rounds=options.rounds,
+        variants=tuple(results),
+        comparisons=tuple(compare(results[0], each, options.changes) for each in results[1:]),
+        lost_targets=reach.lost,
+        notes=tuple(notes),
+    )
+
+
+def result_of(
+    query: GoldenQuery, mode: Mode, hits: Sequence[Place], limit: int, took_ms: float
+) -> QueryResult:
+    """Measure one answer.
+
+    Args:
+        query: With its right answers.
+        mode: How it was asked.
+        hits: Best first; paths start where those of the targets do, or farther up or down.
+        limit: How many hits count.
+        took_ms: How long the answer took.
+    """
+    ranks = ranks_of(hits, query.relevant, limit)
+    return QueryResult(
+        line=query.line,
+        query=query.query,
+        category=query.category,
+        mode=mode,
+        hits=len(hits),
+        ranks=ranks,
+        ndcg=ndcg_of(ranks, limit),
+        recall=recall_of(ranks),
+        took_ms=took_ms,
+    )
+
+
+def figures_of(results: Sequence[QueryResult]) -> Figures:
+    """Give the means over results, of which there is at least one."""
+    return Figures(
+        queries=len(results),
+        ndcg=statistics.fmean(each.ndcg for each in results),
+        recall=statistics.fmean(each.recall for each in results),
+        mrr=statistics.fmean(each.reciprocal_rank for each in results),
+        hit_rate=statistics.fmean(each.is_found for each in results),
+    )
+
+
+def compare(variant: VariantResult, against: VariantResult, changes: int) -> Comparison:
+    """Compare two variants that were asked the same queries in the same order.
+
+    Args:
+        variant: Is better where differences are positive.
+        against: What it is compared with.
+        changes: The most queries to list.
+    """
+    pairs = list(zip(variant.results, against.results, strict=True))
+    differences = [one.ndcg - other.ndcg for one, other in pairs]
+    low, high = interval_of(differences)
+    changed = [
+        Change(
+            line=one.line,
+            query=one.query,
+            difference=one.ndcg - other.ndcg,
+            ranks=one.ranks,
+            ranks_against=other.ranks,
+        )
+        for one, other in pairs
+        if abs(one.ndcg - other.ndcg) > _EQUAL
+    ]
+    wins = sum(each.difference > 0 for each in changed)
+    changed.sort(key=lambda each: -abs(each.difference))
+    return Comparison(
+        variant=variant.name,
+        against=against.name,
+        difference=statistics.fmean(differences),
+        low=low,
+        high=high,
+        wins=wins,
+        losses=len(changed) - wins,
+        ties=len(pairs) - len(changed),
+        changes=tuple(changed[:changes]),
+    )
+
+
+def _check(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> None:
+    if not queries or not options.variants:
+        missing = "query" if options.variants else "variant"
+        raise InvalidInputError(f"there is no {missing} to evaluate", field="queries")
+    for name, value, most in (
+        ("limit", options.limit, MAX_LIMIT),
+        ("rounds", options.rounds, MOST_ROUNDS),
+    ):
+        if not 1 <= value <= most:
+            raise InvalidInputError(f"{name} is {value}, wanted 1 to {most}", field=name)
+    names = [variant.name for variant in options.variants]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InvalidInputError(f"{twice[0]} would be compared with itself", field="variants")
+
+
+def _notes(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> Iterator[str]:
+    """Say what to know about the figures before any query is asked."""
+    for name in {name: 0 for variant in options.variants for name in variant.settings}:
+        if name in _OF_INDEXING:
+            yield (
+                f"the setting {name} takes effect when files are indexed: "
+                "this measures what the index holds now"
+            )
+    own = sum(query.mode is not None for query in queries)
+    if own and len(options.variants) > 1:
+        yield f"queries with a mode of their own ({own}) are asked in that one by all variants"
+    if len(options.variants) > 1 and len(queries) < FEW_QUERIES:
+        yield f"fewer than {FEW_QUERIES} queries say little about a difference"
+
+
+def _measured(
+    variant: Variant,
+    queries: Sequence[GoldenQuery],
+    search: Search,
+    options: EvaluationOptions,
+    clock: _Clock,
+) -> tuple[VariantResult, list[str]]:
+    """Ask every query so many times; results, and the notes of the answers."""
+    results: list[QueryResult] = []
+    notes: dict[str, None] = {}
+    later: list[list[float]] = [[] for _ in queries]
+    for number in range(options.rounds):
+        for query, times in zip(queries, later, strict=True):
+            answer, took_ms = _asked(search, query, variant.mode, options.limit)
+            if number:
+                times.append(took_ms)
+            else:
+                results.append(result_of(query, answer.mode, answer.hits, options.limit, took_ms))
+                notes |= dict.fromkeys(answer.notes)
+            clock.count(variant.name)
+    warm = [statistics.median(times) for times in later] if options.rounds > 1 else []
+    result = VariantResult(
+        name=variant.name,
+        mode=variant.mode,
+        settings=variant.settings,
+        overall=figures_of(results),
+        by_category=_by_category(results),
+        latency=Latency(
+            first=percentiles_of(each.took_ms for each in results),
+            warm=percentiles_of(warm) if warm else None,
+        ),
+        nothing_found=tuple(each.query for each in results if not each.is_found),
+        results=tuple(results),
+    )
+    return result, list(notes)
+
+
+def _asked(
+    search: Search, query: GoldenQuery, mode: Mode, limit: int
+) -> tuple[SearchAnswer, float]:
+    """Ask one query; the answer and how many milliseconds it took.
+
+    Raises:
+        InvalidInputError: The query or a filter cannot be read; details have its line.
+    """
+    request = SearchRequest(
+        query=query.query,
+        mode=query.mode or mode,
+        language=query.language,
+        path=query.path,
+        kind=query.kind,
+        limit=limit,
+    )
+    started = time.perf_counter()
+    try:
+        answer = search(request)
+    except InvalidInputError as error:
+        details = {**error.details, "query": query.query}
+        if not query.line:
+            raise InvalidInputError(error.message, hint=error.hint, **details) from error
+        details["line"] = query.line
+        raise InvalidInputError(
+            f"line {query.line}: {error.message}", hint=error.hint, **details
+        ) from error
+    return answer, (time.perf_counter() - started) * 1000
+
+
+def _by_category(results: Sequence[QueryResult]) -> dict[str, Figures]:
+    groups: dict[str, list[QueryResult]] = {}
+    for result in results:
+        groups.setdefault(result.category or NO_CATEGORY, []).append(result)
+    if set(groups) == {NO_CATEGORY}:
+        return {}
+    return {name: figures_of(group) for name, group in sorted(groups.items())}

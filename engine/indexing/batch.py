@@ -1,0 +1,251 @@
+"""Rows on their way into one write transaction."""
+
+import hashlib
+import os
+import uuid
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.embedding.embedder import Embedder
+from engine.faults import fault_point
+from engine.indexing.parsing import Parsed
+from engine.records import FileStat, Skip
+from engine.store import blobs, files, fulltext, project, skips, vectors
+from engine.store.connection import Handle
+from engine.store.models import ModelRow
+from engine.syntax.terms import terms_of
+
+#: What a file's rows, with its vector, weigh in a batch: a folder can hold 100,000 empty files.
+_FILE_BYTES = 512
+
+
+class NewBlob(NamedTuple):
+    """A parsed blob and what it is stored under."""
+
+    content_hash: bytes
+    language: str
+    parsed: Parsed
+
+
+class Meaning(NamedTuple):
+    """The model whose vectors are written with their chunks and files."""
+
+    model: ModelRow
+    embedder: Embedder  # for paths; workers embed chunks
+
+
+class FirstIds(NamedTuple):
+    """Chunks and files from these ids on came later."""
+
+    chunk: int
+    file: int
+
+
+class Batch:
+    """Collects whole files with all that belongs to them; ``write`` puts them in and empties it.
+
+    Ids are given out here, counted on from the largest in use: there is one writer at a time.
+    """
+
+    def __init__(
+        self, handle: Handle, *, branch_id: int, fingerprint_id: int, meaning: Meaning | None
+    ) -> None:
+        self._branch_id = branch_id
+        self._meaning = meaning
+        self._fingerprint_id = fingerprint_id
+        row = project.read_project(handle)
+        assert row
+        self._ids = FileIds(row.project_id)
+        ids = blobs.next_ids(handle)
+        self._next_blob, self._next_symbol, self._next_chunk = ids
+        self._next_file = files.max_file_id(handle) + 1
+        self._clear()
+
+    @property
+    def first_ids(self) -> FirstIds:
+        """The ids that the next chunk and the next file get."""
+        return FirstIds(self._next_chunk, self._next_file)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (
+            self._blobs or self._files or self._gone_files or self._skips or self._gone_skips
+        )
+
+    def _clear(self) -> None:
+        self.size_bytes = 0
+        self._blobs: list[blobs.BlobRow] = []
+        self._texts: list[tuple[int, bytes]] = []
+        self._symbols: list[tuple[object, ...]] = []
+        self._chunks: list[tuple[object, ...]] = []
+        self._chunk_terms: list[tuple[int, str, str, str]] = []
+        self._vectors: list[vectors.Stored] = []
+        self._vector_ids: list[int] = []
+        self._files: list[files.FileRow] = []
+        self._file_vectors: list[tuple[int, vectors.Stored]] = []
+        self._path_terms: list[tuple[int, str, str]] = []
+        self._gone_files: list[int] = []
+        self._skips: list[Skip] = []
+        self._gone_skips: list[str] = []
+
+    def add_blob(self, new: NewBlob) -> int:
+        """Add a blob with its text, symbols and chunks, and give its id."""
+        blob_id, self._next_blob = self._next_blob, self._next_blob + 1
+        parsed = new.parsed
+        analysis = parsed.analysis
+        self._blobs.append(
+            blobs.BlobRow(
+                blob_id,
+                new.content_hash,
+                new.language,
+                self._fingerprint_id,
+                analysis.text_hash,
+                analysis.size_bytes,
+                analysis.line_count,
+                analysis.token_count,
+                parsed.encoding,
+                analysis.parse_result,
+                parsed.is_generated,
+                parsed.redactions,
+                parsed.licence,
+                parsed.generator,
+            )
+        )
+        self._texts.append((blob_id, analysis.packed_text))
+        first_symbol = self._next_symbol
+        for number, symbol in enumerate(analysis.symbols, first_symbol):
+            name = symbol.name
+            self._symbols.append(
+                (
+                    number,
+                    blob_id,
+                    name,
+                    None if name.isascii() else name.lower(),
+                    symbol.qualified_name[: -len(name) - 1] or None,
+                    symbol.kind,
+                    symbol.signature,
+                    symbol.doc,
+                    symbol.byte_start,
+                    symbol.byte_end,
+                    symbol.line_start,
+                    symbol.line_end,
+                    first_symbol + symbol.parent if symbol.parent >= 0 else None,
+                    symbol.exported,
+                )
+            )
+        self._next_symbol += len(analysis.symbols)
+        for number, row in enumerate(analysis.chunks, self._next_chunk):
+            symbol_id = first_symbol + row.span.symbol if row.span.symbol >= 0 else None
+            self._chunks.append(
+                (
+                    number,
+                    blob_id,
+                    *row.span[:4],
+                    symbol_id,
+                    first_symbol + row.first_symbol,
+                    row.symbol_count,
+                    row.hash,
+                )
+            )
+            self._chunk_terms.append((number, row.name_terms, row.signature_terms, row.body_terms))
+        if parsed.vectors is not None:
+            self._vectors.append(parsed.vectors)
+            self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
+        self._next_chunk += len(analysis.chunks)
+        self.size_bytes += analysis.size_bytes
+        return blob_id
+
+    def add_file(
+        self, path: str, stat: FileStat, blob_id: int, *, known: files.KnownFile | None, now_ms: int
+    ) -> None:
+        """Add a file that points to a blob; a known one keeps its id and uuid."""
+        if known:
+            file_id, uuid_ = known.file_id, known.uuid
+        else:
+            file_id, self._next_file = self._next_file, self._next_file + 1
+            uuid_ = self._ids.of(path)
+            self._path_terms.append((file_id, *path_terms_of(path)))
+            if self._meaning:
+                found = vectors.quantized(self._meaning.embedder.embed_paths([path], _never))
+                self._file_vectors.append((file_id, found[0]))
+        self._files.append(
+            files.FileRow(file_id, uuid_, self._branch_id, path, blob_id, stat, now_ms)
+        )
+        self.size_bytes += _FILE_BYTES + len(path)
+
+    def remove_files(self, file_ids: list[int]) -> None:
+        """Delete files."""
+        self._gone_files.extend(file_ids)
+        self.size_bytes += _FILE_BYTES * len(file_ids)
+
+    def add_skip(self, skip: Skip) -> None:
+        """Add or replace a skip."""
+        self._skips.append(skip)
+        self.size_bytes += len(skip.path)
+
+    def remove_skip(self, path: str) -> None:
+        """Delete a skip, if there is one."""
+        self._gone_skips.append(path)
+
+    def write(self, handle: Handle) -> None:
+        """Put everything into the running transaction, and start anew."""
+        skips.delete_skips(handle, self._branch_id, self._gone_skips)
+        fulltext.delete_path_terms(handle, self._gone_files)
+        files.delete_files(handle, self._gone_files)
+        blobs.insert_blobs(handle, self._blobs)
+        blobs.insert_texts(handle, self._texts)
+        blobs.insert_symbols(handle, self._symbols)
+        blobs.insert_chunks(handle, self._chunks)
+        fulltext.insert_chunk_terms(handle, self._chunk_terms)
+        fault_point("batch chunks")
+        files.write_files(handle, self._files)
+        fulltext.insert_path_terms(handle, self._path_terms)
+        skips.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
+        fault_point("batch files")
+        if self._meaning:
+            self._write_vectors(handle, self._meaning.model)
+        self._clear()
+
+    def _write_vectors(self, handle: Handle, model: ModelRow) -> None:
+        if self._vectors:
+            vectors.insert_chunk_vectors(
+                handle, model, self._vector_ids, np.concatenate(self._vectors)
+            )
+        if self._file_vectors:
+            ids, found = zip(*self._file_vectors, strict=True)
+            vectors.insert_file_vectors(handle, model, ids, np.stack(found))
+
+
+def _never() -> bool:
+    return False
+
+
+class FileIds:
+    """Gives each path of a project a UUID that is the same whenever it is made (version 5).
+
+    So a file keeps its id when its index is cleared, and on every branch.
+
+    Args:
+        project_id: Of the project.
+    """
+
+    def __init__(self, project_id: str) -> None:
+        namespace = uuid.uuid5(uuid.NAMESPACE_URL, f"urn:codecairn:{project_id}")
+        self._start = hashlib.sha1(namespace.bytes, usedforsecurity=False)
+
+    def of(self, path: str) -> bytes:
+        """Give the UUID of a path (1 µs)."""
+        digest = self._start.copy()
+        digest.update(os.fsencode(path))
+        raw = bytearray(digest.digest()[:16])
+        raw[6] = raw[6] & 0x0F | 0x50
+        raw[8] = raw[8] & 0x3F | 0x80
+        return bytes(raw)
+
+
+def path_terms_of(path: str) -> tuple[str, str]:
+    """Split a path into the words of its folders and of its name (the extension included)."""
+    folders, _, name = path.rpartition("/")
+    return terms_of(folders), terms_of(name)

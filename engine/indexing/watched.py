@@ -1,0 +1,144 @@
+"""A project as its watcher sees it: which files belong to it, and what a run would change."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from stat import S_ISREG
+
+from engine.errors import ProjectNotFoundError
+from engine.indexing.scan import Known, Scan, scan
+from engine.indexing.scope import Scope, scope_of
+from engine.indexing.sides import Ground, sides_of
+from engine.indexing.start import standing
+from engine.records import FileEntry, IndexOptions, display_path
+from engine.source.git import read_branch, read_head
+from engine.source.walker import WalkRules
+from engine.store import files, project
+from engine.store.connection import Store
+
+
+class WatchedProject:
+    """Compares a project's disk with its index; changes neither.
+
+    Args:
+        store: The project's database.
+        root: The resolved folder.
+    """
+
+    def __init__(self, store: Store, root: str) -> None:
+        self._store = store
+        self.root = root
+
+    @property
+    def file(self) -> Path:
+        """The database file."""
+        return self._store.path
+
+    def rules(self) -> WalkRules:
+        """Give which files belong to the project, as the last call that set it said.
+
+        Raises:
+            ProjectNotFoundError: It was forgotten.
+        """
+        return self._scope(()).rules
+
+    def paths(self) -> list[str]:
+        """Give the paths of the index, of the branch checked out or else of the latest, sorted."""
+        with self._store.read() as handle:
+            branches = project.read_branches(handle)
+            name = read_branch(self.root)
+            chosen = [branch for branch in branches if branch.name == name] or branches[:1]
+            return [path for branch in chosen for path in files.read_paths(handle, branch.id)]
+
+    def stale(
+        self, only: Iterable[str] = (), *, cancelled: Callable[[], bool]
+    ) -> tuple[str, ...] | None:
+        """Give the paths that a run would do something about; None when it has to be a whole one.
+
+        Costs what the run costs that finds nothing to do. Writes nothing, so that what searches
+        keep of the index still holds.
+
+        Args:
+            only: Paths relative to the root with all below them; none: the whole project.
+            cancelled: True stops it.
+
+        Raises:
+            ProjectNotFoundError: It was forgotten.
+            InvalidPathError: The root cannot be read.
+            Cancelled: ``cancelled`` said so.
+        """
+        scope = self._scope(tuple(only))
+        with self._store.read() as handle:
+            start = standing(handle, self.root, scope, read_head(self.root))
+            if start is None:
+                return None
+            if start.only is None and not project.read_branch(handle, start.branch_id).complete:
+                return None
+        ground = Ground(self.root, scope.rules, start.branch_id, start.fingerprint_id, start.only)
+        items, known, is_whole = sides_of(self._store, ground, cancelled)
+        if start.only is not None and is_whole:
+            return None
+        any_text = bool(scope.rules.include)
+        found = scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
+        paths = _paths_in(found, known)
+        if start.only is not None:
+            paths |= self._other_names(start.branch_id, found.changed)
+        return tuple(sorted(paths))
+
+    def other_names(self, paths: Iterable[str]) -> set[str]:
+        """Give what the index has under other names of the files at some paths: hard links."""
+        inodes = self._shared_inodes(paths)
+        if not inodes:
+            return set()
+        name = read_branch(self.root)
+        with self._store.read() as handle:
+            branches = [each for each in project.read_branches(handle) if each.name == name]
+            return {
+                path
+                for branch in branches
+                for path in files.read_paths_of_inodes(handle, branch.id, inodes)
+            }
+
+    def _other_names(self, branch_id: int, changed: Iterable[FileEntry]) -> set[str]:
+        """Give the paths that can be hard links to files that changed under other names."""
+        inodes = self._shared_inodes(entry.real_path for entry in changed)
+        if not inodes:
+            return set()
+        with self._store.read() as handle:
+            return files.read_paths_of_inodes(handle, branch_id, inodes)
+
+    def _shared_inodes(self, paths: Iterable[str]) -> set[int]:
+        """Give the inodes of those files that have more than one name."""
+        found = (_status_of(os.path.join(self.root, path)) for path in paths)
+        return {
+            each.st_ino for each in found if each and S_ISREG(each.st_mode) and each.st_nlink > 1
+        }
+
+    def _scope(self, only: tuple[str, ...]) -> Scope:
+        if not self._store.is_current():
+            raise ProjectNotFoundError(f"{display_path(self.root)} was forgotten")
+        with self._store.read() as handle:
+            row = project.read_project(handle)
+        if row is None:
+            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+        return scope_of(IndexOptions(only=only), row)
+
+
+def _status_of(file: str) -> os.stat_result | None:
+    try:
+        return os.stat(file, follow_symlinks=False)
+    except (OSError, ValueError):
+        return None
+
+
+def _paths_in(found: Scan, known: Known) -> set[str]:
+    """Give the paths of a scan; what failed and did not change since is left out."""
+    gone = set(found.gone)
+    paths = {path for path, file in known.files.items() if file.file_id in gone}
+    paths.update(skip.path for skip in found.new_skips)
+    paths.update(found.gone_skips)
+    for entry in found.changed:
+        failed = known.skips.get(entry.path)
+        if failed is None or failed.skip.stat != entry.stat:
+            paths.add(entry.path)
+    return paths

@@ -1,0 +1,331 @@
+"""The process pool that parses and embeds: batches of files in, their outcomes out.
+
+Parsing holds the interpreter's lock and reads hostile input, so it happens in processes of its own:
+two cores are used, and a file that crashes or outlasts its worker costs that worker only. The
+file is then tried alone; one that costs two workers is chunked by lines without being parsed, so
+that its words are found, and what fails even so becomes a ``Skip``.
+
+Several runs share the workers. Each has a channel of its own, and the channels take turns: a run
+that has little to parse does not wait for the end of one that has much, and one that ends early
+takes nothing from the others.
+
+A worker is a fresh interpreter talking over a socket pair; it opens no file and inherits nothing.
+What it does is said in ``parsing``.
+"""
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from engine.errors import UnavailableError
+from engine.indexing.parsing import Outcome, Task
+from engine.indexing.turns import Answers, Parcel, Turns
+from engine.places import import_places
+from engine.records import Skip, SkipReason
+
+_FILES_A_WORKER = 24  # may always be pending: small ones are parsed while a batch is written
+_GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines
+_TRIES = 2
+_START_S = 60.0  # a cold start takes 0.1 s
+
+
+class WorkerLimits(NamedTuple):
+    """What a worker may take."""
+
+    deadline_ms: int  # to parse one file
+    memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
+    grace_s: float = _GRACE_S  # for a batch, beside its parsing
+
+
+class WorkerLostError(Exception):
+    """A worker died or took too long; the message says which."""
+
+
+class _Worker:
+    """One process and the line to it. It can be killed from the start, by any thread.
+
+    Raises:
+        UnavailableError: It cannot be started.
+    """
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self._limits = limits
+        with ExitStack() as undo:
+            try:
+                ours, theirs = socket.socketpair()
+                undo.callback(ours.close)
+                with theirs:
+                    self._stderr = undo.enter_context(tempfile.TemporaryFile())
+                    self._process = self._started(theirs.fileno())
+            except OSError as error:
+                raise _cannot_start(str(error)) from error
+            self._connection = Connection(ours.detach())
+            undo.pop_all()
+
+    def _started(self, descriptor: int) -> subprocess.Popen[bytes]:
+        # -I: neither the working folder, which may be a hostile repository, nor the environment
+        # adds code. The worker imports from where this process does.
+        places = import_places()
+        code = (
+            f"import sys; sys.path[:0] = {places!r}; from engine.indexing.parsing import serve; "
+            f"serve({descriptor}, {self._limits.deadline_ms}, {self._limits.memory_bytes})"
+        )
+        return subprocess.Popen(  # noqa: S603 - our interpreter and our code
+            [sys.executable, "-I", "-c", code],
+            pass_fds=[descriptor],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._stderr,
+        )
+
+    def wait_until_ready(self) -> None:
+        """Wait for the end of its start.
+
+        Raises:
+            UnavailableError: It died of it, was killed, or takes too long.
+        """
+        try:
+            if not self._connection.poll(_START_S):
+                raise EOFError
+            self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise _cannot_start(self._last_words()) from error
+
+    def run(self, batch: list[Task]) -> list[Outcome]:
+        """Have a batch done.
+
+        Raises:
+            WorkerLostError: It died, or was killed because it took too long.
+        """
+        limits = self._limits
+        allowed_s = limits.grace_s + 2 * len(batch) * limits.deadline_ms / 1000
+        try:
+            self._connection.send(batch)
+            if not self._connection.poll(allowed_s):
+                raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
+            outcomes: list[Outcome] = self._connection.recv()
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise WorkerLostError(f"the parser died: {self._last_words()}") from error
+        return outcomes
+
+    def kill(self) -> None:
+        """Stop at once; a thread that waits for it sees the line close."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Stop, and free what it held."""
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+        self._stderr.close()
+
+    def _last_words(self) -> str:
+        self._process.kill()
+        code = self._process.wait()
+        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 400))
+        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else f"exit status {code}"
+
+
+class _Lane:
+    """A worker, started when there is work for it and replaced when it is lost."""
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self._limits = limits
+        self._worker: _Worker | None = None
+
+    def serve(self, turns: Turns) -> None:
+        """Do what comes until the pool is closed."""
+        while (parcel := turns.take()) is not None:
+            answer: list[Outcome] | UnavailableError
+            try:
+                answer = self._outcomes_of(parcel)
+            except UnavailableError as error:
+                self._drop_worker()
+                answer = error
+            turns.answer(parcel, answer)
+            if parcel.is_forgotten:  # then its worker was killed
+                self._drop_worker()
+        self._drop_worker()
+
+    def _outcomes_of(self, parcel: Parcel) -> list[Outcome]:
+        """Do a parcel; when it costs the worker, each of its files alone, at last unparsed."""
+        tasks = parcel.tasks
+        try:
+            return self._run(parcel, tasks)
+        except WorkerLostError:
+            self._drop_worker()
+        outcomes: list[Outcome] = []
+        for task in tasks:
+            cause = ""
+            parsed_tries = _TRIES - (len(tasks) == 1)  # then the parcel was a try of its own
+            for each in [task] * parsed_tries + [task._replace(is_parsed=False)]:
+                try:
+                    outcomes.extend(self._run(parcel, [each]))
+                    break
+                except WorkerLostError as error:
+                    self._drop_worker()
+                    cause = str(error)
+            else:
+                outcomes.append(
+                    Outcome(task.ticket, Skip(task.path, SkipReason.PARSER_FAILED, cause))
+                )
+        return outcomes
+
+    def _run(self, parcel: Parcel, tasks: list[Task]) -> list[Outcome]:
+        """Have files of a parcel done; no outcomes once it is forgotten.
+
+        Raises:
+            WorkerLostError: They cost the worker.
+            UnavailableError: None can be started.
+        """
+        if parcel.is_forgotten:
+            return []
+        is_new = self._worker is None
+        worker = self._worker = self._worker or _Worker(self._limits)
+        if not parcel.give_to(worker.kill):
+            return []
+        if is_new:
+            worker.wait_until_ready()
+        return worker.run(tasks)
+
+    def _drop_worker(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker:
+            worker.close()
+
+
+class Channel:
+    """The way of one run to the workers; for one thread.
+
+    Use it as a context manager: what is still pending at the end of the block is forgotten.
+
+    Args:
+        turns: Where the batches of all channels wait.
+        staff: Hears how many batches, of all channels, are pending; starts workers for them.
+        workers: The most there are.
+    """
+
+    def __init__(self, turns: Turns, staff: Callable[[int], None], workers: int) -> None:
+        self._turns = turns
+        self._staff = staff
+        self._workers = workers
+        self._answers: Answers = SimpleQueue()
+        self.pending_bytes = 0  # source handed in and not answered yet
+        self.pending_files = 0
+        self.pending_batches = 0
+
+    def __enter__(self) -> "Channel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    def submit(self, batch: list[Task]) -> None:
+        """Hand in a batch; outcomes come from ``poll`` in any order.
+
+        Raises:
+            UnavailableError: The pool was closed.
+        """
+        parcel = Parcel(batch, self._answers)
+        pending = self._turns.add(parcel)
+        self.pending_bytes += parcel.size_bytes
+        self.pending_files += len(batch)
+        self.pending_batches += 1
+        self._staff(pending)
+
+    def is_ahead(self, most_bytes: int, most_files: int) -> bool:
+        """Say whether more is pending than this; of files, some for each worker may always be."""
+        most_files = max(most_files, _FILES_A_WORKER * self._workers)
+        return self.pending_bytes > most_bytes or self.pending_files > most_files
+
+    def poll(self, timeout_s: float) -> list[Outcome]:
+        """Wait for outcomes at most so long, and give those that are there.
+
+        Raises:
+            UnavailableError: No worker can be started, or the pool was closed.
+        """
+        outcomes: list[Outcome] = []
+        while self.pending_batches:
+            try:
+                parcel, answer = self._answers.get(timeout=0 if outcomes else timeout_s)
+            except Empty:
+                break
+            self.pending_bytes -= parcel.size_bytes
+            self.pending_files -= len(parcel.tasks)
+            self.pending_batches -= 1
+            if isinstance(answer, UnavailableError):
+                raise answer
+            outcomes.extend(answer)
+        return outcomes
+
+    def discard(self) -> None:
+        """Forget all that is pending, at once; workers that are busy with it are killed."""
+        self._turns.forget(self._answers)
+        while not self._answers.empty():
+            self._answers.get()
+        self.pending_bytes = self.pending_files = self.pending_batches = 0
+
+
+class WorkerPool:
+    """Workers, started when there is work for them; each is served by a thread of its own.
+
+    Args:
+        count: The most processes to start, for all channels together.
+        limits: What each of them may take.
+    """
+
+    def __init__(self, count: int, limits: WorkerLimits) -> None:
+        self._count = count
+        self._limits = limits
+        self._turns = Turns()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> "WorkerPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def channel(self) -> Channel:
+        """Open a way to the workers, for one run."""
+        return Channel(self._turns, self._staff, self._count)
+
+    def close(self) -> None:
+        """End all workers and their threads; who still waits for outcomes gets an error.
+
+        Channels that are opened later get new workers.
+        """
+        with self._lock:
+            self._turns.end()
+            self._turns = Turns()
+            for thread in self._threads:
+                thread.join()
+            self._threads.clear()
+
+    def _staff(self, pending: int) -> None:
+        with self._lock:
+            if len(self._threads) < min(self._count, pending):
+                lane = _Lane(self._limits)
+                thread = threading.Thread(
+                    target=lane.serve, args=(self._turns,), name="parser", daemon=True
+                )
+                self._threads.append(thread)
+                thread.start()
+
+
+def _cannot_start(cause: str) -> UnavailableError:
+    return UnavailableError(
+        f"no parsing process can be started: {cause}",
+        hint="check the limits on processes, memory, open files and the temporary folder",
+    )

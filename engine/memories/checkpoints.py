@@ -1,0 +1,231 @@
+"""The checkpoints of a project: memories to save, find, change and delete, and its files."""
+
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from engine.clock import now_ms
+from engine.embedding.questions import QuestionEmbedder
+from engine.errors import CheckpointNotFoundError, InvalidInputError, UnavailableError
+from engine.memories.cards import (
+    checkpoints_of,
+    file_checkpoint,
+    memory_checkpoint,
+    terms_of_memory,
+    text_of,
+)
+from engine.memories.limits import (
+    check_limit,
+    check_memory,
+    check_query,
+    clean_tags,
+)
+from engine.memories.meaning import Meanings
+from engine.memories.paging import count_all, cursor_of, next_owners, place_of
+from engine.memories.ranking import plain_query, ranked_owners
+from engine.memories.redaction import redacted
+from engine.memories.tags import Choice
+from engine.memory_records import MAX_FOUND, MAX_LISTED, Checkpoint, CheckpointPage, NewMemory
+from engine.records import Mode
+from engine.search.question import question_of
+from engine.search.searcher import Searcher
+from engine.source.git import read_branch
+from engine.store import blobs, file_cards, fulltext, memories, models
+from engine.store.connection import Handle, Store
+from engine.store.memories import MemoryText
+
+
+class Checkpoints:
+    """The memories of a project, and its indexed files seen as memories are.
+
+    Memories belong to the project and to no branch; nothing that is done to the index touches
+    them, and they go when the project is forgotten. Files are those of the branch that is checked
+    out; a path has the same id on every branch. What is saved, changed or deleted is on the disk
+    when the call returns.
+
+    Args:
+        store: The project's database.
+        searcher: Knows which branch answers.
+        questions: The model that the settings name.
+        root: The resolved root.
+    """
+
+    def __init__(
+        self, store: Store, searcher: Searcher, questions: QuestionEmbedder, root: str
+    ) -> None:
+        self._store = store
+        self._searcher = searcher
+        self._meanings = Meanings(store, questions)
+        self._root = root
+
+    def save(self, new: NewMemory) -> Checkpoint:
+        """Save a memory, its secrets blotted out.
+
+        Raises:
+            InvalidInputError: A part of it is not valid; ``details.field`` says which.
+            UnavailableError: The disk is full, or the database stayed locked.
+        """
+        text = _checked(new)
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            row = memories.insert_memory(
+                handle, uuid.uuid4().bytes, text, terms_of_memory(text), now_ms=now_ms()
+            )
+        self._meanings.complete()
+        return memory_checkpoint(row, self._root)
+
+    def update(self, id: str, new: NewMemory) -> Checkpoint:  # noqa: A002 - the field's name
+        """Put another text in place of a memory's; its id and when it was created stay.
+
+        Raises:
+            InvalidInputError: As for ``save``, or the id is that of a file.
+            CheckpointNotFoundError: Nothing has this id.
+            UnavailableError: The disk is full, or the database stayed locked.
+        """
+        text = _checked(new)
+        key = _key_of(id)
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            row = memories.update_memory(handle, key, text, terms_of_memory(text), now_ms=now_ms())
+            if row is None:
+                self._refuse_file(handle, key)
+                raise _not_found(id)
+        self._take_words_out()
+        self._meanings.complete()
+        return memory_checkpoint(row, self._root)
+
+    def delete(self, id: str) -> None:  # noqa: A002 - the field's name
+        """Delete a memory; its text and its words leave the database file at once.
+
+        Raises:
+            InvalidInputError: The id is that of a file.
+            CheckpointNotFoundError: Nothing has this id.
+            UnavailableError: The disk is full, or the database stayed locked.
+        """
+        key = _key_of(id)
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            if not memories.delete_memory(handle, key):
+                self._refuse_file(handle, key)
+                raise _not_found(id)
+        self._take_words_out()
+
+    def get(self, id: str) -> Checkpoint:  # noqa: A002 - the field's name
+        """Give one checkpoint.
+
+        Raises:
+            CheckpointNotFoundError: No memory, and no file of the branch, has this id.
+        """
+        key = _key_of(id)
+        with self._store.read() as handle:
+            row = memories.read_memory(handle, key)
+            if row:
+                return memory_checkpoint(row, self._root)
+            card = file_cards.find_card(handle, self._branch_id(handle), key)
+            if card is None:
+                raise _not_found(id)
+            return file_checkpoint(handle, card, self._root)
+
+    def search(
+        self, query: str, *, tags: Sequence[str] = (), limit: int = 10
+    ) -> tuple[Checkpoint, ...]:
+        """Find files and memories by their words and their meaning, best first.
+
+        Both are scored by one ranking, so their scores compare (``memories.ranking`` says how); by
+        words alone while there are no vectors or the model is away.
+
+        Args:
+            query: Plain words, of which the first 64 count; nothing in them is an operator.
+            tags: All must be there; ``!tag`` must not. They hold before the best are taken.
+            limit: 1 to 100; fewer are given when their texts are more than 32 MiB together.
+
+        Raises:
+            InvalidInputError: The query, a tag or the limit is not valid.
+        """
+        check_query(query)
+        check_limit(limit, MAX_FOUND)
+        choice = Choice.of(tags)
+        read = plain_query(query)
+        asked = self._meanings.asked(" ".join(term.text for term in read.words))
+        with self._store.read() as handle:
+            if asked and blobs.has_any(handle):  # another model may have been chosen just now
+                model = models.read_current_model(handle)
+                is_same = model is not None and model.identity == asked.model.identity
+                asked = asked._replace(model=model) if model and is_same else None
+            question = question_of(read, Mode.HYBRID, limit, asked)
+            ranked = ranked_owners(handle, question, choice, self._branch_id(handle))[:limit]
+            found = checkpoints_of(handle, [owner for owner, _ in ranked], self._root)
+        return tuple(
+            replace(checkpoint, score=score)
+            for checkpoint, (_, score) in zip(found, ranked, strict=False)
+        )
+
+    def list(
+        self, *, tags: Sequence[str] = (), limit: int = 50, cursor: str | None = None
+    ) -> CheckpointPage:
+        """List files and memories, the newest first.
+
+        Args:
+            tags: As for ``search``.
+            limit: 1 to 1,000; a page ends early when its texts are 32 MiB together.
+            cursor: From the page before; without one, the list begins.
+
+        Raises:
+            InvalidInputError: A tag, the limit or the cursor is not valid.
+        """
+        check_limit(limit, MAX_LISTED)
+        choice, after = Choice.of(tags), place_of(cursor)
+        with self._store.read() as handle:
+            branch_id = self._branch_id(handle)
+            found = next_owners(handle, choice, branch_id, after, limit + 1)
+            owners = [owner for _, owner in found[:limit]]
+            shown = checkpoints_of(handle, owners, self._root)
+            total = count_all(handle, choice, branch_id)
+        is_more = len(found) > len(shown)
+        return CheckpointPage(
+            checkpoints=tuple(shown),
+            total=total,
+            next_cursor=cursor_of(found[len(shown) - 1][0]) if is_more else None,
+        )
+
+    def _branch_id(self, handle: Handle) -> int:
+        return self._searcher.branch(handle, None, read_branch(self._root)).id
+
+    def _take_words_out(self) -> None:
+        """Free the index of words from those of a text that is gone; if not now, the next time."""
+        is_first = is_more = True
+        with suppress(UnavailableError):
+            while is_more:
+                with self._store.write(bookkeeping=True) as handle:
+                    is_more = fulltext.merge_words(handle, is_first=is_first, of_memories=True)
+                is_first = False
+
+    def _refuse_file(self, handle: Handle, key: bytes) -> None:
+        card = file_cards.find_card(handle, self._branch_id(handle), key)
+        if card:
+            raise InvalidInputError(
+                "this is an indexed file, which follows the disk; only memories can be changed",
+                hint="exclude the file from the index, or change it on the disk",
+                field="id",
+            )
+
+
+def _checked(new: NewMemory) -> MemoryText:
+    """Give what is stored of a memory.
+
+    Raises:
+        InvalidInputError: A part of it is not valid.
+    """
+    check_memory(new)
+    return text_of(redacted(replace(new, tags=clean_tags(new.tags))))
+
+
+def _key_of(id_: str) -> bytes:
+    try:
+        return uuid.UUID(id_).bytes
+    except (ValueError, AttributeError, TypeError):
+        raise _not_found(id_) from None
+
+
+def _not_found(id_: object) -> CheckpointNotFoundError:
+    return CheckpointNotFoundError(
+        "no checkpoint has this id", hint="list them, or search", id=str(id_)[:64]
+    )

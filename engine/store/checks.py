@@ -1,0 +1,279 @@
+"""What the doctor asks of a database: each function is one question, and none of them writes.
+
+The keyword indexes keep no texts, so FTS5 has nothing to compare them with (its ``rank = 1``): what
+is asked in its place is which rows there are, and whether each finds the words of its text.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import apsw
+
+from engine.errors import Cancelled
+from engine.store import migrate
+from engine.store.connection import Handle
+
+#: Steps of SQLite's machine between two looks whether to stop, some milliseconds of work.
+_STEPS = 100_000
+
+
+class BlobText(NamedTuple):
+    """A blob with what its row says of its text."""
+
+    id: int
+    text_hash: bytes
+    size_bytes: int
+    packed: bytes | None  # None: the text is missing
+
+
+class ChunkSpan(NamedTuple):
+    """Where a chunk is, and the hash of its text."""
+
+    id: int
+    blob_id: int
+    byte_start: int
+    byte_end: int
+    line_start: int
+    hash: bytes
+
+
+class Stray(NamedTuple):
+    """A row that refers to one that is not there."""
+
+    table: str
+    rowid: int
+    parent: str  # the table it refers to
+
+
+@contextmanager
+def stoppable(handle: Handle, cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Let long statements of a block be stopped.
+
+    Raises:
+        Cancelled: ``cancelled`` said so.
+    """
+    handle.set_progress_handler(cancelled, _STEPS)
+    try:
+        yield
+    except apsw.InterruptError as error:
+        raise Cancelled("nothing was changed") from error
+    finally:
+        handle.set_progress_handler(None)
+
+
+def read_problems(handle: Handle, most: int) -> list[str]:
+    """Give what SQLite and FTS5 find wrong with pages, tables and indexes, in their words.
+
+    They see the structure alone: of single flipped bits they find one in a hundred.
+    """
+    try:
+        rows = handle.execute(f"PRAGMA integrity_check({most:d})").fetchall()
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        return [str(error)]
+    return [str(text) for (text,) in rows if text != "ok"]
+
+
+def read_strays(handle: Handle) -> list[Stray]:
+    """Give the rows whose foreign keys lead nowhere."""
+    rows = handle.execute("PRAGMA foreign_key_check")
+    return [Stray(table, rowid, parent) for table, rowid, parent, _ in rows]
+
+
+@functools.cache
+def expected_schema() -> dict[str, str]:
+    """Give the tables, indexes and triggers of a fresh database with the SQL that makes them."""
+    handle = apsw.Connection(":memory:")
+    try:
+        for step in migrate.steps():
+            handle.execute(step)
+        return dict(handle.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    finally:
+        handle.close()
+
+
+def read_schema_problems(handle: Handle) -> dict[str, str | None]:
+    """Give what of the schema is missing (None) or different (its SQL), by name."""
+    found = dict(handle.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    wanted = expected_schema()
+    return {name: found.get(name) for name in wanted if found.get(name) != wanted[name]}
+
+
+def is_index_or_trigger(name: str) -> bool:
+    """Say whether what has this name in a fresh database can be made again without any loss."""
+    return expected_schema()[name].startswith(
+        ("CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE TRIG")
+    )
+
+
+def count_rows(handle: Handle) -> dict[str, int]:
+    """Count what is checked."""
+    tables = ("files", "blobs", "symbols", "chunks", "skips", "jobs")
+    count = "SELECT count(*) FROM {}"
+    return {table: int(handle.execute(count.format(table)).get) for table in tables}
+
+
+def read_lost_words(handle: Handle) -> list[int]:
+    """Give the rows of the index of words whose chunk is gone."""
+    return _ids(handle, _NOT_IN.format("chunk_terms_docsize", "chunks"))
+
+
+def read_wordless(handle: Handle) -> list[int]:
+    """Give the chunks whose words are not in the index of words."""
+    return _ids(handle, _NOT_IN.format("chunks", "chunk_terms_docsize"))
+
+
+def read_lost_paths(handle: Handle) -> list[int]:
+    """Give the rows of the index of paths whose file is gone."""
+    return _ids(handle, _NOT_IN.format("file_paths_docsize", "files"))
+
+
+def read_pathless(handle: Handle) -> list[int]:
+    """Give the files whose words are not in the index of paths."""
+    return _ids(handle, _NOT_IN.format("files", "file_paths_docsize"))
+
+
+_NOT_IN = "SELECT id FROM {} WHERE id NOT IN (SELECT id FROM {}) ORDER BY id"
+
+
+def read_lost_symbols(handle: Handle) -> list[int]:
+    """Give the symbols whose blob is gone."""
+    return _ids(handle, "SELECT id FROM symbols WHERE blob_id NOT IN (SELECT id FROM blobs)")
+
+
+def read_blobs_with_wrong_symbols(handle: Handle) -> list[int]:
+    """Give the blobs whose symbols and chunks do not agree, or whose symbols have odd parents."""
+    return _ids(
+        handle,
+        """SELECT c.blob_id FROM chunks c
+             WHERE c.symbol_count <>
+               (SELECT count(*) FROM symbols s
+                WHERE s.id BETWEEN c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1
+                  AND s.blob_id = c.blob_id
+                  AND s.byte_start >= c.byte_start AND s.byte_start < c.byte_end)
+           UNION SELECT c.blob_id FROM chunks c LEFT JOIN symbols s ON s.id = c.symbol_id
+             WHERE c.symbol_id IS NOT NULL AND s.blob_id IS NOT c.blob_id
+           UNION SELECT s.blob_id FROM symbols s CROSS JOIN blobs b ON b.id = s.blob_id
+             WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.blob_id = s.blob_id
+               AND s.id BETWEEN c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1)
+           UNION SELECT s.blob_id FROM symbols s LEFT JOIN symbols p ON p.id = s.parent_id
+             WHERE s.parent_id IS NOT NULL AND p.blob_id IS NOT s.blob_id""",
+    )
+
+
+def read_unparsed(handle: Handle) -> int:
+    """Count the files whose blob was found damaged and emptied: the next run reads them."""
+    return int(
+        handle.execute(
+            """SELECT count(*) FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+               WHERE b.parse_result = 'damaged'"""
+        ).get
+    )
+
+
+def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
+    """Give blobs with larger ids than one, in order."""
+    rows = handle.execute(
+        """SELECT b.id, b.text_hash, b.size_bytes, t.packed FROM blobs b
+           LEFT JOIN blob_texts t ON t.blob_id = b.id
+           WHERE b.id > :after ORDER BY b.id LIMIT :limit""",
+        {"after": after, "limit": limit},
+    )
+    return [BlobText(*row) for row in rows]
+
+
+def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, list[ChunkSpan]]:
+    """Give the chunks of a range of blobs, in text order."""
+    rows = handle.execute(
+        """SELECT id, blob_id, byte_start, byte_end, line_start, hash FROM chunks
+           WHERE blob_id BETWEEN :first AND :last ORDER BY blob_id, byte_start, id""",
+        {"first": first_blob, "last": last_blob},
+    )
+    spans: dict[int, list[ChunkSpan]] = {}
+    for row in rows:
+        spans.setdefault(row[1], []).append(ChunkSpan(*row))
+    return spans
+
+
+def read_sample(handle: Handle, table: str, number: int) -> list[int]:
+    """Give ids of a table, evenly spread, all when there are no more than wanted.
+
+    Args:
+        handle: A read transaction.
+        table: chunks or files.
+        number: How many are wanted.
+    """
+    assert table in ("chunks", "files")
+    ids = _ids(handle, f"SELECT id FROM {table} ORDER BY id")  # noqa: S608 - one of two names
+    return ids[:: max(1, -(-len(ids) // number))]
+
+
+def has_words(handle: Handle, chunk_id: int, words: tuple[str, str, str]) -> bool:
+    """Say whether the index of words holds the words of a chunk, in their order."""
+    return all(
+        _holds(handle, "chunk_terms", chunk_id, column, text)
+        for column, text in zip(("name", "signature", "body"), words, strict=True)
+    )
+
+
+def has_path_words(handle: Handle, file_id: int, words: tuple[str, str]) -> bool:
+    """Say whether the index of paths holds the words of a file's path, in their order."""
+    return all(
+        _holds(handle, "file_paths", file_id, column, text)
+        for column, text in zip(("folders", "stem"), words, strict=True)
+    )
+
+
+#: So many words are looked for at once; FTS5 reads a list for each.
+_WORDS_AT_ONCE = 64
+
+
+def _holds(handle: Handle, table: str, rowid: int, column: str, text: str) -> bool:
+    words = text.split()
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        phrase = " ".join(words[start : start + _WORDS_AT_ONCE]).replace('"', '""')
+        found = handle.execute(
+            f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?",  # noqa: S608 - ours
+            (f'{column} : "{phrase}"', rowid),
+        ).fetchone()
+        if found is None:
+            return False
+    return True
+
+
+def read_paths(handle: Handle, file_ids: Sequence[int]) -> dict[int, str]:
+    """Give the paths of files, by id."""
+    rows = handle.execute(
+        """SELECT f.id, f.path FROM json_each(:ids) wanted
+           CROSS JOIN files f ON f.id = wanted.value""",
+        {"ids": str(list(file_ids))},
+    )
+    return {file_id: os.fsdecode(path) for file_id, path in rows}
+
+
+def read_paths_of_blobs(handle: Handle, blob_ids: Sequence[int], most: int) -> list[str]:
+    """Give some paths of files that show one of the blobs."""
+    rows = handle.execute(
+        """SELECT DISTINCT f.path FROM json_each(:ids) wanted
+           CROSS JOIN files f ON f.blob_id = wanted.value LIMIT :most""",
+        {"ids": str(list(blob_ids)), "most": most},
+    )
+    return [os.fsdecode(path) for (path,) in rows]
+
+
+def read_paths_of_chunks(handle: Handle, chunk_ids: Sequence[int], most: int) -> list[str]:
+    """Give some places of chunks, as ``path:line``."""
+    rows: Iterator[tuple[Any, ...]] = handle.execute(
+        """SELECT f.path, c.line_start FROM json_each(:ids) wanted
+           CROSS JOIN chunks c ON c.id = wanted.value
+           CROSS JOIN files f ON f.id = (SELECT min(id) FROM files WHERE blob_id = c.blob_id)
+           LIMIT :most""",
+        {"ids": str(list(chunk_ids)), "most": most},
+    )
+    return [f"{os.fsdecode(path)}:{line}" for path, line in rows]
+
+
+def _ids(handle: Handle, statement: str) -> list[int]:
+    return [id_ for (id_,) in handle.execute(statement)]

@@ -1,0 +1,269 @@
+"""Whatever is asked over HTTP ends in an answer or in a clear refusal, and never in a failure."""
+
+import json
+import random
+import socket
+import string
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.command import Command
+from tests.support.hostile import QUERY_CASES
+from tests.support.server import Server, ask_until, serving
+from tests.support.trees import SAMPLE, write_tree
+
+_FAILURE = 500
+_MOST_S = 2.0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    with serving(command, "--no-watch") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server: Server, folder: Path) -> Iterator[httpx.Client]:
+    tree = write_tree(folder / "tree", SAMPLE)
+    write_tree(folder, {"secret.txt": "canary-outside", "tree-sibling/a.py": "canary-outside"})
+    (tree / "link.py").symlink_to(folder / "secret.txt")
+    with server.client() as client:
+        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+        client.get("/api/v1/search", params={"query": "session"})  # what is kept is made
+        yield client
+
+
+@pytest.fixture(scope="module")
+def project(client: httpx.Client) -> str:
+    [project] = client.get("/api/v1/projects").json()["projects"]
+    return f"/api/v1/projects/{project['project_id']}"
+
+
+def _is_answer(answer: httpx.Response) -> None:
+    assert answer.status_code < _FAILURE, answer.text
+    told = answer.json()
+    if answer.status_code >= 400:
+        assert set(told) == {"error", "message", "details"}
+
+
+def _asked(query: str, mode: str) -> bytes:
+    """Give a body, also with halves of surrogate pairs, which JSON can write."""
+    return json.dumps({"query": query, "mode": mode}).encode()
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
+def test_no_query_is_a_failure(client: httpx.Client, case: Any) -> None:
+    for mode in ("hybrid", "meaning", "keyword", "symbol", "regex"):
+        started = time.monotonic()
+        body = _asked(case.query, mode)
+        answer = client.post("/api/v1/search", content=body, headers=_JSON)
+        _is_answer(answer)
+        assert time.monotonic() - started < _MOST_S
+        if case.refused and mode in case.modes:
+            assert answer.status_code == 400
+
+
+_texts = st.text(max_size=200) | st.text(string.punctuation + 'ab :"/', max_size=60)
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(query=_texts, mode=st.sampled_from(["hybrid", "keyword", "symbol", "regex"]))
+def test_no_text_is_a_failure(client: httpx.Client, query: str, mode: str) -> None:
+    _is_answer(client.post("/api/v1/search", content=_asked(query, mode), headers=_JSON))
+    _is_answer(client.get("/api/v1/symbols", params={"name": query, "match": "fuzzy"}))
+
+
+@pytest.mark.soak
+@settings(
+    max_examples=5000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(query=_texts, mode=st.sampled_from(["hybrid", "meaning", "keyword", "symbol", "regex"]))
+def test_none_of_many_texts_is_a_failure(client: httpx.Client, query: str, mode: str) -> None:
+    _is_answer(client.post("/api/v1/search", content=_asked(query, mode), headers=_JSON))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff\xfe{}",
+        b'{"query": "\xc3\x28"}',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"query": "x", "limit": 1e999}',
+        b'{"query": "x", "limit": 99999999999999999999}',
+        b'{"query": "x", "query": "y", "limit": NaN}',
+        b"\x00",
+        b"{",
+        b'"' + b"a" * 900_000,
+    ],
+    ids=range(10),
+)
+def test_no_body_is_a_failure(client: httpx.Client, body: bytes) -> None:
+    for path in ("/api/v1/search", "/api/v1/projects"):
+        answer = client.post(path, content=body, headers=_JSON)
+        _is_answer(answer)
+        assert answer.status_code in (400, 413)
+    assert client.get("/health").status_code == 200
+
+
+def _encodings() -> list[str]:
+    """Give ways to write a path that leads out, more than two hundred of them."""
+    targets = ["secret.txt", "../secret.txt", "tree-sibling/a.py", "etc/passwd"]
+    ups = ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "%252e%252e%252f", "..%5c", "..\\", "....//"]
+    ups += ["..;/", "%c0%ae%c0%ae/", "..%00/", "./../", "app/../../", "app/%2e%2e/%2e%2e/"]
+    found = [up * depth + target for up in ups for depth in (1, 2, 5) for target in targets]
+    found += ["/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", "~/.ssh/id"]
+    found += ["link.py", "link.py/", "/proc/self/environ", "\x00", "a\x00/../../secret.txt"]
+    found += ["a/" * 2000 + "../" * 2000 + "x", "x" * 4000, "..", ".", "/", "\ud7ff", "%ff%fe"]
+    found += [f"{'..' + chr(each)}secret.txt" for each in range(0x2024, 0x2036)]
+    return list(dict.fromkeys(found))
+
+
+def test_no_path_leads_out(client: httpx.Client, project: str) -> None:
+    ways = _encodings()
+    assert len(ways) >= 200
+    for way in ways:
+        for view in ("content", "raw", "outline"):
+            for query in (f"path={way}", str(httpx.QueryParams({"path": way}))):
+                url = httpx.URL(client.base_url.join(f"{project}/{view}"))
+                raw = quote(query, safe="/%=&+;:~\\.")
+                answer = client.get(url.copy_with(query=raw.encode()[:4200]))
+                assert answer.status_code in (400, 403, 404, 414), (way, answer.text)
+                assert "canary-outside" not in answer.text
+                assert "root:" not in answer.text
+
+
+def test_two_hundred_requests_at_once_are_one_job(client: httpx.Client, folder: Path) -> None:
+    tree = write_tree(folder / "many", {f"a{n}.py": f"def f{n}(): pass\n" * 30 for n in range(600)})
+
+    def ask(_: int) -> httpx.Response:
+        return client.post("/api/v1/projects", json={"path": str(tree), "wait": False})
+
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(ask, range(200)))
+    assert {answer.status_code for answer in answers} <= {200, 202}
+    ids = {answer.json()["job_id"] for answer in answers}
+    jobs = client.get("/api/v1/jobs", params={"target": str(tree)}).json()
+    assert {job["job_id"] for job in jobs["jobs"]} == ids
+    assert len(ids) == 1 or all(job["status"] == "completed" for job in jobs["jobs"][1:])
+    ask_until(client, f"/api/v1/jobs/{jobs['jobs'][0]['job_id']}", status="completed")
+
+
+def test_projects_do_not_see_each_other(client: httpx.Client, folder: Path) -> None:
+    names = ["aardvark", "bumblebee", "chinchilla", "dragonfly", "echidna", "flamingo"]
+    trees = [
+        write_tree(folder / f"p{number}", {"same.py": f"def {name}():\n    return 1\n"})
+        for number, name in enumerate(names)
+    ]
+    for tree in trees:
+        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
+    chance = random.Random(7)
+    for _ in range(120):
+        asked, wanted = chance.randrange(6), chance.randrange(6)
+        query = {"query": names[wanted], "project": str(trees[asked]), "mode": "keyword"}
+        hits = client.get("/api/v1/search", params=query).json()["hits"]
+        assert bool(hits) == (asked == wanted)
+        assert {hit["project"] for hit in hits} <= {str(trees[asked])}
+    gone = client.get("/api/v1/projects").json()["projects"]
+    victim = next(each for each in gone if each["path"] == str(trees[0]))
+
+    def search(_: int) -> int:
+        return client.get("/api/v1/search", params={"query": names[0]}).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = pool.map(search, range(40))
+        client.delete(f"/api/v1/projects/{victim['project_id']}")
+        assert set(statuses) <= {200}
+    assert client.get("/api/v1/search", params={"query": names[1]}).json()["hits"]
+
+
+def _spoken(server: Server, *pieces: bytes, wait_s: float = 14.0, pause_s: float = 0.0) -> bytes:
+    """Say pieces over a socket, and give what comes back until the other side closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=wait_s) as connection:
+        heard = b""
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(pause_s)
+            while part := connection.recv(65536):
+                heard += part
+        except (ConnectionError, BrokenPipeError):
+            return heard
+        return heard
+
+
+def _head(server: Server, *lines: str, request: str = "POST /api/v1/search HTTP/1.1") -> bytes:
+    host = f"Host: 127.0.0.1:{server.port}"
+    return "\r\n".join([request, host, *lines, "", ""]).encode()
+
+
+def test_a_slow_client_is_not_waited_for(server: Server, client: httpx.Client) -> None:
+    started = time.monotonic()
+    body = _head(server, "Content-Type: application/json", "Content-Length: 100")
+    with ThreadPoolExecutor(4) as pool:
+        half_a_head = pool.submit(_spoken, server, b"GET /health HTTP/1.1\r\nHost: ")
+        nothing = pool.submit(_spoken, server)
+        half_a_body = pool.submit(_spoken, server, body + b'{"query"')
+        assert client.get("/health").status_code == 200
+        assert half_a_head.result() == b""
+        assert nothing.result() == b""
+        assert half_a_body.result().startswith(b"HTTP/1.1 408 ")
+    assert 5 < time.monotonic() - started < 14
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["Content-Length: 99999999", "Content-Type: application/json"], b"413"),
+        (["Content-Length: -1"], b"400"),
+        (["Content-Length: 1", "Content-Length: 2"], b"400"),
+        (["Transfer-Encoding: nonsense"], b"501"),
+        (["X-Long: " + "a" * 20_000], b"431"),
+        (["Broken"], b"400"),
+    ],
+    ids=range(6),
+)
+def test_a_broken_head_is_refused(server: Server, lines: list[str], status: bytes) -> None:
+    heard = _spoken(server, _head(server, *lines))
+    assert heard.split(b" ")[1] in (status, b"400"), heard
+    assert b"x-content-type-options: nosniff" in heard
+    assert b'"error"' in heard
+
+
+def test_chunks_without_end_are_cut_off(server: Server) -> None:
+    head = _head(server, "Content-Type: application/json", "Transfer-Encoding: chunked")
+    chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+    heard = _spoken(server, head, *[chunk] * 20)
+    assert heard == b"" or heard.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_host_of_elsewhere_is_refused(server: Server) -> None:
+    for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1"):
+        answer = httpx.get(f"{server.url}/api/v1/projects", headers={"Host": host})
+        assert answer.status_code == 421
+    forwarded = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
+    assert httpx.get(f"{server.url}/health", headers=forwarded).status_code == 200

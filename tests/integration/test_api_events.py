@@ -1,0 +1,168 @@
+"""The stream of events: the state first, changes as they happen, and what a client missed."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.status_records import ProjectPulse
+from engine.watch_records import WatchState, WatchStatus
+from tests.support.command import Command
+from tests.support.job_records import job
+from tests.support.jobs import until
+from tests.support.server import Server, serving
+from tests.support.trees import SAMPLE, write_tree
+from web.api.pulse import MOST_STREAMS, Event, Pulse, Pulses
+from web.errors import Refusal
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    command = Command(home=tmp_path / "home", folder=tmp_path, variables={"CAIRN_WORKERS": "1"})
+    with serving(command) as server:
+        yield server
+
+
+class Reader:
+    """Reads events from a stream."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self._lines = answer.iter_lines()
+
+    def next(self) -> dict[str, Any]:
+        """Give the next event."""
+        found: dict[str, str] = {}
+        for line in self._lines:
+            name, _, value = line.partition(": ")
+            if name:
+                found[name] = value
+            elif "data" in found:
+                return {**found, "data": json.loads(found["data"])}
+        raise AssertionError("the stream has ended")
+
+    def until(self, type_: str, **values: object) -> dict[str, Any]:
+        """Give the first event of a type whose data has these values."""
+        while True:
+            event = self.next()
+            data = event["data"]
+            if event["event"] == type_ and all(data[name] == v for name, v in values.items()):
+                return event
+
+
+def test_jobs_and_watchers_are_told_of(server: Server, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    with server.client() as client, client.stream("GET", "/api/v1/events") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.headers["x-frame-options"] == "DENY"
+        reader = Reader(answer)
+        state = reader.next()
+        assert (state["event"], state["data"]) == ("state", {"projects": [], "jobs": []})
+        with server.client() as other:
+            asked = other.post("/api/v1/projects", json={"path": str(tree)}).json()
+        reader.until("project", path=str(tree), is_there=True)
+        done = reader.until("job", job_id=asked["job_id"], status="completed")
+        assert done["data"]["result"]["files_indexed"] == 5
+        seen = reader.until("watch", path=str(tree))
+        assert seen["data"]["watch"]["state"] in ("starting", "watching")
+
+    with server.client() as client:
+        again = {"Last-Event-ID": done["id"]}
+        with client.stream("GET", "/api/v1/events", headers=again) as answer:
+            number = int(done["id"].rpartition("-")[2])
+            assert Reader(answer).next()["id"].endswith(f"-{number + 1}")
+        with client.stream("GET", "/api/v1/events", headers={"Last-Event-ID": "x-1"}) as answer:
+            state = Reader(answer).next()
+            assert state["event"] == "state"
+            assert [each["path"] for each in state["data"]["projects"]] == [str(tree)]
+
+
+def test_streams_have_an_end_and_leave_room_for_others(server: Server) -> None:
+    limits = httpx.Limits(max_connections=200)
+    with server.client(limits=limits) as client:
+        open_ones = []
+        readers = []  # a reader that goes takes its stream with it
+        for _ in range(MOST_STREAMS):
+            answer = client.send(client.build_request("GET", "/api/v1/events"), stream=True)
+            open_ones.append(answer)
+            readers.append(Reader(answer))
+            readers[-1].next()
+        with client.stream("GET", "/api/v1/events") as refused:
+            assert refused.status_code == 429
+        assert client.get("/health").status_code == 200
+        for answer in open_ones:
+            answer.close()
+
+        def has_room() -> bool:
+            with client.stream("GET", "/api/v1/events") as answer:
+                return answer.status_code == 200
+
+        until(has_room)
+
+
+def _pulse(**changes: Any) -> ProjectPulse:
+    plain = ProjectPulse(project_id="a" * 64, path="/a", jobs=(job(),), watch=None)
+    return replace(plain, **changes)
+
+
+def _told(pulses: list[Pulses], *, last_id: str | None, wanted: int) -> list[Event | None]:
+    """Give the first events of a stream over states that follow each other."""
+
+    async def tell() -> list[Event | None]:
+        states = iter(pulses)
+        now = [pulses[0]]
+
+        async def look() -> Pulses:
+            now[0] = next(states, now[0])
+            return now[0]
+
+        pulse = Pulse(look, look_s=0.01, ping_s=0.2)
+        events: list[Event | None] = []
+        async for event in pulse.stream(last_id):
+            events.append(event)
+            if len(events) == wanted:
+                break
+        await pulse.close()
+        return events
+
+    return asyncio.run(tell())
+
+
+def test_only_changes_are_told_and_silence_is_broken() -> None:
+    watching = WatchStatus(state=WatchState.WATCHING)
+    events = _told(
+        [
+            (_pulse(),),
+            (_pulse(),),
+            (_pulse(jobs=(replace(job(), elapsed_seconds=9.0),)),),
+            (_pulse(jobs=(replace(job(), done=300),)),),
+            (_pulse(jobs=(replace(job(), done=300),), watch=watching),),
+            (),
+        ],
+        last_id=None,
+        wanted=5,
+    )
+    types = [event.type if event else None for event in events]
+    assert types == ["state", "job", "watch", "project", None]
+    ids = [event.id for event in events if event]
+    assert [int(each.rpartition("-")[2]) for each in ids] == [0, 1, 2, 3]
+
+
+def test_there_are_not_more_streams_than_that() -> None:
+    async def tell() -> None:
+        async def look() -> Pulses:
+            return ()
+
+        pulse = Pulse(look)
+        streams = [pulse.stream(None) for _ in range(MOST_STREAMS)]
+        for stream in streams:
+            await anext(stream)
+        with pytest.raises(Refusal):
+            pulse.check_room()
+        await pulse.close()
+
+    asyncio.run(tell())

@@ -1,0 +1,132 @@
+"""The tools for what is remembered of a project, and for its health, by the official client."""
+
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.roots import project_id_of
+from tests.support import damage
+from tests.support.mcp_clients import ask, called, read, refused
+from tests.support.trees import SAMPLE, write_tree
+
+#: The keys that the contract names, of a file and of a memory alike.
+KEYS = (
+    "id summary description project_path context tags token_count created_at updated_at"
+).split()
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    return write_tree(tree, SAMPLE)
+
+
+def test_notes_and_files_are_saved_found_and_listed(catalog: Catalog, tree: Path) -> None:
+    catalog.create(str(tree)).index()
+
+    async def body(client: Client) -> None:
+        saved = await called(
+            client,
+            "checkpoint_save",
+            summary="Sessions expire after an hour",
+            description="Decided with the team.",
+            project_path=str(tree),
+            context={"ticket": 7},
+            tags=["decision"],
+        )
+        assert list(saved) == KEYS
+        assert (saved["context"], saved["tags"]) == ({"ticket": 7}, ["decision"])
+        given = {"query": "when do sessions expire", "project_path": str(tree)}
+        found = (await called(client, "checkpoint_search", **given))["checkpoints"]
+        assert found[0]["id"] == saved["id"]
+        assert list(found[0]) == [*KEYS, "score"]
+        files = await called(client, "checkpoint_search", **given, tags=["indexed", ".py"])
+        [session, *_] = files["checkpoints"]
+        assert session["summary"] == "Indexed file: app/session.py"
+        assert session["description"] == SAMPLE["app/session.py"]
+        assert session["context"] == {"indexed_file": "app/session.py"}
+        assert session["tags"] == ["indexed", "repository", ".py", "python"]
+        assert all("decision" not in each["tags"] for each in files["checkpoints"])
+        page = await called(client, "checkpoint_list", project_path=str(tree), limit=2)
+        assert (len(page["checkpoints"]), page["total"]) == (2, len(SAMPLE) + 1)
+        cursor = page["next_cursor"]
+        rest = await called(
+            client, "checkpoint_list", project_path=str(tree), limit=1000, cursor=cursor
+        )
+        ids = {each["id"] for each in page["checkpoints"] + rest["checkpoints"]}
+        assert (len(ids), rest["next_cursor"]) == (len(SAMPLE) + 1, None)
+
+    ask(catalog, body)
+
+
+def test_what_cannot_be_saved_is_refused(catalog: Catalog, tree: Path) -> None:
+    catalog.create(str(tree)).index()
+
+    async def body(client: Client) -> None:
+        place = {"project_path": str(tree)}
+        for given, field in (
+            ({"summary": "", "description": "d"}, "summary"),
+            ({"summary": "s" * 501, "description": "d"}, "summary"),
+            ({"summary": "s", "description": "d", "tags": ["indexed"]}, "tags"),
+            ({"summary": "s", "description": "d", "context": []}, "context"),
+            ({"summary": "s"}, "description"),
+        ):
+            error = await refused(client, "checkpoint_save", **place, **given)
+            assert error["error"] == "validation_error"
+            assert error["details"]["field"] == field
+        error = await refused(client, "checkpoint_list", project_path="/nowhere")
+        assert error["error"] == "not_found"
+
+    ask(catalog, body)
+
+
+def test_an_agent_finds_damage_and_has_it_mended(config: Config, tree: Path) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    file = config.data_dir / f"{project_id_of(str(tree))}.db"
+    damage.checkpointed(file)
+    damage.run(file, "DELETE FROM chunk_terms")
+
+    async def body(client: Client) -> None:
+        place = {"project_path": str(tree)}
+        found = await called(client, "verify_index", **place)
+        assert (found["status"], found["ok"]) == ("completed", False)
+        assert found["warnings"]
+        assert found["suggested_fixes"]
+        assert found["logs"]["operation_log"].endswith(".log")
+        assert "VERIFY" in (await read(client, found["logs"]["operation_resource"])).upper()
+        mended = await called(client, "verify_index", **place, repair=True)
+        assert mended["ok"] is True
+        assert mended["repaired"]
+        hits = (await called(client, "search_code", query="open session", **place))["hits"]
+        assert hits[0]["path"] == "app/session.py"
+        assert (await called(client, "verify_index", **place))["warnings"] == []
+
+    with Catalog(config) as catalog:
+        ask(catalog, body)
+
+
+@pytest.mark.parametrize("files", [None, ["README.md"]])
+def test_an_index_that_cannot_be_read_is_begun_anew(
+    config: Config, tree: Path, files: list[str] | None
+) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    file = config.data_dir / f"{project_id_of(str(tree))}.db"
+    damage.checkpointed(file)
+    damage.break_file(file)
+
+    async def body(client: Client) -> None:
+        error = await refused(client, "search_code", query="session", project_path=str(tree))
+        assert error["error"] == "damaged_index"
+        answer = await called(
+            client, "index_symbol_graph", repository_path=str(tree), force_clean=True, files=files
+        )
+        assert (answer["status"], answer["files_indexed"]) == ("completed", len(SAMPLE))
+        found = await called(client, "search_code", query="session", project_path=str(tree))
+        assert found["coverage"]["complete"] is True
+
+    with Catalog(config) as catalog:
+        ask(catalog, body)

@@ -1,0 +1,121 @@
+"""Runs and jobs as an agent asks for them: figures, logs, failures, and work that goes on."""
+
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from tests.support.mcp_clients import ask, called, read, refused
+
+APP = '''def parse_config(text):
+    """Read the settings."""
+    return text
+
+
+class Session:
+    """What a user has begun."""
+
+    def refresh(self):
+        return parse_config("x")
+'''
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A small project."""
+    (tree / "app.py").write_text(APP)
+    (tree / "docs").mkdir()
+    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
+    return tree
+
+
+def test_a_symbol_graph_has_the_keys_of_the_contract(catalog: Catalog, tree: Path) -> None:
+    files: list[str] = []
+
+    async def body(client: Client) -> None:
+        answer = await called(client, "index_symbol_graph", repository_path=str(tree))
+        assert set(answer) >= {
+            "status", "files_indexed", "symbols_extracted", "embeddings_generated",
+            "duration_ms", "storage", "logs", "warnings",
+        }  # fmt: skip
+        assert answer["status"] == "completed"
+        assert answer["files_indexed"] == 2
+        assert answer["symbols_extracted"] >= 3
+        files.append(answer["storage"]["sqlite_path"])
+        assert answer["storage"]["sqlite_size_mb"] > 0
+        files.append(answer["logs"]["operation_log"])
+        log = await read(client, answer["logs"]["operation_resource"])
+        assert "INDEX COMPLETE" in log
+
+        (tree / "new.py").write_text("def new():\n    pass\n")
+        (tree / "other.py").write_text("def other():\n    pass\n")
+        answer = await called(
+            client, "index_symbol_graph", repository_path=str(tree), files=["new.py"], include=["x"]
+        )
+        assert answer["files_indexed"] == 1
+        assert any("include" in warning for warning in answer["warnings"])
+
+        answer = await called(
+            client, "index_symbol_graph", repository_path=str(tree), force_clean=True, max_workers=2
+        )
+        assert answer["files_indexed"] == 4
+        assert any("max_workers" in warning for warning in answer["warnings"])
+
+    ask(catalog, body)
+    assert all(Path(file).is_file() for file in files)
+
+
+def test_a_symbol_graph_that_fails_says_what_to_do(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        cases: list[tuple[dict[str, object], str]] = [
+            ({"repository_path": "/nonexistent"}, "repository_path"),
+            ({"repository_path": str(tree), "files": ["../outside.py"]}, "files"),
+            ({"repository_path": str(tree), "files": ["/etc/passwd"]}, "files"),
+            ({"repository_path": str(tree), "include": ["[x"]}, "include_patterns"),
+            ({"repository_path": str(tree), "bogus": 1}, "bogus"),
+        ]
+        for arguments, field in cases:
+            error = await refused(client, "index_symbol_graph", **arguments)
+            assert error["error"] == "validation_error"
+            assert error["details"]["field"] == field
+            assert error["status"] == "failed"
+            assert error["errors"] == [error["message"]]
+            assert "suggested_fixes" in error["diagnostics"]
+            assert set(error["logs"]) == {"operation_log", "operation_resource"}
+            assert error["partial_results"]["files_processed"] == 0
+
+    ask(catalog, body)
+
+
+def test_jobs_are_started_asked_for_listed_and_stopped(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        started = await called(client, "start_indexing_background", repo_path=str(tree))
+        assert set(started) == {"job_id", "status", "estimated_seconds", "duplicate"}
+        job_id = started["job_id"]
+        again = await called(client, "start_indexing_background", repo_path=str(tree))
+        assert (again["job_id"], again["duplicate"]) == (job_id, True)
+        other = await refused(client, "start_indexing_background", repo_path=str(tree), force=True)
+        assert other["error"] == "conflict"
+        assert other["details"]["job_id"] == job_id
+        status = await called(client, "get_indexing_status", job_id=job_id)
+        assert status["status"] == "pending"
+        stopped = await called(client, "cancel_indexing", job_id=job_id)
+        assert stopped["status"] == "cancelled"
+        error = await refused(client, "cancel_indexing", job_id=job_id)
+        assert error["error"] == "conflict"
+        for unknown in ("nope", "00000000-0000-0000-0000-000000000000"):
+            error = await refused(client, "get_indexing_status", job_id=unknown)
+            assert error["error"] == "not_found"
+            assert "list_indexing_jobs" in error["details"]["hint"]
+        await called(client, "index_repository", path=str(tree))
+        page = await called(client, "list_indexing_jobs", limit=1)
+        assert (len(page["jobs"]), page["total"]) == (1, 2)
+        rest = await called(client, "list_indexing_jobs", limit=1, cursor=page["next_cursor"])
+        assert rest["jobs"][0]["job_id"] == job_id
+        only = await called(client, "list_indexing_jobs", status="completed", target=str(tree))
+        assert [job["status"] for job in only["jobs"]] == ["completed"]
+        error = await refused(client, "list_indexing_jobs", created_after="yesterday")
+        assert error["details"]["field"] == "created_after"
+
+    ask(catalog, body)

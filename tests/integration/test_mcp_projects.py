@@ -1,0 +1,92 @@
+"""Which project a call speaks of: named, served, or the only one; never guessed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from engine.catalog import Catalog
+from tests.support.mcp_clients import ask, called, read, refused, text_of
+from web.mcp.server import make_server
+
+APP = '''def parse_config(text):
+    """Read the settings."""
+    return text
+
+
+class Session:
+    """What a user has begun."""
+
+    def refresh(self):
+        return parse_config("x")
+'''
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A small project."""
+    (tree / "app.py").write_text(APP)
+    (tree / "docs").mkdir()
+    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
+    return tree
+
+
+def test_a_project_is_chosen_and_never_guessed(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "canary.py").write_text("def parse_canary():\n    pass\n")
+
+    async def body(client: Client) -> None:
+        error = await refused(client, "search_code", query="parse")
+        assert "index_repository" in error["details"]["hint"]
+        await called(client, "index_repository", path=str(tree))
+        error = await refused(client, "search_code", query="parse", project_path=str(second))
+        assert error["error"] == "not_found"
+        assert f'index_repository with path "{second}"' in error["details"]["hint"]
+        await called(client, "index_repository", path=str(second))
+
+        error = await refused(client, "search_code", query="parse")
+        assert error["details"]["field"] == "project_path"
+        assert error["details"]["projects"] == sorted([str(tree), str(second)])
+        with pytest.raises(MCPError) as raised:
+            await read(client, "symbols://list")
+        assert raised.value.code == -32602
+        assert raised.value.data["details"]["projects"] == sorted([str(tree), str(second)])
+
+        for root, hidden in ((tree, "canary"), (second, "parse_config")):
+            texts = [
+                await text_of(client, "search_code", query="parse", project_path=str(root)),
+                await text_of(
+                    client, "find_symbol", name="parse", match="fuzzy", project_path=str(root)
+                ),
+                await read(client, f"symbols://list?project={root}"),
+                await read(client, f"symbols://search?name=parse&project={root}"),
+                await read(client, f"project://./structure?project={root}"),
+            ]
+            assert all(hidden not in text for text in texts)
+        both = await called(client, "search_code", query="parse project:second")
+        assert {hit["project"] for hit in both["hits"]} == {str(second)}
+
+    ask(catalog, body)
+
+
+def test_a_served_project_is_the_one_that_is_meant(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "canary.py").write_text("def parse_canary():\n    pass\n")
+
+    async def conversation() -> None:
+        server = make_server(catalog, served=(str(second),), is_runner=True)
+        async with Client(server) as client:
+            await called(client, "index_repository", path=str(tree))
+            await called(client, "index_repository", path=str(second))
+            answer = await called(client, "search_code", query="parse")
+            assert {hit["project"] for hit in answer["hits"]} == {str(second)}
+
+    asyncio.run(conversation())

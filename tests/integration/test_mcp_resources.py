@@ -1,0 +1,229 @@
+"""The resources: what an index holds, what the disk has, and what jobs have left to read."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from engine.catalog import Catalog
+from tests.support.mcp_clients import called, read
+from web.mcp.server import make_server
+
+CANARY = "canary-7f3a9c"
+RESOURCES = [
+    "symbols://list",
+    "symbols://search",
+    "symbols://file/{+path}",
+    "symbols://stats",
+    "project://{+path}/structure",
+    "logs://list",
+    "logs://content",
+]
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A project with folders, a secret, and a link that leads out."""
+    (tree / "src/deep").mkdir(parents=True)
+    (tree / "src/app.py").write_text("class App:\n    def run(self):\n        pass\n")
+    (tree / "src/deep/näme #1?.py").write_text("def odd():\n    pass\n")
+    (tree / "README.md").write_text("# Read me\n")
+    (tree / ".env").write_text(f"KEY={CANARY}\n")
+    outside = tree.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.py").write_text(f"# {CANARY}\n")
+    os.symlink(outside / "secret.py", tree / "linked.py")
+    return tree
+
+
+def ask(catalog: Catalog, tree: Path, body: Callable[[Client], Awaitable[None]]) -> None:
+    """Index the project and talk about it."""
+
+    async def conversation() -> None:
+        async with Client(make_server(catalog, is_runner=True)) as client:
+            await called(client, "index_repository", path=str(tree))
+            await body(client)
+
+    asyncio.run(conversation())
+
+
+def test_what_can_be_read_is_listed(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [each.uri_template.partition("{?")[0] for each in templates] == RESOURCES
+        assert all("project}" in each.uri_template for each in templates)
+        for resource in (await client.list_resources()).resources:
+            assert await read(client, str(resource.uri))
+
+    ask(catalog, tree, body)
+
+
+def test_symbols_are_read(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        paths = json.loads(await read(client, "symbols://list"))
+        assert paths == ["README.md", "src/app.py", "src/deep/näme #1?.py"]
+        found = json.loads(await read(client, "symbols://search?name=App&type=class"))
+        assert [symbol["path"] for symbol in found["symbols"]] == ["src/app.py"]
+        found = json.loads(await read(client, "symbols://search?name=Ap"))
+        assert [symbol["name"] for symbol in found["symbols"]] == ["App"]
+        outline = json.loads(await read(client, "symbols://file/src/app.py"))
+        assert [symbol["name"] for symbol in outline["symbols"]] == ["App", "run"]
+        odd = quote("src/deep/näme #1?.py")
+        outline = json.loads(await read(client, f"symbols://file/{odd}?project={tree}"))
+        assert [symbol["name"] for symbol in outline["symbols"]] == ["odd"]
+        stats = json.loads(await read(client, "symbols://stats"))
+        assert (stats["files"], stats["cache_hit_rate"]) == (3, 0)
+        assert stats["skips"]
+
+    ask(catalog, tree, body)
+
+
+def test_the_index_is_compared_with_the_disk(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        before = json.loads(await read(client, "project://./structure"))
+        assert before["files"] == ["README.md", "src/app.py", "src/deep/näme #1?.py"]
+        assert before["folders"] == ["src", "src/deep"]
+        assert before["changed"] == []
+        change()
+        after = json.loads(await read(client, "project://./structure"))
+        assert after["changed"] == ["README.md", "src/app.py", "src/new.py"]
+        assert after["files"] == ["src/app.py", "src/deep/näme #1?.py", "src/new.py"]
+        missing = sorted(
+            set(after["files"]) - set(json.loads(await read(client, "symbols://list")))
+        )
+        assert missing == ["src/new.py"]
+        report = await called(
+            client, "index_symbol_graph", repository_path=str(tree), files=after["changed"]
+        )
+        assert report["files_indexed"] == 2
+        below = json.loads(await read(client, "project://src/deep/structure"))
+        assert below["files"] == ["src/deep/näme #1?.py"]
+        now = after
+        for _ in range(30):  # a file as young as the run itself is looked at once more
+            await called(client, "index_repository", path=str(tree))
+            now = json.loads(await read(client, "project://./structure"))
+            if not now["changed"]:
+                break
+            await asyncio.sleep(0.1)
+        assert now["changed"] == []
+
+    def change() -> None:
+        for name, text in (("new", "def new():\n    pass\n"), ("app", "class Other:\n    pass\n")):
+            (tree / f"src/{name}.py").write_text(text)
+        (tree / "README.md").unlink()
+        (tree / ".env.local").write_text(f"{CANARY}\n")
+
+    ask(catalog, tree, body)
+
+
+def test_logs_are_listed_and_searched(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        logs = json.loads(await read(client, "logs://list"))["logs"]
+        assert len(logs) == 1
+        name = logs[0]["file"]
+        whole = await read(client, f"logs://content?file={name}")
+        assert await read(client, "logs://content") == whole
+        assert "INDEX START" in whole
+        lines = (await read(client, "logs://content?pattern=Files+indexed")).splitlines()
+        assert lines == ["Files indexed: 3"]
+        around = await read(client, "logs://content?pattern=Files%20indexed&line_numbers=true&C=1")
+        numbers = [int(line.partition(":")[0]) for line in around.splitlines()]
+        assert numbers == list(range(numbers[0], numbers[0] + 3))
+        assert await read(client, "logs://content?pattern=nowhere-to-be-found") == ""
+
+    ask(catalog, tree, body)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "pattern=(",
+        "pattern=(?=x)",
+        "pattern=" + "a" * 2000,
+        "pattern=(((((a{100}){100}){100}){100}){100})",
+        "C=-1",
+        "C=101",
+        "C=1.5",
+        "C=%D9%A1",
+        "C=" + "9" * 5000,
+        "line_numbers=maybe",
+        "lines=1",
+        "pattern=a&pattern=b",
+        "pattern=%ff",
+    ],
+)
+def test_a_bad_parameter_of_a_log_is_refused(catalog: Catalog, tree: Path, query: str) -> None:
+    async def body(client: Client) -> None:
+        with pytest.raises(MCPError) as raised:
+            await read(client, f"logs://content?{query}")
+        assert raised.value.code == -32602
+        assert raised.value.data["error"] == "validation_error"
+        assert await read(client, "logs://list")
+
+    ask(catalog, tree, body)
+
+
+def _hostile_uris(tree: Path) -> list[str]:
+    """Give the ways to ask for a file that is not to be had."""
+    targets = [
+        "../outside/secret.py", "src/../../outside/secret.py", "/etc/passwd", "//etc/passwd",
+        f"{tree}/src/app.py", f"{tree.parent}/outside/secret.py", "~/x", "~root/x", ".env",
+        "linked.py", "src/../src/app.py", "./src/app.py", "src//app.py", "src/app.py/", "src",
+        "src/app.py\0", "\0", "src\\app.py", "..\\outside\\secret.py", "...", "a" * 5000,
+        "src/app.py%00", "%2e%2e/x", "C:\\x", "file:///etc/passwd", "\ud7ff", "\u2024\u2024/x",
+    ]  # fmt: skip
+    spelled = [target for raw in targets for target in (raw, quote(raw), quote(raw, safe=""))]
+    double = [quote(quote(raw, safe=""), safe="") for raw in targets]
+    bare = [*spelled, *double, "%c0%ae%c0%ae/x", "%ff", "%", "%2", "..;/x", "\n", " "]
+    uris = [f"symbols://file/{each}" for each in bare]
+    uris += [f"project://{each}/structure" for each in ["..", "%2e%2e", "/etc", "src/..", ".env"]]
+    uris += [f"logs://content?file={each}" for each in ["../runner.log", "%2e%2e%2frunner.log"]]
+    uris += [f"logs://content?file={quote(str(tree / '.env'), safe='')}", "logs://content?file=."]
+    uris += ["", ":", "symbols:", "symbols://", "symbols://file", "symbols://file/", "symbols:list"]
+    uris += ["file:///etc/passwd", "symbols://list#x", "symbols://[", "http://[::1", "project://"]
+    return uris
+
+
+def test_no_spelling_of_a_path_leads_out_of_the_index(catalog: Catalog, tree: Path) -> None:
+    uris = _hostile_uris(tree)
+    assert len(uris) > 110
+
+    async def outcome(client: Client, uri: str) -> str | MCPError:
+        try:
+            return await read(client, uri)
+        except MCPError as error:
+            return error
+
+    async def body(client: Client) -> None:
+        for uri in uris:
+            error = await outcome(client, uri)
+            assert isinstance(error, MCPError), (uri, error)
+            assert error.code == -32602, uri
+            assert CANARY not in str(error.data)
+        assert json.loads(await read(client, "symbols://file/src/app.py"))["symbols"]
+
+    ask(catalog, tree, body)
+
+
+def test_a_link_among_the_logs_is_no_log(catalog: Catalog, tree: Path) -> None:
+    name = "completed-2030-01-01-00-00-00.log"
+
+    def plant() -> None:
+        [folder] = {log.path.parent for log in catalog.jobs.logs(str(tree))}
+        os.symlink(tree / ".env", folder / name)
+
+    async def body(client: Client) -> None:
+        plant()
+        logs = json.loads(await read(client, "logs://list"))["logs"]
+        assert name not in [log["file"] for log in logs]
+        with pytest.raises(MCPError) as raised:
+            await read(client, f"logs://content?file={name}")
+        assert raised.value.data["error"] == "not_found"
+
+    ask(catalog, tree, body)

@@ -1,0 +1,166 @@
+"""``cairn mcp`` as a process: what it says and when, how it ends, and what outlives it."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.job_records import TERMINAL, JobState
+from tests.support.command import ROOT
+from tests.support.jobs import catalog_in, until
+from tests.support.mcp_clients import (
+    RawStdio,
+    called,
+    environment,
+    raw_stdio,
+    read,
+    stdio_parameters,
+    text_of,
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data directory."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A small project."""
+    (tree / "app.py").write_text("def parse_config(text):\n    return text\n")
+    return tree
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_talks_to_it(home: Path, tree: Path, mode: str) -> None:
+    async def conversation() -> None:
+        async with Client(stdio_parameters(home, tree), mode=mode) as client:
+            report = await called(client, "index_repository", path=".")
+            assert report["path"] == str(tree)
+            assert report["status"] == "completed"
+            assert "app.py:1-2" in await text_of(client, "search_code", query="parse config")
+            found = await called(client, "find_symbol", name="parse_config")
+            assert len(found["symbols"]) == 1
+            graph = await called(client, "index_symbol_graph", repository_path=str(tree))
+            assert graph["files_indexed"] == 0
+            assert "INDEX COMPLETE" in await read(client, graph["logs"]["operation_resource"])
+            assert json.loads(await read(client, "symbols://list")) == ["app.py"]
+            assert json.loads(await read(client, "project://./structure"))["files"] == ["app.py"]
+            jobs = await called(client, "list_indexing_jobs")
+            assert [job["status"] for job in jobs["jobs"]] == ["completed", "completed"]
+
+    asyncio.run(conversation())
+
+
+def test_the_handshake_waits_for_nothing_heavy(home: Path, tree: Path) -> None:
+    code = (
+        "import sys, web.mcp.stdio;"
+        "print(*[m for m in ('numpy', 'fastembed', 'onnxruntime', 'litestar')"
+        " if m in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout == "\n"
+    with raw_stdio(home, tree) as server:
+        server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+        assert len(server.receive()["result"]["tools"]) >= 9
+        assert not home.exists() or not list(home.glob("*.db"))
+
+
+def test_it_ends_with_its_input_and_says_nothing_else(home: Path, tree: Path) -> None:
+    server = RawStdio(home, tree)
+    answer = server.shake_hands()
+    assert answer["result"]["serverInfo"]["name"] == "codecairn"
+    assert len(answer["result"]["instructions"]) < 500
+    assert server.close() == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["interrupt", "terminate"]
+)
+def test_a_signal_ends_it_without_a_traceback(
+    home: Path, tree: Path, number: int, code: int
+) -> None:
+    server = RawStdio(home, tree)
+    server.shake_hands()
+    os.kill(server.process.pid, number)
+    assert server.ended() == (code, b"")
+
+
+def test_large_messages_pass(home: Path, tree: Path) -> None:
+    with raw_stdio(home, tree) as server:
+        arguments = {"query": "x" * 6_000_000}
+        params = {"name": "search_code", "arguments": arguments}
+        server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+        assert server.receive()["result"]["isError"] is True
+        server.send(b"x" * 40_000_000)
+        assert server.receive()["error"]["code"] == -32600
+        server.send({"jsonrpc": "2.0", "id": 3, "method": "ping"})
+        assert server.receive() == {"jsonrpc": "2.0", "id": 3, "result": {}}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None], ids=str)
+def test_a_job_outlives_the_client_and_the_server(
+    home: Path, tree: Path, number: int | None
+) -> None:
+    for part in range(1500):
+        (tree / f"part{part}.py").write_text(f"def part_{part}(text):\n    return text\n" * 8)
+    server = RawStdio(home, tree)
+    server.shake_hands()
+    params = {"name": "index_repository", "arguments": {"path": str(tree)}}
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+    with catalog_in(home) as catalog:
+
+        def is_running() -> bool:
+            jobs = catalog.jobs.list().jobs if home.exists() else ()
+            return any(job.status is JobState.RUNNING for job in jobs)
+
+        until(is_running)
+        if number is None:
+            server.close()
+        else:
+            os.kill(server.process.pid, number)
+            server.ended()
+        [job] = catalog.jobs.list().jobs
+        assert job.status not in TERMINAL
+        until(lambda: catalog.jobs.show(job.job_id).status in TERMINAL, within_s=60)
+        ended = catalog.jobs.show(job.job_id)
+        assert (ended.status, ended.files_done) == (JobState.COMPLETED, 1501)
+        assert ended.attempt == 1
+
+
+def test_a_cancelled_request_lets_the_job_go_on(home: Path, tree: Path) -> None:
+    for part in range(1500):
+        (tree / f"part{part}.py").write_text(f"def part_{part}(text):\n    return text\n" * 8)
+    with raw_stdio(home, tree) as server, catalog_in(home) as catalog:
+        params = {"name": "index_repository", "arguments": {"path": str(tree)}}
+        server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+        until(lambda: home.exists() and bool(catalog.jobs.list().jobs))
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+        server.send(cancel)
+        server.send({"jsonrpc": "2.0", "id": 3, "method": "ping"})
+        while server.receive()["id"] != 3:
+            pass
+        [job] = catalog.jobs.list().jobs
+        until(lambda: catalog.jobs.show(job.job_id).status in TERMINAL, within_s=60)
+        assert catalog.jobs.show(job.job_id).status is JobState.COMPLETED
+
+
+def test_what_was_left_goes_on_when_an_agent_starts(home: Path, tree: Path) -> None:
+    with catalog_in(home) as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id  # and nobody runs it
+    with raw_stdio(home, tree), catalog_in(home) as catalog:
+        until(lambda: catalog.jobs.show(job_id).status is JobState.COMPLETED, within_s=20)

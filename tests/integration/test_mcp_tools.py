@@ -1,0 +1,318 @@
+"""The tools as an agent calls them: answers, errors, and the examples that they must be like."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from engine.catalog import Catalog
+from tests.support.mcp_clients import ask, called, refused, text_of
+
+APP = '''def parse_config(text):
+    """Read the settings."""
+    return text
+
+
+class Session:
+    """What a user has begun."""
+
+    def refresh(self):
+        return parse_config("x")
+'''
+ALL_TOOLS = [
+    "search_code",
+    "find_symbol",
+    "find_related",
+    "index_repository",
+    "index_symbol_graph",
+    "start_indexing_background",
+    "get_indexing_status",
+    "cancel_indexing",
+    "list_indexing_jobs",
+    "checkpoint_save",
+    "checkpoint_search",
+    "checkpoint_list",
+    "verify_index",
+]
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A small project."""
+    (tree / "app.py").write_text(APP)
+    (tree / "docs").mkdir()
+    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
+    return tree
+
+
+def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
+    async def body(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == ALL_TOOLS
+        shapes = [each.model_dump(by_alias=True, exclude_none=True, mode="json") for each in tools]
+        assert len(json.dumps(shapes)) < 16_000
+        for tool in tools:
+            assert tool.title
+            assert tool.description
+            assert tool.annotations
+            assert tool.annotations.open_world_hint is False
+            assert tool.output_schema
+            assert tool.input_schema["additionalProperties"] is False
+            assert "title" not in json.dumps(tool.input_schema)
+        read_only = [
+            tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint
+        ]
+        assert read_only == [
+            "search_code",
+            "find_symbol",
+            "find_related",
+            "get_indexing_status",
+            "list_indexing_jobs",
+            "checkpoint_search",
+            "checkpoint_list",
+        ]
+        parameters = {tool.name: list(tool.input_schema["properties"]) for tool in tools}
+        assert (
+            parameters["search_code"]
+            == (
+                "query project_path mode language path kind branch limit max_tokens format cursor"
+            ).split()
+        )
+        assert (
+            parameters["index_repository"]
+            == ("path include_patterns exclude_patterns max_file_size").split()
+        )
+        assert (
+            parameters["index_symbol_graph"]
+            == ("repository_path files include exclude force_clean max_workers").split()
+        )
+        size = next(tool for tool in tools if tool.name == "index_repository").input_schema
+        assert size["properties"]["max_file_size"] | {"description": ""} == {
+            "type": "integer",
+            "description": "",
+            "default": 1048576,
+            "minimum": 0,
+            "maximum": 10485760,
+        }
+
+    ask(catalog, body)
+
+
+def test_a_repository_is_indexed_as_the_examples_say(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        answer = await called(client, "index_repository", path=str(tree), include_patterns=["*.md"])
+        expected = {
+            "path": str(tree),
+            "files_indexed": 1,
+            "include_patterns": ["*.md"],
+            "exclude_patterns": [],
+            "max_file_size": 1048576,
+        }
+        assert {name: answer[name] for name in expected} == expected
+        assert answer["indexed_at"].endswith("Z")
+        assert (answer["status"], answer["files_failed"], answer["errors"]) == ("completed", 0, [])
+
+        answer = await called(
+            client,
+            "index_repository",
+            path=str(tree),
+            include_patterns=["*.go", "*.js", "*.py"],
+            exclude_patterns=["*_test.go", "node_modules/**", "__pycache__/**"],
+            max_file_size=524288,
+        )
+        assert answer["include_patterns"] == ["*.go", "*.js", "*.py"]
+        assert answer["exclude_patterns"] == ["*_test.go", "node_modules/**", "__pycache__/**"]
+        assert answer["max_file_size"] == 524288
+
+        kept = await called(client, "index_repository", path=str(tree))
+        assert kept["include_patterns"] == ["*.go", "*.js", "*.py"]
+        dropped = await called(client, "index_repository", path=str(tree), include_patterns=[])
+        assert dropped["include_patterns"] == []
+
+    ask(catalog, body)
+
+
+def test_what_cannot_be_indexed_is_refused_as_the_examples_say(
+    catalog: Catalog, tree: Path
+) -> None:
+    async def body(client: Client) -> None:
+        error = await refused(client, "index_repository", path="/nonexistent/path")
+        assert error["error"] == "validation_error"
+        assert error["message"].startswith("path does not exist")
+        assert error["details"] == {"field": "path", "path": "/nonexistent/path"}
+
+        error = await refused(
+            client, "index_repository", path=str(tree), include_patterns=["[invalid"]
+        )
+        assert error["message"].startswith("invalid include pattern")
+        assert error["details"] == {"field": "include_patterns", "pattern": "[invalid"}
+
+        error = await refused(client, "index_repository", path=str(tree), max_file_size=20971520)
+        assert error == {
+            "error": "validation_error",
+            "message": "max_file_size too large",
+            "details": {
+                "field": "max_file_size",
+                "max_allowed": 10485760,
+                "provided": 20971520,
+            },
+        }
+        error = await refused(client, "index_repository", path="src")
+        assert error["details"]["field"] == "path"
+        assert "absolute" in error["message"]
+
+    ask(catalog, body)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({}, "query"),
+        ({"query": 5}, "query"),
+        ({"query": ""}, "query"),
+        ({"query": "x" * 5000}, "query"),
+        ({"query": "x", "limit": 0}, "limit"),
+        ({"query": "x", "limit": 101}, "limit"),
+        ({"query": "x", "limit": True}, "limit"),
+        ({"query": "x", "limit": "5"}, "limit"),
+        ({"query": "x", "limit": 10**40}, "limit"),
+        ({"query": "x", "mode": "best"}, "mode"),
+        ({"query": "x", "max_tokens": 0}, "max_tokens"),
+        ({"query": "x", "format": "xml"}, "format"),
+        ({"query": "x", "cursor": "!"}, "cursor"),
+        ({"query": "x", "project": "/"}, "project"),
+        ({"query": "x", "Query": "y"}, "Query"),
+        ({"query": "x", "a`b` c": 1}, "a`b` c"),
+    ],
+)
+def test_a_bad_argument_is_named(
+    catalog: Catalog, arguments: dict[str, object], field: str
+) -> None:
+    async def body(client: Client) -> None:
+        error = await refused(client, "search_code", **arguments)
+        assert error["error"] == "validation_error"
+        assert error["details"]["field"] == field
+
+    ask(catalog, body)
+
+
+def test_null_stands_for_what_is_not_given(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree), include_patterns=None)
+        answer = await called(client, "search_code", query="parse", kind=None, limit=None)
+        assert answer["hits"]
+
+    ask(catalog, body)
+
+
+def test_answers_are_read_page_by_page(catalog: Catalog, tree: Path) -> None:
+    for number in range(7):
+        (tree / f"part{number}.py").write_text(f"def parse_part_{number}(text):\n    return text\n")
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        whole = await called(client, "search_code", query="parse", limit=50)
+        paths = [hit["path"] for hit in whole["hits"]]
+        assert len(paths) > 6
+        assert whole["next_cursor"] is None
+        found: list[str] = []
+        cursor = None
+        for _ in range(10):
+            page = await called(client, "search_code", query="parse", limit=3, cursor=cursor)
+            assert len(page["hits"]) <= 3
+            found += [hit["path"] for hit in page["hits"]]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+            assert page["truncated"]
+        assert found == paths
+        first = await called(client, "search_code", query="parse", limit=3)
+        cursor = first["next_cursor"]
+        foreign: list[dict[str, object]] = [
+            {"query": "other"},
+            {"query": "parse", "language": "go"},
+            {"query": "parse", "project_path": str(tree)},
+        ]
+        for other in foreign:
+            error = await refused(client, "search_code", cursor=cursor, **other)
+            assert error["details"]["field"] == "cursor"
+
+    ask(catalog, body)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_text_keeps_to_its_budget(catalog: Catalog, tree: Path, form: str) -> None:
+    lines = "\n".join(f"    total += parse_part({n})  # größer" for n in range(30))
+    for number in range(5):
+        (tree / f"part{number}.py").write_text(f"def parse_part_{number}(text):\n{lines}\n")
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        whole = await text_of(client, "search_code", query="parse part", format=form)
+        sizes = []
+        for budget in (150, 300, 1000, 3000):
+            asked = {"query": "parse part", "format": form, "max_tokens": budget}
+            text = await text_of(client, "search_code", **asked)
+            assert len(text.encode()) <= 3 * budget
+            sizes.append(len(text))
+            if form == "json":
+                shape = json.loads(text)
+                answer = await called(client, "search_code", **asked)
+                assert [hit["path"] for hit in shape["hits"]] == [h["path"] for h in answer["hits"]]
+        assert sizes == sorted(sizes)
+        assert sizes[0] < sizes[-1] <= len(whole)
+        error = await refused(client, "search_code", query="parse part", format=form, max_tokens=1)
+        assert error["details"]["field"] == "max_tokens"
+
+    ask(catalog, body)
+
+
+def test_symbols_and_related_code_are_found(catalog: Catalog, tree: Path) -> None:
+    (tree / "other.py").write_text(APP.replace("parse_config", "parse_settings"))
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        found = await called(client, "find_symbol", name="parse", match="prefix", kind="function")
+        assert {symbol["name"] for symbol in found["symbols"]} == {"parse_config", "parse_settings"}
+        exact = await called(client, "find_symbol", name="Session.refresh")
+        assert [symbol["line_start"] for symbol in exact["symbols"]] == [9, 9]
+        error = await refused(client, "find_symbol", name="x", match="near")
+        assert error["details"]["field"] == "match"
+        near = await called(client, "find_related", path="app.py", line=1)
+        assert [hit["path"] for hit in near["hits"]][:1] == ["other.py"]
+        error = await refused(client, "find_related", path="none.py", line=1)
+        assert error["error"] == "not_found"
+        assert "symbols://list" in error["details"]["hint"]
+        error = await refused(client, "find_related", path="../x", line=1)
+        assert error["error"] == "validation_error"
+
+    ask(catalog, body)
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(catalog: Catalog) -> None:
+    async def body(client: Client) -> None:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("rm_rf", {})
+        assert raised.value.code == -32602
+
+    ask(catalog, body)
+
+
+def test_progress_is_told_while_a_run_is_waited_for(catalog: Catalog, tree: Path) -> None:
+    for number in range(400):
+        (tree / f"part{number}.py").write_text(APP.replace("parse_config", f"parse_{number}"))
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None = None, message: str | None = None) -> None:
+        told.append((progress, total, message))
+
+    async def body(client: Client) -> None:
+        await client.call_tool("index_repository", {"path": str(tree)}, progress_callback=hear)
+
+    ask(catalog, body)
+    numbers = [done for done, _, _ in told]
+    assert numbers == sorted(set(numbers))
+    assert told
+    assert all(message for _, _, message in told)

@@ -1,0 +1,79 @@
+"""Agents at a real server: both transports, behind the same checks as all else."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from mcp.client.client import Client
+from mcp.client.sse import sse_client
+
+from tests.support.command import Command
+from tests.support.mcp_clients import INITIALIZE, called, read, text_of
+from tests.support.server import Server, serving
+from tests.support.trees import SAMPLE, write_tree
+
+JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small project."""
+    return write_tree(tmp_path_factory.mktemp("agents") / "tree", SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Server]:
+    """A server of it."""
+    command = Command(home=folder.parent / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    with serving(command, str(folder)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("transport", ["auto", "legacy", "sse"])
+def test_the_official_client_talks_to_it(server: Server, folder: Path, transport: str) -> None:
+    async def conversation() -> None:
+        if transport == "sse":
+            client = Client(sse_client(f"{server.url}/sse"))
+        else:
+            client = Client(f"{server.url}/mcp", mode=transport)
+        async with client:
+            report = await called(client, "index_repository", path=str(folder))
+            assert report["status"] == "completed"
+            assert "app/session.py" in await text_of(client, "search_code", query="open session")
+            assert "app/session.py" in await read(client, "symbols://list")
+
+    asyncio.run(conversation())
+
+
+def test_what_an_agent_asks_for_is_seen_by_others(server: Server, folder: Path) -> None:
+    async def conversation() -> str:
+        async with Client(f"{server.url}/mcp") as client:
+            report = await called(client, "start_indexing_background", repo_path=str(folder))
+            return str(report["job_id"])
+
+    job_id = asyncio.run(conversation())
+    with server.client() as client:
+        assert client.get(f"/api/v1/jobs/{job_id}").json()["job_id"] == job_id
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"content-type": "text/plain"}, 400),
+    ],
+)
+def test_foreign_pages_cannot_use_it(server: Server, headers: dict[str, str], status: int) -> None:
+    with httpx.Client(base_url=server.url) as client:
+        answer = client.post("/mcp", json=INITIALIZE, headers=JSON | headers)
+        assert answer.status_code in (status, 415), answer.text
+        assert answer.status_code != 415 or status == 400
+        names = {name.lower() for name in answer.headers}
+        assert not {name for name in names if name.startswith("access-control-")}
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert client.post("/mcp", json=INITIALIZE, headers=JSON).status_code == 200

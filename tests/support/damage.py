@@ -1,0 +1,117 @@
+"""Breaks an index as a bad disk, a crash or another program would."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import sqlite_vec
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.doctor_records import Repair, Verification
+from tests.support.embedders import Fakes
+
+Damage = Callable[[Path], None]
+
+
+@contextmanager
+def writer(file: Path) -> Iterator[apsw.Connection]:
+    """Open a database as no part of the program does: every table can be written."""
+    handle = apsw.Connection(str(file))
+    try:
+        handle.enable_load_extension(True)
+        handle.load_extension(sqlite_vec.loadable_path())
+        yield handle
+    finally:
+        handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        handle.close()
+
+
+def run(file: Path, statement: str) -> None:
+    """Change rows behind the program's back, without foreign keys."""
+    with writer(file) as handle:
+        handle.execute(statement)
+
+
+def table_of_vectors(file: Path, kind: str = "chunk") -> str:
+    """Give the table of the vectors that answer."""
+    with writer(file) as handle:
+        return f"{kind}_vectors_{handle.execute('SELECT model_id FROM project').get}"
+
+
+def pieces_of_texts(file: Path) -> list[bytes]:
+    """Give the stored texts as they lie in the file."""
+    with writer(file) as handle:
+        return [
+            bytes(packed)
+            for (packed,) in handle.execute("SELECT packed FROM blob_texts ORDER BY blob_id")
+        ]
+
+
+def pieces_of_vectors(file: Path) -> list[bytes]:
+    """Give the stored vectors, of chunks and files, as they lie in the file."""
+    pieces = []
+    for kind in ("chunk", "file"):
+        table = table_of_vectors(file, kind)
+        with writer(file) as handle:
+            pieces += [bytes(row) for (row,) in handle.execute(f"SELECT exact FROM {table}")]
+            if kind == "chunk":
+                pieces += [bytes(row) for (row,) in handle.execute(f"SELECT signs FROM {table}")]
+    return pieces
+
+
+def flip_bit(file: Path, piece: bytes, random_: random.Random) -> bool:
+    """Flip one bit of what lies in the file's pages; False when it lies there in no one piece.
+
+    Only the start of a long text lies on one page with its row.
+    """
+    data = bytearray(file.read_bytes())
+    part = piece[:64]
+    at = data.find(part)
+    if at < 0 or len(part) < 2:
+        return False
+    bit = random_.randrange(8 * len(part))
+    data[at + bit // 8] ^= 1 << bit % 8
+    file.write_bytes(data)
+    return True
+
+
+def checkpointed(file: Path) -> None:
+    """Let one file hold everything."""
+    with writer(file):
+        pass
+
+
+def verified(config: Config, root: Path) -> Verification:
+    """Verify an index with a catalog of its own."""
+    with Catalog(config, open_embedder=Fakes()) as catalog:
+        return catalog.doctor(str(root)).verify()
+
+
+def repaired(config: Config, root: Path) -> Repair:
+    """Repair an index with a catalog of its own."""
+    with Catalog(config, open_embedder=Fakes()) as catalog:
+        return catalog.doctor(str(root)).repair()
+
+
+def indexed(config: Config, root: Path) -> None:
+    """Bring an index up to date with a catalog of its own."""
+    with Catalog(config, open_embedder=Fakes()) as catalog:
+        catalog.create(str(root)).index()
+
+
+def zero_pages(file: Path, table: str) -> None:
+    """Lose the pages on which the tree of a table begins."""
+    with writer(file) as handle:
+        root = handle.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
+        handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(file.read_bytes())
+    data[4096 * (int(root) - 1) : 4096 * int(root)] = bytes(4096)
+    file.write_bytes(data)
+
+
+def break_file(file: Path) -> None:
+    """Leave nothing that SQLite could open."""
+    file.write_bytes(b"something else entirely " * 999)

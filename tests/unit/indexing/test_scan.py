@@ -1,0 +1,82 @@
+"""The disk against the index, without either."""
+
+from engine.indexing.scan import Known, Scan, scan
+from engine.records import FileEntry, FileStat, Skip, SkipReason
+from engine.store.files import KnownFile
+from engine.store.skips import KnownSkip
+
+OLD, NEW = FileStat(1, 1, 1, 1), FileStat(2, 2, 2, 2)
+
+
+def entry(path: str, stat: FileStat = OLD) -> FileEntry:
+    return FileEntry(path, stat, path)
+
+
+def known_file(number: int, fingerprint_id: int = 1) -> KnownFile:
+    return KnownFile(number, number, OLD, fingerprint_id, b"u" * 16)
+
+
+def run(
+    items: list[FileEntry | Skip],
+    files: dict[str, KnownFile] | None = None,
+    skips: dict[str, KnownSkip] | None = None,
+    *,
+    any_text: bool = False,
+) -> Scan:
+    known = Known(files=files or {}, skips=skips or {}, fingerprint_id=1)
+    return scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
+
+
+def test_new_changed_unchanged_and_gone_are_told_apart() -> None:
+    found = run(
+        [entry("new.py"), entry("same.py"), entry("changed.py", NEW)],
+        {"same.py": known_file(1), "changed.py": known_file(2), "gone.py": known_file(3)},
+    )
+    assert [item.path for item in found.changed] == ["new.py", "changed.py"]
+    assert (found.unchanged, found.gone) == (1, [3])
+
+
+def test_another_fingerprint_makes_a_file_stale() -> None:
+    found = run([entry("a.py")], {"a.py": known_file(1, fingerprint_id=0)})
+    assert [item.path for item in found.changed] == ["a.py"]
+
+
+def test_names_refuse_unknown_types_and_lock_files() -> None:
+    found = run([entry("a.xyz"), entry("Cargo.lock"), entry("noextension")])
+    reasons = {skip.path: skip.reason for skip in found.new_skips}
+    assert reasons == {"a.xyz": SkipReason.UNKNOWN_TYPE, "Cargo.lock": SkipReason.LOCK_FILE}
+    assert [item.path for item in found.changed] == ["noextension"]
+    assert [item.path for item in run([entry("a.xyz")], any_text=True).changed] == ["a.xyz"]
+
+
+def test_a_skip_by_content_holds_until_the_file_changes() -> None:
+    binary = KnownSkip(Skip("a.py", SkipReason.BINARY, "", stat=OLD), 1)
+    same = run([entry("a.py")], skips={"a.py": binary})
+    assert (same.changed, same.new_skips, same.gone_skips, same.skipped) == ([], [], [], 1)
+    assert [item.path for item in run([entry("a.py", NEW)], skips={"a.py": binary}).changed] == [
+        "a.py"
+    ]
+
+
+def test_failures_are_tried_again() -> None:
+    failed = KnownSkip(Skip("a.py", SkipReason.UNREADABLE, "", stat=OLD), 1)
+    assert [item.path for item in run([entry("a.py")], skips={"a.py": failed}).changed] == ["a.py"]
+
+
+def test_a_file_that_killed_its_parser_waits_for_a_change() -> None:
+    failed = KnownSkip(Skip("a.py", SkipReason.PARSER_FAILED, "", stat=OLD), 1)
+    same = run([entry("a.py")], skips={"a.py": failed})
+    assert (same.changed, [skip.path for skip in same.failures]) == ([], ["a.py"])
+    assert run([entry("a.py", NEW)], skips={"a.py": failed}).changed
+
+
+def test_files_in_an_unreadable_folder_are_kept() -> None:
+    closed = Skip("closed", SkipReason.UNREADABLE, "permission denied", is_folder=True)
+    found = run([closed], {"closed/a.py": known_file(1), "open/b.py": known_file(2)})
+    assert found.gone == [2]
+    assert found.failures == [closed]
+
+
+def test_a_skip_that_is_gone_or_became_a_file_is_removed() -> None:
+    old = KnownSkip(Skip("gone.log", SkipReason.IGNORED, ""), 1)
+    assert run([], skips={"gone.log": old}).gone_skips == ["gone.log"]

@@ -1,0 +1,8 @@
+"""The JSON API, ``/api/v1``: a module a resource, whose handlers ask the engine in other threads.
+
+* ``projects``, ``search``, ``symbols``, ``files``, ``jobs`` and ``events`` are the resources,
+  ``health`` the state of the server; each has the shapes that it takes and gives.
+* ``service`` is what handlers work with; ``lanes`` are the threads; ``pulse`` feeds the streams.
+* ``shapes`` has what several resources give; ``requests`` reads what they take; ``failures`` says
+  what went wrong in the one shape.
+"""

@@ -1,0 +1,194 @@
+"""Files of a project: list them, read them as indexed, and say why one is found or not."""
+
+from typing import Annotated
+
+from litestar import Response, get
+from litestar.openapi import ResponseSpec
+from litestar.params import HeaderParameter, QueryParameter
+from msgspec import Meta
+
+from engine.browse_records import FileContent
+from web.api.service import Service
+from web.api.shapes import Answer, Count, ProjectId, Time, shaped
+from web.api.symbols import SymbolList
+
+_TAGS = ("files",)
+_BASE = "/projects/{project_id:str}"
+
+PathOfFile = Annotated[
+    str,
+    QueryParameter(
+        min_length=1, description="from the root, or absolute", examples=None, max_length=4096
+    ),
+]
+Folder = Annotated[
+    str, QueryParameter(max_length=4096, description="only what is below it; from the root")
+]
+PageLimit = Annotated[int, QueryParameter(ge=1, le=1000)]
+PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the page before")]
+
+
+class FileView(Answer, frozen=True):
+    """An indexed file in short."""
+
+    path: str
+    language: str
+    size_bytes: Count
+    lines: Count
+    symbols: Count
+    generated: bool
+    updated_at: Time
+
+
+class FileList(Answer, frozen=True):
+    """Files, by path."""
+
+    branch: str
+    files: list[FileView]
+    total: Annotated[Count, Meta(description="on all pages")]
+    next_cursor: str | None
+
+
+class SkipView(Answer, frozen=True):
+    """A file or folder that is not indexed."""
+
+    path: str
+    reason: Annotated[str, Meta(examples=["too_large"])]
+    detail: str
+    advice: Annotated[str, Meta(description="what to do about it")]
+    folder: Annotated[bool, Meta(description="stands for everything below it")]
+    size_bytes: int | None
+
+
+class SkipList(Answer, frozen=True):
+    """Skips, by path."""
+
+    branch: str
+    skips: list[SkipView]
+    total: Annotated[Count, Meta(description="on all pages")]
+    next_cursor: str | None
+
+
+class ContentView(Answer, frozen=True):
+    """The text of a file as it was indexed: secrets are blanked, notebooks are their cells."""
+
+    project: str
+    path: str
+    branch: str
+    language: str
+    text: str
+    lines: Count
+    size_bytes: Count
+    sha256: Annotated[str, Meta(description="of the file when it was read")]
+    redactions: Annotated[Count, Meta(description="secrets that were blanked")]
+    generated: bool
+    licence: str | None
+    updated_at: Time
+
+
+class WhyView(Answer, frozen=True):
+    """Why a path is found or not."""
+
+    path: str
+    outcome: Annotated[str, Meta(description="indexed, skipped, not_seen, missing or folder")]
+    reason: str | None
+    detail: str
+    rule_path: str | None
+    fresh: bool | None
+    facts: dict[str, object]
+
+
+@get(f"{_BASE}/files", operation_id="listFiles", summary="Indexed files", tags=_TAGS)
+async def list_files(
+    service: Service,
+    project_id: ProjectId,
+    folder: Folder = "",
+    language: str | None = None,
+    limit: PageLimit = 100,
+    cursor: PageCursor = None,
+) -> FileList:
+    """List the indexed files of a project by path."""
+    page = await service.work(
+        lambda: service.index_of(project_id).browse.files(
+            folder=folder, language=language, limit=limit, cursor=cursor
+        )
+    )
+    return shaped(page, FileList)
+
+
+@get(f"{_BASE}/skips", operation_id="listSkips", summary="What is not indexed", tags=_TAGS)
+async def list_skips(
+    service: Service,
+    project_id: ProjectId,
+    folder: Folder = "",
+    reason: str | None = None,
+    limit: PageLimit = 100,
+    cursor: PageCursor = None,
+) -> SkipList:
+    """List the files and folders of a project that are not indexed, with their reasons."""
+    page = await service.work(
+        lambda: service.index_of(project_id).browse.skips(
+            folder=folder, reason=reason, limit=limit, cursor=cursor
+        )
+    )
+    return shaped(page, SkipList)
+
+
+@get(
+    f"{_BASE}/content",
+    operation_id="readFile",
+    summary="The text of a file",
+    tags=_TAGS,
+    responses={304: ResponseSpec(None, description="The client has it")},
+)
+async def read_file(
+    service: Service,
+    project_id: ProjectId,
+    path: PathOfFile,
+    if_none_match: Annotated[str | None, HeaderParameter(name="If-None-Match")] = None,
+) -> Response[ContentView]:
+    """Give the text of a file as it was indexed, with an ETag; 304 when the client has it."""
+    content = await service.work(lambda: service.index_of(project_id).browse.content(path))
+    tag = _tag_of(content)
+    if if_none_match is not None and _is_among(tag, if_none_match):
+        return Response(None, status_code=304, headers={"ETag": tag})  # type: ignore[arg-type]
+    return Response(shaped(content, ContentView), headers={"ETag": tag})
+
+
+@get(
+    f"{_BASE}/raw",
+    operation_id="readRawFile",
+    summary="The plain text of a file",
+    tags=_TAGS,
+    media_type="text/plain",
+)
+async def read_raw_file(service: Service, project_id: ProjectId, path: PathOfFile) -> Response[str]:
+    """Give the text of a file as it was indexed, and nothing else; a browser runs none of it."""
+    content = await service.work(lambda: service.index_of(project_id).browse.content(path))
+    return Response(content.text, media_type="text/plain", headers={"ETag": _tag_of(content)})
+
+
+@get(f"{_BASE}/outline", operation_id="outline", summary="Symbols of a file", tags=_TAGS)
+async def outline(service: Service, project_id: ProjectId, path: PathOfFile) -> SymbolList:
+    """Give the definitions of a file in the order of its text."""
+    found = await service.work(lambda: service.index_of(project_id).outline(path))
+    return shaped({"symbols": found}, SymbolList)
+
+
+@get(f"{_BASE}/why", operation_id="why", summary="Why a path is found or not", tags=_TAGS)
+async def why(service: Service, project_id: ProjectId, path: PathOfFile) -> WhyView:
+    """Say why a path is found or not, and what the next run would do; it need not exist."""
+    return shaped(await service.work(lambda: service.index_of(project_id).why(path)), WhyView)
+
+
+def _tag_of(content: FileContent) -> str:
+    """Give the ETag: the same file can be stored otherwise when what shapes contents changes."""
+    return f'"{content.sha256[:32]}-{content.size_bytes}-{content.redactions}"'
+
+
+def _is_among(tag: str, wanted: str) -> bool:
+    tags = [each.strip().removeprefix("W/") for each in wanted.split(",")]
+    return "*" in tags or tag in tags
+
+
+HANDLERS = (list_files, list_skips, read_file, read_raw_file, outline, why)

@@ -1,0 +1,58 @@
+"""Whether the server lives and what it has to do, in a time that does not depend on it."""
+
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Annotated
+
+from litestar import get
+from msgspec import Meta
+
+from engine.job_records import Job, JobState
+from web.api.service import Service
+from web.api.shapes import Answer, Count
+
+
+class Health(Answer, frozen=True):
+    """The state of the server."""
+
+    status: Annotated[
+        str, Meta(description="ok; degraded when a job needs somebody to look", examples=["ok"])
+    ]
+    active_jobs: Annotated[Count, Meta(description="pending, running and blocked ones")]
+    running_jobs: Count
+    blocked_jobs: Count
+    oldest_running_age_seconds: Annotated[
+        float | None, Meta(description="since the first start of the oldest running job")
+    ]
+    uptime_seconds: float
+    version: str
+
+
+@get("/health", operation_id="health", summary="State of the server", tags=["server"])
+async def health(service: Service) -> Health:
+    """Say whether the server lives, how many jobs are active, and how old the oldest one is."""
+    jobs = await service.work(service.catalog.feed.active)
+    running = [job for job in jobs if job.status is JobState.RUNNING]
+    return Health(
+        status="degraded" if any(job.flagged for job in jobs) else "ok",
+        active_jobs=len(jobs),
+        running_jobs=len(running),
+        blocked_jobs=sum(job.status is JobState.BLOCKED for job in jobs),
+        oldest_running_age_seconds=max(map(_age_s, running), default=None),
+        uptime_seconds=round(time.monotonic() - service.started_s, 3),
+        version=version(),
+    )
+
+
+def version() -> str:
+    """Give the version of the program."""
+    try:
+        return metadata.version("codecairn")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def _age_s(job: Job) -> float:
+    started = datetime.fromisoformat(job.started_at or job.created_at)
+    return round(max(0.0, (datetime.now(UTC) - started).total_seconds()), 3)

@@ -1,0 +1,165 @@
+"""Jobs: list, show, cancel, retry, and what happened to one."""
+
+from functools import partial
+from typing import Annotated, Literal, NamedTuple
+
+from litestar import get, post
+from litestar.di import Provide
+from litestar.params import QueryParameter
+from msgspec import Meta
+
+from engine.job_records import JobFilter, JobOrigin, JobState
+from web.api.service import Service
+from web.api.shapes import Answer, Count, JobView, Time, shaped
+
+_TAGS = ("jobs",)
+_BASE = "/jobs/{job_id:str}"
+
+JobId = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+        examples=["72a5ad47-a4bc-841d-80f1-c5e0876992c0"],
+    ),
+]
+Status = Literal["pending", "running", "blocked", "completed", "failed", "cancelled"]
+Moment = Annotated[str | None, QueryParameter(description="ISO 8601, such as 2025-10-17T09:00:00Z")]
+
+
+class JobList(Answer, frozen=True):
+    """Jobs, the newest first."""
+
+    jobs: list[JobView]
+    total: Annotated[Count, Meta(description="on all pages")]
+    next_cursor: str | None
+    errors: Annotated[list[str], Meta(description="projects that could not be read")]
+
+
+class EventView(Answer, frozen=True):
+    """Something that happened to a job."""
+
+    job_id: str
+    sequence: Annotated[int, Meta(ge=1, description="without gaps")]
+    type: Annotated[str, Meta(examples=["started"])]
+    timestamp: Time
+    context: dict[str, object]
+
+
+class EventList(Answer, frozen=True):
+    """What happened to a job, in order."""
+
+    events: list[EventView]
+
+
+class Retried(Answer, frozen=True):
+    """A new job for what an older one was asked for."""
+
+    job_id: str
+    status: str
+    duplicate: bool
+    estimated_seconds: float | None
+    waits: Annotated[bool, Meta(description="it is expected to be short")]
+
+
+class Period(NamedTuple):
+    """When jobs were created."""
+
+    after: str | None
+    before: str | None
+
+
+class Part(NamedTuple):
+    """A page of a list."""
+
+    limit: int
+    cursor: str | None
+
+
+def period_given(created_after: Moment = None, created_before: Moment = None) -> Period:
+    """Gather the times of a URL."""
+    return Period(created_after, created_before)
+
+
+def part_given(
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 50,
+    cursor: Annotated[
+        str | None, QueryParameter(description="`next_cursor` of the page before")
+    ] = None,
+) -> Part:
+    """Gather what a URL says of the page."""
+    return Part(limit, cursor)
+
+
+@get(
+    "/jobs",
+    operation_id="listJobs",
+    summary="Jobs",
+    tags=_TAGS,
+    dependencies={
+        "period": Provide(period_given, sync_to_thread=False),
+        "part": Provide(part_given, sync_to_thread=False),
+    },
+)
+async def list_jobs(
+    service: Service,
+    period: Period,
+    part: Part,
+    status: Status | None = None,
+    target: Annotated[
+        str | None, QueryParameter(description="a project's id, or a path in one")
+    ] = None,
+    origin: Literal["request", "watch"] | None = None,
+) -> JobList:
+    """List jobs of all projects, the newest first."""
+
+    def find() -> object:
+        root = None if target is None else service.index_of(target).root
+        wanted = JobFilter(
+            status=None if status is None else JobState(status),
+            target=root,
+            origin=None if origin is None else JobOrigin(origin),
+            created_after=period.after,
+            created_before=period.before,
+            limit=part.limit,
+            cursor=part.cursor,
+        )
+        return service.catalog.jobs.list(wanted)
+
+    return shaped(await service.work(find), JobList)
+
+
+@get(_BASE, operation_id="showJob", summary="A job", tags=_TAGS)
+async def show_job(service: Service, job_id: JobId) -> JobView:
+    """Give a job as it is now."""
+    return shaped(await service.work(partial(service.catalog.jobs.show, job_id)), JobView)
+
+
+@post(
+    f"{_BASE}/cancel", operation_id="cancelJob", summary="Stop a job", tags=_TAGS, status_code=200
+)
+async def cancel_job(service: Service, job_id: JobId) -> JobView:
+    """Ask a job to stop, which takes 5 s at most; what it did is kept."""
+    return shaped(await service.work(partial(service.catalog.jobs.cancel, job_id)), JobView)
+
+
+@post(f"{_BASE}/retry", operation_id="retryJob", summary="Ask again", tags=_TAGS, status_code=200)
+async def retry_job(service: Service, job_id: JobId) -> Retried:
+    """Make a new job for what a failed or cancelled one was asked for."""
+    return shaped(await service.work(partial(service.catalog.jobs.retry, job_id)), Retried)
+
+
+@get(f"{_BASE}/events", operation_id="listJobEvents", summary="A job's history", tags=_TAGS)
+async def list_job_events(
+    service: Service,
+    job_id: JobId,
+    after: Annotated[
+        int, QueryParameter(ge=0, le=2**53, description="the last sequence that is known")
+    ] = 0,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 1000,
+) -> EventList:
+    """Give what happened to a job, in order."""
+    act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit)
+    return shaped({"events": await service.work(act)}, EventList)
+
+
+HANDLERS = (list_jobs, show_job, cancel_job, retry_job, list_job_events)

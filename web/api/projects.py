@@ -1,0 +1,263 @@
+"""Projects: list them, index a folder, look at one, empty it, forget it."""
+
+import os
+from functools import partial
+from typing import Annotated
+
+from litestar import Response, delete, get, post
+from litestar.openapi import ResponseSpec
+from msgspec import Meta, Struct
+
+from engine.errors import InvalidPathError
+from engine.job_records import JobState
+from engine.records import IndexOptions
+from web.api.failures import TIMEOUT_RESPONSE
+from web.api.service import Service
+from web.api.shapes import Answer, Count, Coverage, JobView, ProjectId, Time, WatchView, shaped
+from web.errors import Refusal
+from web.indexing import WAIT_S, Asked, index
+from web.schemas import report_json
+
+_TAGS = ("projects",)
+_GLOBS = Meta(
+    description="null keeps what is stored, an empty list drops it",
+    examples=[["*.py", "docs/**"]],
+    max_length=1000,
+)
+_MOST_PATH = 4096
+
+
+class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A folder to index."""
+
+    path: Annotated[str, Meta(min_length=1, description="absolute", examples=["/home/me/src/app"])]
+    include_patterns: Annotated[list[str], _GLOBS] | None = None
+    exclude_patterns: Annotated[list[str], _GLOBS] | None = None
+    max_file_size: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                description="bytes; larger files are skipped; 0 means 10 MB, which is the most",
+                examples=[1048576],
+            ),
+        ]
+        | None
+    ) = None
+    force: Annotated[bool, Meta(description="read and parse unchanged files too")] = False
+    wait: Annotated[bool, Meta(description="wait for the end of a short run, for 25 s at most")] = (
+        True
+    )
+    timeout_s: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                le=300,
+                description="how long to wait at most; when it is over, the answer is 504 and the"
+                " job goes on",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class ProjectView(Answer, frozen=True):
+    """A project in short."""
+
+    project_id: str
+    path: Annotated[str, Meta(description="the root; empty when the index cannot be opened")]
+    files: Count
+    size_bytes: Annotated[Count, Meta(description="of the database")]
+    last_indexed_at: Time | None
+    error: Annotated[str | None, Meta(description="why it cannot be opened")]
+
+
+class ProjectList(Answer, frozen=True):
+    """All projects, by path."""
+
+    projects: list[ProjectView]
+
+
+class ProjectState(Answer, frozen=True):
+    """The state of a project."""
+
+    project_id: str
+    path: str
+    branch: Annotated[str, Meta(description="empty outside version control")]
+    files: Count
+    symbols: Count
+    chunks: Count
+    embeddings: Count
+    skips: Annotated[dict[str, int], Meta(description="how many by reason")]
+    coverage: Coverage
+    model: str | None
+    fingerprint: str
+    size_bytes: Count
+    last_indexed_at: Time | None
+    jobs: list[JobView]
+    watch: WatchView | None
+
+
+class IndexAnswer(Answer, frozen=True):
+    """What became of a request to index."""
+
+    job_id: str
+    status: Annotated[str, Meta(examples=["completed"])]
+    project_id: str
+    path: str
+    duplicate: Annotated[bool, Meta(description="the same was asked for already")]
+    estimated_seconds: float | None
+    result: Annotated[dict[str, object] | None, Meta(description="what a completed run did")]
+
+
+class Cleared(Answer, frozen=True):
+    """An index was emptied."""
+
+    project_id: str
+    path: str
+    cleared: bool
+
+
+class Forgotten(Answer, frozen=True):
+    """An index was deleted."""
+
+    project_id: str
+    path: str
+    forgotten: bool
+
+
+@get("/projects", operation_id="listProjects", summary="All projects", tags=_TAGS)
+async def list_projects(service: Service) -> ProjectList:
+    """List the projects of the data directory, also those that cannot be opened."""
+    found = await service.work(service.catalog.projects)
+    return ProjectList(projects=[shaped(each, ProjectView) for each in found])
+
+
+@post(
+    "/projects",
+    operation_id="indexProject",
+    summary="Index a folder",
+    tags=_TAGS,
+    status_code=200,
+    responses={
+        202: ResponseSpec(IndexAnswer, generate_examples=False, description="The job goes on"),
+        **TIMEOUT_RESPONSE,
+    },
+)
+async def index_project(service: Service, data: IndexRequest) -> Response[IndexAnswer]:
+    """Make or refresh the index of a folder by a job, and wait for its end when it is short.
+
+    200 when the job has ended, 202 when it goes on. A job that fails while it is waited for gives
+    its error and that error's status.
+    """
+    wait_s = data.timeout_s or (WAIT_S if data.wait else 0.0)
+    lane = service.lanes.waits
+    if wait_s and lane.is_full:  # many wait already: this one is told of its job at once
+        wait_s = 0.0
+    if not wait_s:
+        lane = service.lanes.work
+    asked = await lane.run(partial(_index, service, data, wait_s))
+    job = asked.job
+    if job.status is JobState.FAILED:
+        error = dict(job.error or {})
+        details = error.get("details")
+        raise Refusal(
+            str(error.get("error", "internal_error")),
+            str(error.get("message", "the job failed")),
+            **{**(details if isinstance(details, dict) else {}), "job_id": job.job_id},
+        )
+    has_ended = job.status in (JobState.COMPLETED, JobState.CANCELLED)
+    if data.timeout_s and wait_s and not has_ended:
+        raise Refusal(
+            "timeout_error",
+            "repository indexing timed out",
+            hint="the job goes on; ask for its status",
+            timeout_s=data.timeout_s,
+            job_id=job.job_id,
+        )
+    shape = shaped(
+        {
+            "job_id": job.job_id,
+            "status": job.status,
+            "project_id": job.project_id,
+            "path": job.path,
+            "duplicate": asked.is_duplicate,
+            "estimated_seconds": job.estimated_seconds,
+            "result": report_json(job.result) if job.result is not None else None,
+        },
+        IndexAnswer,
+    )
+    return Response(shape, status_code=200 if has_ended else 202)
+
+
+def _index(service: Service, data: IndexRequest, wait_s: float) -> Asked:
+    path = os.path.expanduser(data.path)
+    if not path.startswith("/") or len(path) > _MOST_PATH:
+        raise InvalidPathError(
+            "wanted an absolute path, shorter than 4,096 characters", field="path"
+        )
+    options = IndexOptions(
+        include_patterns=_tuple(data.include_patterns),
+        exclude_patterns=_tuple(data.exclude_patterns),
+        max_file_size=data.max_file_size,
+        force=data.force,
+    )
+    return index(service.catalog, path, options, wait_s=wait_s, enough=service.closing.is_set)
+
+
+def _tuple(given: list[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(given)
+
+
+@get("/projects/{project_id:str}", operation_id="showProject", summary="A project", tags=_TAGS)
+async def show_project(service: Service, project_id: ProjectId) -> ProjectState:
+    """Say what is indexed of a project and what is not, its jobs, and its watcher."""
+    return shaped(await service.work(lambda: service.index_of(project_id).status()), ProjectState)
+
+
+@delete(
+    "/projects/{project_id:str}",
+    operation_id="forgetProject",
+    summary="Forget a project",
+    tags=_TAGS,
+    status_code=200,
+)
+async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
+    """Delete an index, also a damaged one; the folder itself is not touched."""
+
+    def forget() -> str:
+        listed = {each.project_id: each.path for each in service.catalog.projects()}
+        service.catalog.forget_id(project_id)
+        return listed.get(project_id, "")
+
+    path = await service.work(forget)
+    return shaped({"project_id": project_id, "path": path, "forgotten": True}, Forgotten)
+
+
+@post(
+    "/projects/{project_id:str}/clear",
+    operation_id="clearProject",
+    summary="Empty an index",
+    tags=_TAGS,
+    status_code=200,
+)
+async def clear_project(service: Service, project_id: ProjectId) -> Cleared:
+    """Drop the contents of an index; the project and its scope stay."""
+
+    def clear() -> str:
+        opened = service.index_of(project_id)
+        opened.clear()
+        return opened.root
+
+    path = await service.work(clear)
+    return shaped({"project_id": project_id, "path": path, "cleared": True}, Cleared)
+
+
+HANDLERS = (
+    list_projects,
+    index_project,
+    show_project,
+    forget_project,
+    clear_project,
+)

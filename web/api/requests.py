@@ -1,0 +1,101 @@
+"""Reads what a client asks: strictly, so that a typing error is an error and not a default."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.params import QueryParameter
+
+from engine.errors import InvalidInputError
+
+_AT = " - at `$"
+_MOST_DETAIL = 300
+_NOT_OF_QUERIES = frozenset({"service", "data", "filters", "extent", "lines", "period", "part"})
+
+
+class ApiRequest(Request[Any, Any, Any]):
+    """A request whose body is decoded by the type that its handler wants, and no more loosely."""
+
+    async def json(self) -> Any:
+        """Give the body.
+
+        Raises:
+            InvalidInputError: It is no JSON, or not of that type; the details name the field.
+        """
+        handler = self.route_handler
+        assert isinstance(handler, HTTPRouteHandler)
+        wanted = handler.parsed_data_field
+        return decoded(await self.body(), wanted.annotation if wanted else object)
+
+
+def decoded(body: bytes, wanted: Any) -> Any:
+    """Decode JSON as a type.
+
+    Raises:
+        InvalidInputError: It is no JSON, or not of that type; the details name the field.
+    """
+    try:
+        return msgspec.json.decode(body, type=wanted)
+    except msgspec.ValidationError as error:
+        message, field = told(str(error))
+        raise InvalidInputError(message, field=field or "body") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInputError(f"the body is no JSON: {error}", field="body") from error
+
+
+def told(error: str) -> tuple[str, str]:
+    """Give what is wrong, and the field, from an error such as ``… - at `$.limit```."""
+    message, _, place = error.partition(_AT)
+    field = place.strip("`").lstrip(".")
+    prefix = "Object contains unknown field `"
+    if message.startswith(prefix):
+        name = message.removeprefix(prefix).rstrip("`")
+        return f"unknown field {name[:_MOST_DETAIL]!r}", f"{field}.{name}".lstrip(".")
+    prefix = "Object missing required field `"
+    if message.startswith(prefix):
+        name = message.removeprefix(prefix).rstrip("`")
+        return f"{name} is missing", f"{field}.{name}".lstrip(".")
+    return message[:_MOST_DETAIL], field
+
+
+def refuse_unknown_parameters(connection: ASGIConnection[Any, Any, Any, Any], handler: Any) -> None:
+    """Refuse a query with a parameter that the handler does not know, or with one twice.
+
+    Raises:
+        InvalidInputError: Names the parameter.
+    """
+    known = _parameters_of(handler)
+    seen: set[str] = set()
+    for name, _ in connection.query_params.multi_items():
+        if name not in known:
+            raise InvalidInputError(
+                f"unknown parameter {name[:_MOST_DETAIL]!r}",
+                hint=f"known: {', '.join(sorted(known)) or 'none'}",
+                field=name,
+            )
+        if name in seen and not known[name]:
+            raise InvalidInputError(f"{name} is given twice", field=name)
+        seen.add(name)
+
+
+@cache
+def _parameters_of(handler: BaseRouteHandler) -> Mapping[str, bool]:
+    """Give the parameters of a handler's query, and whether each may be given several times."""
+    signatures = [handler.parsed_fn_signature]
+    providers = list(handler.resolve_dependencies().values())
+    signatures += [each.parsed_fn_signature for each in providers]
+    return {
+        _name_in_query(name, definition.kwarg_definition): definition.is_non_string_sequence
+        or any(inner.is_non_string_sequence for inner in definition.inner_types)
+        for signature in signatures
+        for name, definition in signature.parameters.items()
+        if name not in _NOT_OF_QUERIES
+    }
+
+
+def _name_in_query(name: str, declared: object) -> str:
+    return declared.name or name if isinstance(declared, QueryParameter) else name

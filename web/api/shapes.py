@@ -1,0 +1,170 @@
+"""Shapes that several resources give. Each has the keys that the command line prints."""
+
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from web.schemas import as_json
+
+Shape = TypeVar("Shape", bound=Struct)
+
+Count = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Line = Annotated[int, Meta(ge=1, description="counts from 1")]
+ProjectId = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-f]{64}$",
+        description="the SHA-256 of the resolved root's path",
+        examples=["3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b"],
+    ),
+]
+Time = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2025-10-17T09:00:00.000Z"])]
+
+
+class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every answer is: a key that is not described here is a defect, and not sent."""
+
+
+class ErrorAnswer(Answer, frozen=True):
+    """What went wrong."""
+
+    error: Annotated[str, Meta(description="a stable code", examples=["validation_error"])]
+    message: Annotated[str, Meta(examples=["path does not exist: /nowhere"])]
+    details: Annotated[
+        dict[str, object],
+        Meta(description="facts, such as `field` and `hint`", examples=[{"field": "path"}]),
+    ]
+
+
+class Coverage(Answer, frozen=True):
+    """How much of the project an answer could see."""
+
+    files: Count
+    indexed: Annotated[Share, Meta(description="share of the files of the last complete scan")]
+    embedded: Annotated[Share, Meta(description="share of the chunks that have vectors")]
+    complete: Annotated[bool, Meta(description="false while a run goes on, or after half a one")]
+
+
+class Match(Answer, frozen=True):
+    """A part of a line that a pattern matches."""
+
+    line: Line
+    start: Annotated[Count, Meta(description="characters of the line before it")]
+    end: Annotated[Count, Meta(description="exclusive")]
+
+
+class Hit(Answer, frozen=True):
+    """A place that answers the question."""
+
+    project: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
+    path: Annotated[str, Meta(examples=["app/session.py"])]
+    line_start: Line
+    line_end: Line
+    language: Annotated[str, Meta(examples=["python"])]
+    symbol: Annotated[str | None, Meta(examples=["SessionStore.open_session"])]
+    kind: Annotated[str | None, Meta(examples=["method"])]
+    signature: str | None
+    score: Annotated[float, Meta(description="higher is better, within one answer")]
+    why: Annotated[list[str], Meta(description="what made it match", examples=[["words 0.88"]])]
+    fresh: Annotated[
+        bool | None, Meta(description="false: the file changed since; null: another branch")
+    ]
+    snippet: str
+    matches: list[Match] | UnsetType = UNSET
+    snippet_line: Line | UnsetType = UNSET
+    explain: dict[str, object] | UnsetType = UNSET
+
+
+class ProjectFailure(Answer, frozen=True):
+    """A project that could not answer while the others did."""
+
+    project: str
+    error: str
+    message: str
+
+
+class SearchResult(Answer, frozen=True):
+    """A ranked answer."""
+
+    query: str
+    mode: Annotated[str, Meta(examples=["hybrid"])]
+    took_ms: Annotated[float, Meta(ge=0)]
+    total: Annotated[Count, Meta(description="candidates that were ranked")]
+    truncated: Annotated[bool, Meta(description="there is more than is given")]
+    coverage: Coverage
+    hits: list[Hit]
+    errors: list[ProjectFailure] | UnsetType = UNSET
+    notes: list[str] | UnsetType = UNSET
+    next_cursor: Annotated[
+        str | None, Meta(description="for the next page, among the first 100 hits")
+    ] = None
+
+
+class JobView(Answer, frozen=True):
+    """A job."""
+
+    job_id: Annotated[str, Meta(examples=["72a5ad47-a4bc-841d-80f1-c5e0876992c0"])]
+    kind: Annotated[str, Meta(examples=["index"])]
+    status: Annotated[
+        str,
+        Meta(
+            description="pending, running, blocked, completed, failed or cancelled",
+            examples=["running"],
+        ),
+    ]
+    origin: Annotated[str, Meta(description="request or watch", examples=["request"])]
+    project_id: str
+    path: Annotated[str, Meta(description="the project's root")]
+    parameters: dict[str, object]
+    position: Annotated[int | None, Meta(description="in the queue; 1 is next")]
+    phase: Annotated[str | None, Meta(examples=["parsing"])]
+    done: Count
+    total: int | None
+    files_done: Count
+    files_total: int | None
+    chunks_done: Count
+    chunks_total: int | None
+    current_file: str | None
+    rate: Annotated[float | None, Meta(description="files a second, or chunks while embedding")]
+    elapsed_seconds: float
+    eta_seconds: float | None
+    estimated_seconds: float | None
+    waiting: Annotated[str | None, Meta(description="why it waits, in words")]
+    attempt: Count
+    cancel_requested: bool
+    flagged: Annotated[bool, Meta(description="active for too long: somebody should look")]
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+    heartbeat_at: Time | None
+    result: Annotated[dict[str, object] | None, Meta(description="of a completed job")]
+    error: Annotated[dict[str, object] | None, Meta(description="of a failed job")]
+    counts: dict[str, int]
+    log: Annotated[str | None, Meta(description="the path of its log")]
+
+
+class WatchView(Answer, frozen=True):
+    """A project's watcher."""
+
+    state: Annotated[
+        str, Meta(description="starting, watching, polling, waiting", examples=["watching"])
+    ]
+    reason: str
+    since: str
+    pid: int
+    folders: Count
+    pending: Count
+    last_event_at: Time | None
+    last_reconcile_at: Time | None
+    poll_interval_ms: int | None
+
+
+def shaped(value: object, shape: type[Shape]) -> Shape:
+    """Give a record of the engine as a shape; valid UTF-8, whatever names on the disk are.
+
+    Raises:
+        msgspec.ValidationError: The record and the shape disagree, which is a defect.
+    """
+    return msgspec.convert(as_json(value), shape)

@@ -1,0 +1,164 @@
+"""The server: joins tools and resources, and turns what goes wrong into the protocol's errors."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    ResourceTemplate,
+)
+from mcp.types import Resource as ResourceInfo
+from mcp.types import Tool as ToolInfo
+
+from engine.catalog import Catalog
+from engine.errors import EngineError, InvalidInputError, NotFoundError
+from web.mcp import checkpoints, indexing, jobs, search, verify
+from web.mcp.desk import Desk
+from web.mcp.hints import for_agents
+from web.mcp.projects import Projects
+from web.mcp.resources import Resources
+from web.mcp.tool import Answer, Tool
+from web.mcp.work import Teller, Workshop
+from web.schemas import as_json
+
+_MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(desk)
+_log = logging.getLogger(__name__)
+
+_INSTRUCTIONS = (
+    "Search of code on this machine. Use search_code before grep when you do not know names, "
+    "find_symbol when you do. If a project is not indexed, call index_repository with its path. "
+    "Answers tell coverage, and hits tell whether they are fresh."
+)
+
+
+class CairnServer(MCPServer[Any]):
+    """An MCP server whose tools and resources are records of ours.
+
+    Args:
+        tools: The tools.
+        resources: What can be read.
+    """
+
+    def __init__(self, tools: Sequence[Tool], resources: Resources) -> None:
+        super().__init__(
+            "codecairn",
+            title="CodeCairn",
+            instructions=_INSTRUCTIONS,
+            version=_version(),
+            log_level="WARNING",
+        )
+        self._by_name = {tool.name: tool for tool in tools}
+        self._resources = resources
+        self._workshop = Workshop()
+
+    @property
+    def lowlevel(self) -> Server[Any]:
+        """The server as transports take it."""
+        return self._lowlevel_server
+
+    async def list_tools(self) -> list[ToolInfo]:
+        """Describe the tools."""
+        return [tool.info() for tool in self._by_name.values()]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult:
+        """Call a tool; what goes wrong in it is an answer that says so.
+
+        Raises:
+            MCPError: There is no such tool.
+        """
+        tool = self._by_name.get(name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
+        teller = context.report_progress if context and tool.waits else None
+        return (await self._answer(tool, arguments, teller)).as_result()
+
+    async def _answer(self, tool: Tool, arguments: dict[str, Any], teller: Teller | None) -> Answer:
+        try:
+            given = tool.read(arguments)
+            work = partial(tool.run, given)
+            return await self._workshop.do(work, waits=tool.waits, teller=teller)
+        except EngineError as error:
+            return tool.fail(for_agents(error))
+        except Exception as error:  # noqa: BLE001 - the last handler
+            _log.exception("the tool %s failed", tool.name)
+            return tool.fail(EngineError(f"{tool.name} failed inside: {type(error).__name__}"))
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[Any, Any] | None = None,
+    ) -> GetPromptResult:
+        """Refuse: this server has no prompts.
+
+        Raises:
+            MCPError: Always.
+        """
+        raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
+
+    async def list_resources(self) -> list[ResourceInfo]:
+        """Describe what can be read without parameters."""
+        return self._resources.listed()
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """Describe what can be read with parameters."""
+        return self._resources.templates()
+
+    async def read_resource(
+        self, uri: Any, context: Context[Any, Any] | None = None
+    ) -> Iterable[ReadResourceContents]:
+        """Read a resource.
+
+        Raises:
+            MCPError: It is not there, or cannot be read; ``data`` has the one error shape.
+        """
+        try:
+            read = partial(self._resources.read, str(uri))
+            text, mime_type = await self._workshop.do(read)
+        except EngineError as error:
+            raise _protocol_error(for_agents(error), str(uri)) from error
+        except Exception as error:
+            _log.exception("a resource failed")
+            failure = EngineError(f"failed inside: {type(error).__name__}")
+            raise _protocol_error(failure, str(uri)) from error
+        return [ReadResourceContents(content=text, mime_type=mime_type)]
+
+
+def make_server(catalog: Catalog, *, served: tuple[str, ...] = (), is_runner: bool) -> CairnServer:
+    """Make the server over a catalog.
+
+    Args:
+        catalog: The projects.
+        served: Folders that the server is about; a single one is the project that calls mean.
+        is_runner: Whether this process runs jobs; else a process of their own is started for them,
+            and relative paths are those of this process.
+    """
+    projects = Projects(catalog, served, is_local=not is_runner)
+    desk = Desk(catalog=catalog, projects=projects, is_runner=is_runner)
+    tools = [tool for module in _MODULES for tool in module.tools(desk)]
+    return CairnServer(tools, Resources(desk))
+
+
+def _protocol_error(error: EngineError, uri: str) -> MCPError:
+    is_callers = isinstance(error, InvalidInputError | NotFoundError)
+    shape = as_json({**error.as_json(), "uri": uri})
+    return MCPError(INVALID_PARAMS if is_callers else INTERNAL_ERROR, error.message, shape)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("codecairn")
+    except metadata.PackageNotFoundError:
+        return ""

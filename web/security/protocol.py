@@ -1,0 +1,78 @@
+"""HTTP/1.1 with an end to the patience for the head of a request, and errors in the one shape."""
+
+import asyncio
+import json
+import sys
+import uuid
+from contextlib import suppress
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from web.errors import Refusal
+from web.security.headers import protected
+
+#: How long the head of a request may take from its first byte on, or from the connection on.
+HEAD_S = 10.0
+_TOO_LARGE = 431
+
+
+class PatientProtocol(H11Protocol):
+    """A connection that is closed when the head of a request does not come to its end."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; after them, wait for the rest of a head, or for none."""
+        super().data_received(data)
+        is_in_head = self.cycle is None or self.cycle.response_complete
+        if not is_in_head or self.transport.is_closing():
+            self._wait_no_more()
+        elif self._timer is None and self.timeout_keep_alive_task is None:
+            self._wait()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with a head, or with the frames of a body, and close."""
+        error = sys.exc_info()[1]
+        hint = error.error_status_hint if isinstance(error, h11.ProtocolError) else 400
+        refusal = Refusal("validation_error", "this is no request of HTTP/1.1")
+        if hint == _TOO_LARGE:
+            refusal = Refusal("headers_too_large", "the head of the request is too long")
+        with suppress(h11.LocalProtocolError):  # an answer had begun already
+            self._answer(refusal)
+        self.transport.close()
+
+    def _answer(self, refusal: Refusal) -> None:
+        body = json.dumps(refusal.as_json()).encode()
+        plain = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        headers = protected(plain, uuid.uuid4().hex.encode())
+        events: list[Any] = [
+            h11.Response(status_code=refusal.status, headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ]
+        for event in events:
+            self.transport.write(self.conn.send(event) or b"")
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HEAD_S, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

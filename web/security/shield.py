@@ -1,0 +1,224 @@
+"""Stands in front of an application: nothing reaches it, and nothing leaves it, unchecked.
+
+It judges a request by its head before a byte of the body is read, reads the body within limits,
+puts the headers of ``headers`` on whatever is answered, and logs a line: method, route, status and
+time, never what was asked.
+"""
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from web.errors import Refusal
+from web.security.bodies import (
+    MOST_BYTES,
+    MOST_BYTES_OF_AGENTS,
+    Disconnected,
+    already_read,
+    check_json,
+    read_body,
+)
+from web.security.headers import protected
+from web.security.hosts import Hosts
+from web.security.rates import Rates
+from web.security.serving import Serving, is_loopback
+from web.security.session import Session
+
+MOST_QUERY_BYTES = 4096
+MOST_HEADER_BYTES = 16 << 10
+#: Who does not take an answer for so long is not served any more.
+SEND_S = 30.0
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
+_JSON_PATHS = "/api/"
+_AGENT_PATHS = ("/mcp", "/sse", "/messages")
+_CLOSING = frozenset({400, 408, 413, 431})  # what came after such a head is not read
+_SERVER_ERROR = 500
+_CLIENT_ERROR = 400
+
+#: Is told of each request: its level, and the fields of its line.
+RequestLog = Callable[..., None]
+#: Is told of what no handler caught.
+FailureLog = Callable[[BaseException], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """Where a shield tells what happens."""
+
+    request: RequestLog
+    failure: FailureLog
+
+
+class Shield:
+    """An application behind checks.
+
+    Args:
+        app: The application.
+        serving: Where it is served, and to whom.
+        logs: Where to tell what happens.
+    """
+
+    def __init__(self, app: ASGIApp, serving: Serving, logs: Logs) -> None:
+        self._app = app
+        self._hosts = Hosts(serving)
+        self._session = Session(serving.token, serving.port)
+        self._rates = Rates()
+        self._logs = logs
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != ScopeType.HTTP:
+            await send({"type": "websocket.close", "code": 1008, "reason": "no WebSockets here"})
+            return
+        answer = _Answer(send)
+        started_s = time.perf_counter()
+        try:
+            await self._serve(_Head(scope), receive, answer)
+        except Refusal as refusal:
+            await answer.refuse(refusal)
+        except Disconnected:
+            return
+        except Exception as error:
+            self._logs.failure(error)
+            if answer.status:
+                raise  # half an answer: the connection is closed
+            await answer.refuse(Refusal("internal_error", "the server failed; its log says why"))
+        finally:
+            self._log(scope, answer, time.perf_counter() - started_s)
+
+    async def _serve(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
+        self._judge(head)
+        if head.path == "/" and head.method == "GET":
+            cookie = self._session.cookie_for(head.query)
+            if cookie is not None:
+                await answer.log_in(cookie)
+                return
+        self._session.check(head.texts(b"authorization"), head.texts(b"cookie"))
+        if head.has_body:
+            is_agent = head.path.startswith(_AGENT_PATHS)
+            most = MOST_BYTES_OF_AGENTS if is_agent else MOST_BYTES
+            body = await read_body(receive, head.headers, most_bytes=most)
+            if body and head.path.startswith(_JSON_PATHS):
+                check_json(body, head.values(b"content-type"))
+            receive = already_read(body, receive)
+        await self._app(head.scope, receive, answer.send)
+
+    def _judge(self, head: "_Head") -> None:
+        """Refuse by the head alone, the cheapest first."""
+        if head.client is not None and not is_loopback(head.client):
+            self._rates.take(head.client)
+        if head.size > MOST_HEADER_BYTES:
+            raise Refusal("headers_too_large", f"the headers have more than {MOST_HEADER_BYTES} B")
+        if len(head.query) > MOST_QUERY_BYTES:
+            raise Refusal("uri_too_long", f"the query has more than {MOST_QUERY_BYTES} bytes")
+        if not head.path.startswith("/"):
+            raise Refusal("validation_error", "wanted a path that starts with /", field="path")
+        self._hosts.check_host(head.values(b"host"), head.arrived_at)
+        self._hosts.check_origin(head.values(b"origin"), head.arrived_at)
+        sites = head.values(b"sec-fetch-site")
+        is_elsewhere = any(site.lower() not in _OF_OWN_PAGES for site in sites)
+        if is_elsewhere and not head.is_visit:
+            raise Refusal("forbidden", "pages of another site may not use this server")
+
+    def _log(self, scope: Scope, answer: "_Answer", took_s: float) -> None:
+        level = "info"
+        if answer.status >= _CLIENT_ERROR:
+            level = "error" if answer.status >= _SERVER_ERROR else "warning"
+        self._logs.request(
+            "request",
+            level=level,
+            request_id=answer.request_id,
+            method=scope.get("method"),
+            route=scope.get("path_template"),
+            status=answer.status,
+            took_ms=round(took_s * 1000, 2),
+            client=(scope.get("client") or ("", 0))[0],
+        )
+
+
+class _Head:
+    """What a request says before its body."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            self.headers.setdefault(name.lower(), []).append(value)
+        self.method = str(scope.get("method", ""))
+        self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
+        self.size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+        client, server = scope.get("client"), scope.get("server")
+        self.client = client[0] if client else None
+        self.arrived_at = server[0] if server else None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the client says that something follows."""
+        return b"content-length" in self.headers or b"transfer-encoding" in self.headers
+
+    @property
+    def is_visit(self) -> bool:
+        """Whether somebody follows a link here, which any page may hold."""
+        modes = [mode.lower() for mode in self.values(b"sec-fetch-mode")]
+        is_page = not self.path.startswith((_JSON_PATHS, *_AGENT_PATHS))
+        return self.method in _SAFE and modes == [b"navigate"] and is_page
+
+    def values(self, name: bytes) -> list[bytes]:
+        """Give the values of a header."""
+        return self.headers.get(name, [])
+
+    def texts(self, name: bytes) -> list[str]:
+        """Give the values of a header as text."""
+        return [value.decode("latin-1") for value in self.values(name)]
+
+
+class _Answer:
+    """Sends an answer with the headers that every answer has."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.request_id = uuid.uuid4().hex
+        self.status = 0  # 0 until it has begun
+
+    async def send(self, message: Message) -> None:
+        """Pass on a part of the answer, while the client takes it."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            named = protected(message.get("headers", ()), self.request_id.encode())
+            message = {**message, "headers": named}
+        async with asyncio.timeout(SEND_S):
+            await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Answer with an error, unless something else was begun."""
+        if self.status:
+            return
+        body = json.dumps(refusal.as_json()).encode()
+        headers = [(b"content-type", b"application/json")]
+        if refusal.code == "unauthorized":
+            headers.append((b"www-authenticate", b"Bearer"))
+        if refusal.code == "too_many_requests":
+            headers.append((b"retry-after", b"1"))
+        if refusal.status in _CLOSING:
+            headers.append((b"connection", b"close"))
+        await self._whole(refusal.status, headers, body)
+
+    async def log_in(self, cookie: str) -> None:
+        """Set the cookie of a session, and lead to where the URL has no token any more."""
+        await self._whole(303, [(b"location", b"/"), (b"set-cookie", cookie.encode())], b"")
+
+    async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        length = (b"content-length", str(len(body)).encode())
+        await self.send(
+            {"type": "http.response.start", "status": status, "headers": [*headers, length]}
+        )
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})

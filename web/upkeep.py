@@ -1,0 +1,100 @@
+"""What a server does besides answering: it runs jobs, and keeps indexes equal to their folders."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from engine.catalog import Catalog
+from engine.errors import ConflictError, EngineError
+from engine.watch_records import WatchState
+from web.security.serving import Serving
+
+#: How long after a runner elsewhere has ended its place is taken.
+_TURN_S = 0.5
+#: How often it is looked whether each project has its watcher.
+_LOOK_S = 2.0
+#: How long a project is left alone that cannot be watched, such as one whose folder is away.
+_PATIENCE_S = 15.0
+
+#: Is told what went wrong: a type of event, and its context.
+Note = Callable[..., None]
+
+
+class Upkeep:
+    """Runs jobs and watches projects in threads, from ``start`` to ``stop``.
+
+    Another process may do either already; then it is done here when that one ends.
+
+    Args:
+        catalog: The projects.
+        serving: Which of them are served, and whether they are watched.
+        note: Hears what goes wrong.
+    """
+
+    def __init__(self, catalog: Catalog, serving: Serving, note: Note) -> None:
+        self._catalog = catalog
+        self._serving = serving
+        self._note = note
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._is_watched: dict[str, Callable[[], bool]] = {}
+        self._not_before_s: dict[str, float] = {}
+
+    def start(self) -> None:
+        """Begin; the roots that are served are indexed by jobs."""
+        acts = [self._run_jobs] + ([self._watch] if self._serving.watches else [])
+        for act in (self._index_roots, *acts):
+            thread = threading.Thread(target=act, name=act.__name__.strip("_"), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Begin nothing more; running jobs and watchers end with the catalog."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _index_roots(self) -> None:
+        for root in self._serving.roots:
+            try:
+                self._catalog.jobs.submit(root)
+            except ConflictError:
+                continue  # something is being done about it already
+            except EngineError as error:
+                self._note("not_indexed", level="error", project=root, reason=error.message)
+
+    def _run_jobs(self) -> None:
+        is_failing = False
+        while not self._stop.wait(_TURN_S):
+            try:
+                self._catalog.jobs.run_here()
+                is_failing = False
+            except EngineError as error:
+                if not is_failing:
+                    self._note("no_runner", level="error", reason=error.message)
+                is_failing = True
+
+    def _watch(self) -> None:
+        while True:
+            for root in self._serving.roots or self._catalog.roots():
+                if self._stop.is_set():
+                    return
+                self._watch_one(root)
+            if self._stop.wait(_LOOK_S):
+                return
+
+    def _watch_one(self, root: str) -> None:
+        is_watched = self._is_watched.get(root)
+        if is_watched and is_watched():
+            return
+        if time.monotonic() < self._not_before_s.get(root, 0.0):
+            return
+        try:
+            watcher = self._catalog.watch(root)
+            self._is_watched[root] = lambda: watcher.status.state is not WatchState.STOPPED
+        except EngineError as error:
+            is_elsewhere = isinstance(error, ConflictError)
+            if root not in self._not_before_s and not is_elsewhere:
+                self._note("not_watched", level="warning", project=root, reason=error.message)
+            wait_s = _LOOK_S if is_elsewhere else _PATIENCE_S
+            self._not_before_s[root] = time.monotonic() + wait_s
