@@ -29,6 +29,7 @@ _MOST_NAMES = 1000  # of logs that end in the same second
 _NAME = re.compile(
     r"(completed|failed|cancelled|verify)-(\d{4}(?:-\d\d){5})(?:-(\d+))?\.log", re.ASCII
 )
+_JOB = "Job: "
 _ENDS = {"completed": "COMPLETE", "failed": "FAILED", "cancelled": "CANCELLED"}
 _COUNTS = {  # of a report, and of what a job that did not complete has counted
     "files_indexed": "Files indexed",
@@ -114,6 +115,8 @@ def write_operation_log(
 ) -> Path:
     """Write the log of a job that has ended; nobody ever sees half of it.
 
+    Whoever wrote it may have died before the job's row could name it: then it is there already.
+
     Args:
         folder: The project's logs; made when it is not there.
         row: The job.
@@ -123,7 +126,9 @@ def write_operation_log(
     Raises:
         OSError: It cannot be written.
     """
-    return write_log(folder, row.state, row.finished_at_ms or 0, _lines(row, events, facts))
+    at_ms = row.finished_at_ms or 0
+    written = _written_log(folder, f"{row.state}-{_stamp(at_ms)}", row.uuid)
+    return written or write_log(folder, row.state, at_ms, _lines(row, events, facts))
 
 
 def write_log(folder: Path, status: str, at_ms: int, lines: Iterable[str]) -> Path:
@@ -172,6 +177,15 @@ def operation_logs(folder: Path) -> tuple[OperationLog, ...]:
     return tuple(log for _, _, log in sorted(found, reverse=True))
 
 
+def _written_log(folder: Path, stem: str, uuid: str) -> Path | None:
+    """Find the log of a job among those that end in the same second."""
+    owner = f"\n{_JOB}{uuid}\n"
+    for log in operation_logs(folder):
+        if log.name.startswith(stem) and owner in log.read():
+            return log.path
+    return None
+
+
 def _named(beside: Path, folder: Path, stem: str) -> Path:
     """Give a written file its name: the first that is free, of several in the same second."""
     for number in range(1, _MOST_NAMES):
@@ -217,7 +231,7 @@ def log_block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
 
 def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
     parameters: Mapping[str, Any] = json.loads(row.parameters)
-    lines = [f"Repository: {facts.root}", f"Job: {row.uuid}"]
+    lines = [f"Repository: {facts.root}", f"{_JOB}{row.uuid}"]
     is_clean = bool(parameters.get("force_clean"))
     mode = "all files anew" if is_clean or parameters.get("force") else "what has changed"
     cleaned = ", Force Clean: true" if is_clean else ""

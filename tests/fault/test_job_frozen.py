@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,10 +76,22 @@ def is_locked(home: Path) -> bool:
 
 def freeze(process: "subprocess.Popen[bytes]", home: Path) -> None:
     """Stop a process outside of its transactions."""
-    process.send_signal(signal.SIGSTOP)
+    stop(process)
     while is_locked(home):
         process.send_signal(signal.SIGCONT)
-        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.001)
+        stop(process)
+
+
+def stop(process: "subprocess.Popen[bytes]") -> None:
+    """Stop a process; a thread inside of a system call, such as one that locks, ends that first."""
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: all(is_stopped(thread) for thread in Path(f"/proc/{process.pid}/task").iterdir()))
+
+
+def is_stopped(thread: Path) -> bool:
+    """Say whether a thread stands still; the state follows the name, which is in brackets."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def check_complete(home: Path, tree: Path, name: str, folder: Path) -> None:

@@ -58,6 +58,15 @@ class Story:
         assert claimed
         return claimed
 
+    def in_the_same_second(self, count: int) -> list[JobRow]:
+        """Jobs that have completed."""
+        rows = []
+        for _ in range(count):
+            self.now_ms = START_MS
+            rows.append(self.begin())
+            self.ledger.complete(rows[-1], REPORT, {})
+        return rows
+
     def after(self, seconds: int) -> None:
         self.now_ms += seconds * 1000
 
@@ -230,6 +239,15 @@ def test_a_log_is_kept_once_and_noted_in_its_job(story: Story) -> None:
     assert "Index size: " in path.read_text("utf-8")
 
 
+def test_a_log_that_its_row_does_not_name_yet_is_not_written_twice(story: Story) -> None:
+    """Its writer died in between; another job that ended in the same second has its own."""
+    rows = story.in_the_same_second(2)
+    paths = [story.log(row) for row in rows]
+    assert paths[0] != paths[1]
+    assert [story.log(row) for row in rows] == paths
+    assert [log.path for log in operation_logs(story.folder)] == paths[::-1]
+
+
 def test_a_log_that_cannot_be_written_leaves_the_job_as_it_is(story: Story) -> None:
     row = story.begin()
     story.ledger.complete(row, REPORT, {})
@@ -242,14 +260,13 @@ def test_a_log_that_cannot_be_written_leaves_the_job_as_it_is(story: Story) -> N
 def test_a_write_that_fails_leaves_no_half_of_a_log(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = story.begin()
-    story.ledger.complete(row, REPORT, {})
+    *rows, last = story.in_the_same_second(3)
 
     def no_links(_source: object, _target: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "link", no_links)  # as on a file system without links
-    names = [story.log(row).name for _ in range(2)]
+    names = [story.log(row).name for row in rows]
     assert names == ["completed-2025-10-09-18-30-17.log", "completed-2025-10-09-18-30-17-2.log"]
 
     def full(_source: object, _target: object) -> None:
@@ -257,5 +274,5 @@ def test_a_write_that_fails_leaves_no_half_of_a_log(
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        story.log(row)
+        story.log(last)
     assert sorted(file.name for file in story.folder.iterdir()) == sorted(names)
