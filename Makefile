@@ -1,4 +1,4 @@
-# make start   set up, index REPO and search it     make test    everything that must hold
+# make start   set up, index REPO and serve it      make test    everything that must hold
 # make help    all targets
 #
 # Needs Python 3.11 or newer, and the network once, to install what requirements.lock names.
@@ -27,7 +27,7 @@ endif
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make start [REPO=/path]       set up, index a folder (default: this one), search it"
+	@echo "make start [REPO=/path]       set up, index a folder (default: this one), serve it"
 	@echo "make test                     set up, check, run all tests"
 	@echo "make check                    format, lint, types, layers"
 	@echo "make fix                      format, and mend what the linter can"

@@ -1,4 +1,4 @@
-"""What ``make start`` shows after indexing: a search that fits the project, and what to type next.
+"""What ``make start`` does after indexing: a search that fits the project, and then it serves.
 
 Run as ``python -m web.first_steps ROOT BIN``; BIN is the folder that holds ``cairn``.
 """
@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index import Index
 from engine.records import SymbolHit
+from engine.server_board import server_url
 from web.cli import run
 
 # Names that begin with a verb and go on make the best questions: "load config".
@@ -67,15 +68,30 @@ Next. Put cairn on the PATH of this shell (and in your shell's profile, to keep 
 
 
 def main(arguments: list[str]) -> int:
-    """Search the project once and say what is next; the exit code of the search."""
+    """Search the project once, say what is next, and serve until Ctrl-C; the exit code.
+
+    What is served already goes on to be, and is not served twice.
+    """
     root, folder = os.path.realpath(arguments[0]), arguments[1]
-    with Catalog(load_config()) as catalog:
+    config = load_config()
+    with Catalog(config) as catalog:
         query = sample_query(catalog.open(root))
-    command = ["search", query, "--project", root, "--limit", "3", "--max-tokens", "400"]
-    sys.stdout.write(f"\n$ cairn {shlex.join(command)}\n\n")
-    code = run(command)
+    code = _shown("search", query, "--project", root, "--limit", "3", "--max-tokens", "400")
     sys.stdout.write(next_steps(root, folder))
-    return code
+    if code:
+        return code
+    url = server_url(config.data_dir)
+    if url:
+        sys.stdout.write(f"\nCodeCairn serves on {url} already.\n")
+        return 0
+    return _shown("serve", root)
+
+
+def _shown(*command: str) -> int:
+    """Show a command, and run it; its exit code."""
+    sys.stdout.write(f"\n$ cairn {shlex.join(command)}\n\n")
+    sys.stdout.flush()
+    return run(list(command))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """What ``make start`` shows: a search that finds something, and lines that can be pasted."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from engine.catalog import Catalog
@@ -51,19 +53,29 @@ def test_the_next_steps_can_be_pasted(tmp_path: Path) -> None:
     assert "--project" not in next_steps(str(Path.cwd()), "/bin")
 
 
-def test_it_searches_and_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_searches_and_says_what_to_type_and_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CAIRN_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CAIRN_PORT", "0")
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "app.py").write_text('def parse_config(text):\n    """Read it."""\n')
     _sample(folder, tmp_path / "home")
-    ended = subprocess.run(
-        [sys.executable, "-m", "web.first_steps", str(folder), "/tools"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert f"$ cairn search 'parse config' --project {folder} --limit 3" in ended.stdout
-    assert "app.py:1-2  function parse_config" in ended.stdout
-    assert 'export PATH=/tools:"$PATH"' in ended.stdout
+    command = [sys.executable, "-m", "web.first_steps", str(folder), "/tools"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        shown = [next(process.stdout)]
+        while not shown[-1].startswith("CodeCairn serves on"):
+            shown.append(next(process.stdout))
+        url = shown[-1].split()[3]
+        assert httpx.get(f"{url}/health").json()["status"] == "ok"
+        again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in (0, 130)
+    text = "".join(shown)
+    assert f"$ cairn search 'parse config' --project {folder} --limit 3" in text
+    assert "app.py:1-2  function parse_config" in text
+    assert 'export PATH=/tools:"$PATH"' in text
+    assert f"$ cairn serve {folder}" in text
+    assert again.stdout.endswith(f"CodeCairn serves on {url} already.\n")
