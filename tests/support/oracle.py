@@ -16,6 +16,7 @@ from tests.support.memory_rows import check_memories
 
 #: Chunks that are looked for by their words and by their vectors.
 _SAMPLE = 50
+_PATIENCE_MS = 10_000  # a runner may just write that it has ended
 
 
 def check_sound(file: Path) -> None:
@@ -25,6 +26,7 @@ def check_sound(file: Path) -> None:
     its place each row is counted, and the words of a sample of chunks are looked for.
     """
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
+    handle.set_busy_timeout(_PATIENCE_MS)
     try:
         handle.enable_load_extension(True)
         handle.load_extension(sqlite_vec.loadable_path())
