@@ -28,6 +28,10 @@ class FindingCode(StrEnum):
     PATHS = "paths"  # as words, of paths
     PATHS_MISSING = "paths_missing"
     PATHS_LOST = "paths_lost"
+    MEMORIES = "memories"  # memories whose text, context or tags cannot be read
+    MEMORY_WORDS = "memory_words"  # as words, of memories
+    MEMORY_WORDS_MISSING = "memory_words_missing"
+    MEMORY_WORDS_LOST = "memory_words_lost"
     VECTOR_TABLES = "vector_tables"  # tables of vectors that are missing or do not hold together
     VECTORS = "vectors"  # numbers that are not those that were written
     VECTORS_MISSING = "vectors_missing"

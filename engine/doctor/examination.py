@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.meaning import vector_troubles
+from engine.doctor.remembered import memory_troubles
 from engine.doctor.surroundings import leftover_files, waiting_job
 from engine.doctor.texts import damaged_blobs
 from engine.doctor.trouble import MOST_PLACES, Trouble
@@ -25,8 +26,16 @@ from engine.store.connection import Store
 _MOST_PROBLEMS = 100
 #: How SQLite words that an index of its own does not fit its table.
 _INDEX_WORDS = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
-_STEPS = {"words": FindingCode.WORDS, "paths": FindingCode.PATHS}
-_TERMS = {"chunk_terms": FindingCode.WORDS, "file_paths": FindingCode.PATHS}
+_STEPS = {
+    "words": FindingCode.WORDS,
+    "paths": FindingCode.PATHS,
+    "memories": FindingCode.MEMORY_WORDS,
+}
+_TERMS = {
+    "chunk_terms": FindingCode.WORDS,
+    "file_paths": FindingCode.PATHS,
+    "memory_terms": FindingCode.MEMORY_WORDS,
+}
 
 
 @dataclass(slots=True)
@@ -81,6 +90,7 @@ class Examiner:
             ("symbols", self._look_at_symbols),
             ("words", self._look_at_words),
             ("paths", self._look_at_paths),
+            ("memories", self._look_at_memories),
             ("vectors", self._look_at_vectors),
             ("surroundings", self._look_around),
         ):
@@ -190,6 +200,9 @@ class Examiner:
 
     def _look_at_paths(self) -> None:
         self._add(*path_troubles(self._store, self._cancelled))
+
+    def _look_at_memories(self) -> None:
+        self._add(*memory_troubles(self._store, self._cancelled))
 
     def _look_at_vectors(self) -> None:
         with self._store.read() as handle, checks.stoppable(handle, self._cancelled):

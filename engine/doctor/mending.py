@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from engine.config import Config
 from engine.doctor.examination import Examination
+from engine.doctor.remembered import make_readable, words_of_memories
 from engine.doctor.surroundings import delete_leftovers
 from engine.doctor.trouble import Trouble
 from engine.doctor.words import words_of
@@ -21,7 +22,7 @@ from engine.indexing.backfill import Backfill
 from engine.indexing.batch import path_terms_of
 from engine.indexing.model_switch import reads_text
 from engine.journal import Tally
-from engine.store import checks, fulltext, mending, models
+from engine.store import checks, fulltext, memories, mending, models
 from engine.store.connection import Store
 
 _AT_ONCE = 200  # rows in one transaction
@@ -41,6 +42,10 @@ _ORDER = (
     FindingCode.WORDS_MISSING,
     FindingCode.PATHS_LOST,
     FindingCode.PATHS_MISSING,
+    FindingCode.MEMORIES,
+    FindingCode.MEMORY_WORDS,
+    FindingCode.MEMORY_WORDS_LOST,
+    FindingCode.MEMORY_WORDS_MISSING,
     FindingCode.VECTORS,
     FindingCode.VECTORS_LOST,
     FindingCode.VECTORS_MISSING,
@@ -48,7 +53,14 @@ _ORDER = (
 )
 
 #: Kinds whose way mends all that is of the kind.
-_AT_ONCE_FOR_ALL = frozenset({FindingCode.WORDS, FindingCode.PATHS, FindingCode.STRAY_ROWS})
+_AT_ONCE_FOR_ALL = frozenset(
+    {
+        FindingCode.WORDS,
+        FindingCode.PATHS,
+        FindingCode.MEMORY_WORDS,
+        FindingCode.STRAY_ROWS,
+    }
+)
 
 
 class Mender:
@@ -97,6 +109,9 @@ class Mender:
             FindingCode.STRAY_ROWS: self._delete_strays,
             FindingCode.WORDS_LOST: self._delete_words,
             FindingCode.PATHS_LOST: self._delete_paths,
+            FindingCode.MEMORIES: self._rewrite_memories,
+            FindingCode.MEMORY_WORDS: self._rewrite_memory_words,
+            FindingCode.MEMORY_WORDS_LOST: self._delete_memory_words,
             FindingCode.VECTORS: self._delete_vectors,
             FindingCode.VECTORS_LOST: self._delete_vectors,
             FindingCode.LEFTOVERS: self._delete_leftovers,
@@ -146,6 +161,23 @@ class Mender:
             mending.clear_paths(handle)
         self.done.append("Emptied the index of paths, to be written again")
 
+    def _rewrite_memories(self, trouble: Trouble) -> None:
+        for ids in self._pieces(trouble.ids):
+            with self._store.write(durable=True, bookkeeping=True) as handle:
+                make_readable(handle, ids)
+        self.done.append(f"Kept what can be read of {trouble.number:,} memories")
+
+    def _rewrite_memory_words(self, _trouble: Trouble) -> None:
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            mending.clear_memory_words(handle)
+        self.done.append("Emptied the index of memories' words, to be written again")
+
+    def _delete_memory_words(self, _trouble: Trouble) -> None:
+        with self._store.write(durable=True, bookkeeping=True) as handle:
+            number = mending.delete_lost_memory_words(handle)
+        if number:
+            self.done.append(f"Deleted the words of {number:,} memories that are gone")
+
     def _empty_blobs(self, trouble: Trouble) -> None:
         for ids in self._pieces(trouble.ids):
             with self._store.write(durable=True) as handle:
@@ -185,7 +217,7 @@ class Mender:
         self.done.append(f"Deleted {trouble.number:,} files that dead processes left")
 
     def _write_missing(self) -> None:
-        """Give the words that they lack to chunks and files."""
+        """Give the words that they lack to chunks, files and memories."""
         with self._store.read() as handle:
             chunk_ids, file_ids = checks.read_wordless(handle), checks.read_pathless(handle)
         for ids in self._pieces(chunk_ids):
@@ -204,6 +236,19 @@ class Mender:
             self.done.append(f"Wrote the words of {len(chunk_ids):,} chunks")
         if file_ids:
             self.done.append(f"Wrote the words of {len(file_ids):,} paths")
+        self._write_missing_of_memories()
+
+    def _write_missing_of_memories(self) -> None:
+        with self._store.read() as handle:
+            memory_ids = checks.read_wordless_memories(handle)
+        for ids in self._pieces(memory_ids):
+            with self._store.read() as handle:
+                words = list(words_of_memories(handle, ids))
+            with self._store.write(durable=True, bookkeeping=True) as handle:
+                for row, terms in words:
+                    memories.insert_missing_words(handle, row, terms)
+        if memory_ids:
+            self.done.append(f"Wrote the words of {len(memory_ids):,} memories")
 
     def _embed(self) -> None:
         """Make vectors that are missing, when their model is the one that the settings name."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from engine.clock import now_ms
 from engine.config import Config
+from engine.doctor.remembered import make_readable, words_of_memories
 from engine.doctor.surroundings import delete_leftovers
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
-from engine.memories.cards import terms_of_memory
 from engine.store import checks, memories, mending, project, salvage, vector_checks
 from engine.store.connection import Store, delete_database
 
@@ -87,8 +87,10 @@ def _make(
                 now_ms=now_ms(),
             )
             kept = salvage.put_back(handle, saved)
-            for row in memories.read_wordless(handle):
-                memories.insert_words(handle, row.id, terms_of_memory(row))
+            ids = checks.read_wordless_memories(handle)
+            make_readable(handle, ids)
+            for row, terms in words_of_memories(handle, ids):
+                memories.insert_words(handle, row.id, terms)
         store.checkpoint()
     finally:
         store.close()

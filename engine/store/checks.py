@@ -110,7 +110,7 @@ def is_index_or_trigger(name: str) -> bool:
 
 def count_rows(handle: Handle) -> dict[str, int]:
     """Count what is checked."""
-    tables = ("files", "blobs", "symbols", "chunks", "skips", "jobs")
+    tables = ("files", "blobs", "symbols", "chunks", "skips", "jobs", "memories")
     count = "SELECT count(*) FROM {}"
     return {table: int(handle.execute(count.format(table)).get) for table in tables}
 
@@ -133,6 +133,27 @@ def read_lost_paths(handle: Handle) -> list[int]:
 def read_pathless(handle: Handle) -> list[int]:
     """Give the files whose words are not in the index of paths."""
     return _ids(handle, _NOT_IN.format("files", "file_paths_docsize"))
+
+
+def read_lost_memory_words(handle: Handle) -> list[int]:
+    """Give the rows of the index of memories' words whose memory is gone."""
+    return _ids(handle, _NOT_IN.format("memory_terms_docsize", "memories"))
+
+
+def read_wordless_memories(handle: Handle) -> list[int]:
+    """Give the memories whose words are not in the index of memories' words."""
+    return _ids(handle, _NOT_IN.format("memories", "memory_terms_docsize"))
+
+
+def read_memory_bytes(handle: Handle, ids: Sequence[int]) -> list[tuple[int, tuple[bytes, ...]]]:
+    """Give the bytes of summaries, descriptions, contexts and tags: text may be none any more."""
+    rows: Iterator[tuple[Any, ...]] = handle.execute(
+        """SELECT m.id, CAST(m.summary AS BLOB), CAST(m.description AS BLOB),
+             CAST(m.context AS BLOB), CAST(m.tags AS BLOB)
+           FROM json_each(:ids) wanted CROSS JOIN memories m ON m.id = wanted.value""",
+        {"ids": str(list(ids))},
+    )
+    return [(row[0], row[1:]) for row in rows]
 
 
 _NOT_IN = "SELECT id FROM {} WHERE id NOT IN (SELECT id FROM {}) ORDER BY id"
@@ -202,11 +223,11 @@ def read_sample(handle: Handle, table: str, number: int) -> list[int]:
 
     Args:
         handle: A read transaction.
-        table: chunks or files.
+        table: chunks, files or memories.
         number: How many are wanted.
     """
-    assert table in ("chunks", "files")
-    ids = _ids(handle, f"SELECT id FROM {table} ORDER BY id")  # noqa: S608 - one of two names
+    assert table in ("chunks", "files", "memories")
+    ids = _ids(handle, f"SELECT id FROM {table} ORDER BY id")  # noqa: S608 - one of three names
     return ids[:: max(1, -(-len(ids) // number))]
 
 
@@ -223,6 +244,14 @@ def has_path_words(handle: Handle, file_id: int, words: tuple[str, str]) -> bool
     return all(
         _holds(handle, "file_paths", file_id, column, text)
         for column, text in zip(("folders", "stem"), words, strict=True)
+    )
+
+
+def has_memory_words(handle: Handle, memory_id: int, words: tuple[str, str, str]) -> bool:
+    """Say whether the index of memories' words holds those of a memory, in their order."""
+    return all(
+        _holds(handle, "memory_terms", memory_id, column, text)
+        for column, text in zip(("summary", "tags", "description"), words, strict=True)
     )
 
 

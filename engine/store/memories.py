@@ -235,20 +235,27 @@ def read_vectors(handle: Handle, model: str) -> list[StoredMeaning]:
     return [StoredMeaning(*row) for row in rows]
 
 
-def read_wordless(handle: Handle) -> list[MemoryRow]:
-    """Give the memories that no word finds, as they were put back without."""
-    rows = handle.execute(
-        f"""SELECT {_COLUMNS} FROM memories
-            WHERE id NOT IN (SELECT id FROM memory_terms_docsize)"""  # noqa: S608 - a constant
-    )
-    return [MemoryRow(*row) for row in rows]
-
-
 def insert_words(handle: Handle, memory_id: int, terms: MemoryTerms) -> None:
     """Insert the words of a memory that has none."""
     handle.execute(
         "INSERT INTO memory_terms (rowid, summary, tags, description) VALUES (?, ?, ?, ?)",
         (memory_id, *terms),
+    )
+
+
+def insert_missing_words(handle: Handle, row: MemoryRow, terms: MemoryTerms) -> None:
+    """Insert the words of a memory, unless it was changed since it was read, or has words."""
+    handle.execute(
+        """INSERT INTO memory_terms (rowid, summary, tags, description)
+           SELECT id, :summary, :tags, :description FROM memories
+           WHERE id = :id AND uuid = :uuid AND updated_at_ms = :updated_at_ms
+             AND id NOT IN (SELECT id FROM memory_terms_docsize)""",
+        {
+            "id": row.id,
+            "uuid": row.uuid,
+            "updated_at_ms": row.updated_at_ms,
+            **terms._asdict(),
+        },
     )
 
 

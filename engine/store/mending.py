@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from engine.store import checks, files, models, vector_checks
 from engine.store.connection import Handle
+from engine.store.memories import MemoryText
 from engine.store.vector_checks import VectorTable
 
 #: What a blob says of its parsing when its contents were found damaged and taken out.
@@ -110,6 +111,32 @@ def clear_words(handle: Handle) -> None:
 def clear_paths(handle: Handle) -> None:
     """Empty the index of paths."""
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
+
+
+def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
+    """Put text that can be read in place of a memory's, and forget its words and its vector."""
+    handle.execute(
+        """UPDATE memories SET summary = :summary, description = :description,
+             context = :context, tags = :tags, token_count = :token_count WHERE id = :id""",
+        {"id": memory_id, **text._asdict()},
+    )
+    handle.execute("DELETE FROM memory_vectors WHERE memory_id = :id", {"id": memory_id})
+    handle.execute("DELETE FROM memory_terms WHERE rowid = :id", {"id": memory_id})
+
+
+def clear_memory_words(handle: Handle) -> None:
+    """Empty the index of memories' words."""
+    handle.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
+
+
+def delete_lost_memory_words(handle: Handle) -> int:
+    """Delete the words of memories that are gone; gives of how many.
+
+    Which those are is asked now: a new memory may have been given the number of one.
+    """
+    lost = checks.read_lost_memory_words(handle)
+    handle.executemany("DELETE FROM memory_terms WHERE rowid = ?", ((id_,) for id_ in lost))
+    return len(lost)
 
 
 def delete_vectors(handle: Handle, table: VectorTable, rowids: Iterable[int]) -> None:

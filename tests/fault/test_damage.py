@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.doctor_records import FindingCode, Severity
 from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
+from engine.memory_records import NewMemory
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support import damage
@@ -32,6 +33,11 @@ def file(config: Config, tree: Path) -> Path:
     """Give the database file of an indexed project."""
     write_tree(tree, _FILES)
     indexed(config, tree)
+    with Catalog(config) as catalog:
+        notes = catalog.open(str(tree)).checkpoints
+        for number in range(3):
+            context = {"number": number}
+            notes.save(NewMemory(summary=f"Decision {number}", context=context, tags=("decision",)))
     return database(config, tree)
 
 
@@ -128,6 +134,34 @@ BROKEN: dict[str, tuple[Damage, FindingCode]] = {
     "path has another name": (
         rows("UPDATE files SET path = CAST('other/name.py' AS BLOB) WHERE id = 1"),
         FindingCode.PATHS,
+    ),
+    "words of a memory are gone": (
+        rows("DELETE FROM memory_terms WHERE rowid = 2"),
+        FindingCode.MEMORY_WORDS_MISSING,
+    ),
+    "words of no memory": (
+        rows("INSERT INTO memory_terms (rowid, summary) VALUES (98765, 'ghost')"),
+        FindingCode.MEMORY_WORDS_LOST,
+    ),
+    "memory without its index": (
+        rows("UPDATE memories SET summary = 'Quite another' WHERE id = 2"),
+        FindingCode.MEMORY_WORDS,
+    ),
+    "pages of memories' words": (
+        rows("UPDATE memory_terms_data SET block = zeroblob(length(block)) WHERE id > 10"),
+        FindingCode.MEMORY_WORDS,
+    ),
+    "context of a memory": (
+        rows("UPDATE memories SET context = substr(context, 2) WHERE id = 2"),
+        FindingCode.MEMORIES,
+    ),
+    "tags of a memory": (
+        rows("UPDATE memories SET tags = '{}' WHERE id = 2"),
+        FindingCode.MEMORIES,
+    ),
+    "bytes of a memory": (
+        rows("UPDATE memories SET summary = CAST(x'ff41' AS TEXT) WHERE id = 2"),
+        FindingCode.MEMORIES,
     ),
     "bits of validity": (
         vectors("chunk", "_chunks", "UPDATE {} SET validity = zeroblob(length(validity))"),

@@ -269,6 +269,8 @@ def test_jobs_and_memories_outlive_a_file_that_is_made_anew(config: Config, tree
         events = catalog.jobs.events(catalog.jobs.follow(asked.job_id).job_id)
         note = NewMemory(summary="Tokens expire after an hour", tags=("decision",))
         saved = catalog.open(str(tree)).checkpoints.save(note)
+        torn = catalog.open(str(tree)).checkpoints.save(NewMemory(summary="Torn in two"))
+    damage.run(file, "UPDATE memories SET context = '{' WHERE summary = 'Torn in two'")
     damage.checkpointed(file)
     damage.zero_pages(file, "chunks")
     repair = damage.repaired(config, tree)
@@ -276,13 +278,14 @@ def test_jobs_and_memories_outlive_a_file_that_is_made_anew(config: Config, tree
     assert repair.needs_index
     assert repair.aside is not None
     assert Path(repair.aside).exists()
-    assert {"jobs: 1", "memories: 1"} <= set(repair.kept)
+    assert {"jobs: 1", "memories: 2"} <= set(repair.kept)
     with Catalog(config) as catalog:
         assert catalog.jobs.events(asked.job_id) == events
         index = catalog.open(str(tree))
         assert index.checkpoints.get(saved.id) == saved
         [found] = index.checkpoints.search("tokens expire", tags=("decision",))
         assert found.id == saved.id
+        assert index.checkpoints.get(torn.id).context == {"damaged": "{"}
         assert index.index().exclude_patterns == ("*.md",)
         assert len(catalog.projects()) == 1
     check_sound(file)
