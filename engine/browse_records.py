@@ -1,6 +1,16 @@
 """The frozen records of what an index holds, a page at a time. Times are ISO 8601, UTC."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRequest:
+    """Which files or skips to list."""
+
+    folder: str = ""  # only what is below it, from the root; empty for all
+    limit: int = 100  # 1 to 1,000
+    cursor: str | None = None  # of the page before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,16 +27,6 @@ class FileSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilePage:
-    """Some files of a branch, by path."""
-
-    branch: str
-    files: tuple[FileSummary, ...]
-    total: int  # on all pages
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SkipSummary:
     """A file or folder that is not indexed, and why."""
 
@@ -38,12 +38,15 @@ class SkipSummary:
     size_bytes: int | None
 
 
+Summary = TypeVar("Summary", FileSummary, SkipSummary)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkipPage:
-    """Some skips of a branch, by path."""
+class ListPage(Generic[Summary]):
+    """Some files or skips of a branch, by path."""
 
     branch: str
-    skips: tuple[SkipSummary, ...]
+    items: tuple[Summary, ...]
     total: int  # on all pages
     next_cursor: str | None
 

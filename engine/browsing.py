@@ -5,8 +5,17 @@ import binascii
 import json
 import os
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from engine.browse_records import FileContent, FilePage, FileSummary, SkipPage, SkipSummary
+from engine.browse_records import (
+    FileContent,
+    FileSummary,
+    ListPage,
+    ListRequest,
+    SkipSummary,
+    Summary,
+)
 from engine.clock import iso_time
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.explain import ADVICE
@@ -14,14 +23,17 @@ from engine.indexing.scope import path_within
 from engine.records import SkipReason, display_path
 from engine.store import blobs, files, listing
 from engine.store.connection import Handle, Store
-from engine.store.listing import Page
+from engine.store.listing import FileListRow, Page, SkipListRow
 from engine.store.project import BranchRow
 from engine.syntax.languages import DIALECTS, language_named
 from engine.syntax.packing import unpack_text
 
 #: The most of a page.
 MOST_LISTED = 1000
+_ALL = ListRequest()
 _NOT_UTF8 = "\ufffd"  # in a path that was shown: bytes that are not UTF-8, or that very character
+
+Row = TypeVar("Row", FileListRow, SkipListRow)
 
 
 class Browser:
@@ -39,91 +51,38 @@ class Browser:
         self._branch = branch
 
     def files(
-        self,
-        *,
-        folder: str = "",
-        language: str | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
-    ) -> FilePage:
-        """List indexed files by path.
-
-        Args:
-            folder: Only files below it; empty for all.
-            language: Only files in it.
-            limit: 1 to 1,000.
-            cursor: Of an earlier page.
+        self, wanted: ListRequest = _ALL, *, language: str | None = None
+    ) -> ListPage[FileSummary]:
+        """List indexed files by path, of all languages or of one.
 
         Raises:
-            InvalidInputError: An argument is not one of those.
+            InvalidInputError: An argument cannot be.
         """
-        page = self._page(folder, limit, cursor)
         languages = None if language is None else json.dumps(_languages(language))
-        with self._store.read() as handle:
-            branch = self._branch(handle)
-            rows = listing.list_files(handle, branch.id, page, languages=languages)
-            total = listing.count_listed_files(handle, branch.id, page, languages=languages)
-        return FilePage(
-            branch=branch.name,
-            files=tuple(
-                FileSummary(
-                    path=display_path(row.path),
-                    language=row.language,
-                    size_bytes=row.size_bytes,
-                    lines=row.line_count,
-                    symbols=row.symbols,
-                    generated=row.is_generated,
-                    updated_at=iso_time(row.updated_at_ms),
-                )
-                for row in rows[:limit]
-            ),
-            total=total,
-            next_cursor=_cursor_of(rows[limit - 1].path) if len(rows) > limit else None,
+        return self._page(
+            wanted,
+            partial(listing.list_files, languages=languages),
+            partial(listing.count_listed_files, languages=languages),
+            _file_summary,
         )
 
     def skips(
-        self,
-        *,
-        folder: str = "",
-        reason: str | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
-    ) -> SkipPage:
-        """List what is not indexed, by path.
-
-        Args:
-            folder: Only what is below it; empty for all.
-            reason: Only skips for this reason.
-            limit: 1 to 1,000.
-            cursor: Of an earlier page.
+        self, wanted: ListRequest = _ALL, *, reason: str | None = None
+    ) -> ListPage[SkipSummary]:
+        """List what is not indexed by path, for whatever reason or for one.
 
         Raises:
-            InvalidInputError: An argument is not one of those.
+            InvalidInputError: An argument cannot be.
         """
-        page = self._page(folder, limit, cursor)
         if reason is not None and reason not in set(SkipReason):
             raise InvalidInputError(
                 f"reason is {reason!r}, wanted one of {', '.join(SkipReason)}", field="reason"
             )
-        with self._store.read() as handle:
-            branch = self._branch(handle)
-            rows = listing.list_skips(handle, branch.id, page, reason=reason)
-            total = listing.count_listed_skips(handle, branch.id, page, reason=reason)
-        return SkipPage(
-            branch=branch.name,
-            skips=tuple(
-                SkipSummary(
-                    path=display_path(row.path),
-                    reason=row.reason,
-                    detail=row.detail,
-                    advice=ADVICE[SkipReason(row.reason)],
-                    folder=row.is_folder,
-                    size_bytes=row.size_bytes,
-                )
-                for row in rows[:limit]
-            ),
-            total=total,
-            next_cursor=_cursor_of(rows[limit - 1].path) if len(rows) > limit else None,
+        return self._page(
+            wanted,
+            partial(listing.list_skips, reason=reason),
+            partial(listing.count_listed_skips, reason=reason),
+            _skip_summary,
         )
 
     def content(self, path: str) -> FileContent:
@@ -164,10 +123,51 @@ class Browser:
             updated_at=iso_time(facts.updated_at_ms),
         )
 
-    def _page(self, folder: str, limit: int, cursor: str | None) -> Page:
+    def _page(
+        self,
+        wanted: ListRequest,
+        read: Callable[[Handle, int, Page], list[Row]],
+        count: Callable[[Handle, int, Page], int],
+        summary_of: Callable[[Row], Summary],
+    ) -> ListPage[Summary]:
+        limit = wanted.limit
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_LISTED}", field="limit")
-        return Page(path_within(self._root, folder), _place_of(cursor), limit + 1)
+        folder = path_within(self._root, wanted.folder)
+        page = Page(folder, _place_of(wanted.cursor), limit + 1)
+        with self._store.read() as handle:
+            branch = self._branch(handle)
+            rows = read(handle, branch.id, page)
+            total = count(handle, branch.id, page)
+        return ListPage(
+            branch=branch.name,
+            items=tuple(map(summary_of, rows[:limit])),
+            total=total,
+            next_cursor=_cursor_of(rows[limit - 1].path) if len(rows) > limit else None,
+        )
+
+
+def _file_summary(row: FileListRow) -> FileSummary:
+    return FileSummary(
+        path=display_path(row.path),
+        language=row.language,
+        size_bytes=row.size_bytes,
+        lines=row.line_count,
+        symbols=row.symbols,
+        generated=row.is_generated,
+        updated_at=iso_time(row.updated_at_ms),
+    )
+
+
+def _skip_summary(row: SkipListRow) -> SkipSummary:
+    return SkipSummary(
+        path=display_path(row.path),
+        reason=row.reason,
+        detail=row.detail,
+        advice=ADVICE[SkipReason(row.reason)],
+        folder=row.is_folder,
+        size_bytes=row.size_bytes,
+    )
 
 
 def _as_stored(handle: Handle, branch_id: int, path: str) -> str:

@@ -180,6 +180,31 @@ class Catalog:
                 return Doctor(file, root, self._config, self._open_embedder)
         raise _not_indexed(path)
 
+    def doctor_of_id(self, project_id: str, *, path: str | None = None) -> "Doctor":
+        """Give the doctor of the project of an id.
+
+        Args:
+            project_id: The id.
+            path: Its root, for when nothing else tells it: the file of a damaged index need not.
+
+        Raises:
+            ProjectNotFoundError: There is none.
+            InvalidPathError: The path is not that of this project.
+        """
+        from engine.doctor.doctor import Doctor  # as in ``doctor``
+        from engine.doctor.whereabouts import root_of
+
+        file = self._file_of(project_id)
+        if path is not None and project_id_of(resolve(path)) != project_id:
+            raise InvalidPathError(
+                f"{path} is not the root of this project", field="path", path=path
+            )
+        with self._lock:
+            guesses = [] if path is None else [resolve(path)]
+            guesses += [index.root for index in self._open.values()]
+        root = root_of(file, guesses, self._config.busy_timeout)
+        return Doctor(file, root, self._config, self._open_embedder)
+
     def open_id(self, project_id: str) -> Index:
         """Open the project of an id.
 

@@ -1,6 +1,6 @@
 """The frozen records of the doctor that cross borders between rooms. Times are milliseconds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +41,20 @@ class FindingCode(StrEnum):
     LEFTOVERS = "leftovers"  # files of processes that died
 
 
+class Remedy(StrEnum):
+    """What helps, of the least first."""
+
+    INDEX = "index"  # a run brings it back
+    REPAIR = "repair"
+    REBUILD = "rebuild"
+
+
+def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
+    """Say what helps against what was found."""
+    is_mended = severity is Severity.DAMAGE or code is FindingCode.LEFTOVERS
+    return Remedy.REPAIR if is_mended else Remedy.INDEX
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that was found."""
@@ -51,6 +65,14 @@ class Finding:
     places: tuple[str, ...]  # paths, or path:line; some of them only
     severity: Severity
     fix: str  # what to do
+
+
+def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
+    """Give what helps against findings, each once, the first one first."""
+    found = [remedy_of(finding.code, finding.severity) for finding in findings]
+    if any(finding.severity is Severity.DAMAGE for finding in findings):
+        found.append(Remedy.REBUILD)
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +88,11 @@ class Verification:
     suggested_fixes: tuple[str, ...]  # commands
     took_ms: int
     log: str | None  # the log, a path; None when it cannot be written
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What helps, the first one first; ``suggested_fixes`` has the same as commands."""
+        return remedies_of(self.findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

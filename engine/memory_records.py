@@ -36,6 +36,16 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """What to change of a memory; None keeps what is there."""
+
+    summary: str | None = None
+    description: str | None = None
+    context: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A memory or an indexed file; faces print exactly these keys, ``score`` of a search only."""
 

@@ -78,6 +78,16 @@ class Refusal(Exception):  # noqa: N818 - a signal: the server's answer, not a f
         return {"error": self.code, "message": self.message, "details": self.details}
 
 
+def nothing_here() -> Refusal:
+    """Say that no route has this path."""
+    return Refusal("not_found", "there is nothing here")
+
+
+def wrong_method() -> Refusal:
+    """Say that the route has no such method."""
+    return Refusal("method_not_allowed", "this method does not work here")
+
+
 class JobFailed(Exception):  # noqa: N818 - a signal: what failed has happened elsewhere
     """A job that a command waited for has failed; the command ends as its error would end it."""
 

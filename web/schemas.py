@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
+from engine.memory_records import Checkpoint
 from engine.records import SearchAnswer
 from web.terminal import rejoined
 
@@ -54,6 +55,13 @@ def answer_json(answer: SearchAnswer) -> dict[str, object]:
             if not each[name]:
                 del each[name]
     return shape
+
+
+def checkpoint_json(checkpoint: Checkpoint) -> dict[str, object]:
+    """Give the keys of a checkpoint; the score is that of a search alone."""
+    shape = as_json(checkpoint)
+    assert isinstance(shape, dict)
+    return {name: value for name, value in shape.items() if name != "score" or value is not None}
 
 
 def report_json(report: Mapping[str, object]) -> dict[str, object]:

@@ -47,17 +47,40 @@ class Doctor:
 
     Args:
         file: The database file.
-        root: The resolved folder that it indexes.
+        root: The resolved folder that it indexes; None when nothing tells it, and then there is no
+            repair and no rebuilding.
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
     """
 
-    def __init__(self, file: Path, root: str, config: Config, open_embedder: OpenEmbedder) -> None:
-        self.root = root
+    def __init__(
+        self, file: Path, root: str | None, config: Config, open_embedder: OpenEmbedder
+    ) -> None:
+        self._root = root
         self.project_id = file.stem
         self._file = file
         self._config = config
         self._open_embedder = open_embedder
+
+    @property
+    def root(self) -> str:
+        """The resolved folder that is indexed.
+
+        Raises:
+            InvalidPathError: The file is damaged, and nothing tells the folder.
+        """
+        if self._root is None:
+            raise InvalidPathError(
+                "the damaged file does not say which folder it is of",
+                hint="give the project's root",
+                field="path",
+            )
+        return self._root
+
+    @property
+    def _path(self) -> str:
+        """The root as it is shown; empty when nothing tells it."""
+        return "" if self._root is None else display_path(self._root)
 
     def verify(
         self,
@@ -97,6 +120,7 @@ class Doctor:
             cancelled: As for ``verify``; what is mended stays.
 
         Raises:
+            InvalidPathError: Nothing tells which folder is indexed.
             ProjectBusyError: The project is being indexed.
             ProjectNotFoundError: The file is gone.
             IndexTooNewError: A newer version wrote the file.
@@ -104,7 +128,7 @@ class Doctor:
             Cancelled: ``cancelled`` said so.
         """
         tell, stop = on_progress or _ignore, cancelled or _never
-        started = time.monotonic()
+        started, root = time.monotonic(), self.root
         with indexing_lock(self._file):
             found = self._examine(tell, stop)
             before = self._verification(found, started)
@@ -113,13 +137,13 @@ class Doctor:
             left = self._examine(tell, stop)
             after = self._verification(left, looked)
             if not after.ok and anew is None:
-                anew = begin_anew(self._file, self.root, self._config)
+                anew = begin_anew(self._file, root, self._config)
                 done.append(_told(anew))
                 after = self._verification(self._examine(tell, stop), looked)
         is_lacking = any(finding.code in _TAKEN_OUT for finding in after.findings)
         return Repair(
             project_id=self.project_id,
-            path=display_path(self.root),
+            path=self._path,
             ok=after.ok,
             done=tuple(done),
             kept=_kept(anew, after),
@@ -150,7 +174,7 @@ class Doctor:
             after = store.size_bytes()
         return Compaction(
             project_id=self.project_id,
-            path=display_path(self.root),
+            path=self._path,
             bytes_before=before,
             bytes_after=after,
             took_ms=_ms_since(started),
@@ -181,7 +205,7 @@ class Doctor:
             raise UnavailableError(f"cannot write {target}: {error.strerror}") from error
         return Backup(
             project_id=self.project_id,
-            path=display_path(self.root),
+            path=self._path,
             file=str(target),
             size_bytes=size_bytes,
             took_ms=_ms_since(started),
@@ -191,22 +215,24 @@ class Doctor:
         """Empty the index, damaged or not, for the next run to fill; its jobs and scope stay.
 
         Raises:
+            InvalidPathError: Nothing tells which folder is indexed.
             ProjectBusyError: The project is being indexed.
             IndexTooNewError: A newer version wrote the file.
             UnavailableError: There is no room, or the database is locked.
         """
+        root = self.root
         with indexing_lock(self._file):
             try:
                 store = self._open()
             except IndexCorruptError:
-                begin_anew(self._file, self.root, self._config)
+                begin_anew(self._file, root, self._config)
                 return
             with closing(store):
-                wipe(store, self.root, self._config)
+                wipe(store, root, self._config)
 
     def _open(self) -> Store:
         if not self._file.exists():
-            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+            raise ProjectNotFoundError(f"{self._path} is not indexed")
         try:
             return Store(self._file, busy_timeout_ms=self._config.busy_timeout)
         except ProjectNotFoundError as error:  # a file of 0 bytes
@@ -245,7 +271,7 @@ class Doctor:
             return mender.done, None
 
     def _verification(self, found: Examination, started: float) -> Verification:
-        path = display_path(self.root)
+        path = self._path
         findings: tuple[Finding, ...] = findings_of(found.troubles, path)
         verification = Verification(
             project_id=self.project_id,

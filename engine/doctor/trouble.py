@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from engine.doctor_records import Finding, FindingCode, Severity
+from engine.doctor_records import Finding, FindingCode, Remedy, Severity, remedies_of, remedy_of
 from engine.store.vector_checks import VectorTable
 
 #: Places that a finding names.
 MOST_PLACES = 20
 
-_REPAIR = "cairn doctor PATH --repair"
-_INDEX = "cairn index PATH"
-
-#: What to do about a finding; the rest is mended by a repair.
-_FIXES = {
-    FindingCode.UNPARSED: _INDEX,
-    FindingCode.JOB_WAITS: _INDEX,
+_COMMANDS = {
+    Remedy.INDEX: "cairn index PATH",
+    Remedy.REPAIR: "cairn doctor PATH --repair",
+    Remedy.REBUILD: "cairn doctor PATH --rebuild",
 }
 #: What is no damage.
 _NOTES = frozenset({FindingCode.UNPARSED, FindingCode.JOB_WAITS, FindingCode.LEFTOVERS})
@@ -39,15 +36,14 @@ class Trouble(NamedTuple):
 def finding_of(trouble: Trouble, path: str) -> Finding:
     """Give a trouble as people and programs see it."""
     code = trouble.code
-    is_note = trouble.is_note or code in _NOTES
-    fix = _INDEX if trouble.is_note else _FIXES.get(code, _REPAIR)
+    severity = Severity.NOTE if trouble.is_note or code in _NOTES else Severity.DAMAGE
     return Finding(
         code=code,
         message=trouble.message,
         count=trouble.number,
         places=trouble.places[:MOST_PLACES],
-        severity=Severity.NOTE if is_note else Severity.DAMAGE,
-        fix=fix.replace("PATH", _quoted(path)),
+        severity=severity,
+        fix=_command_of(remedy_of(code, severity), path),
     )
 
 
@@ -70,10 +66,12 @@ def warnings_of(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 def fixes_of(findings: Sequence[Finding], path: str) -> tuple[str, ...]:
     """Give the commands that help, the first one first."""
-    fixes = [finding.fix for finding in findings]
-    if any(finding.severity is Severity.DAMAGE for finding in findings):
-        fixes.append(f"cairn doctor {_quoted(path)} --rebuild")
-    return tuple(dict.fromkeys(fixes))
+    return tuple(_command_of(remedy, path) for remedy in remedies_of(findings))
+
+
+def _command_of(remedy: Remedy, path: str) -> str:
+    """Give the command of a remedy; where the folder is not known, whoever reads it fills it in."""
+    return _COMMANDS[remedy].replace("PATH", _quoted(path) if path else "PATH")
 
 
 def _quoted(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from engine.clock import iso_time
 from engine.memories.limits import context_json
 from engine.memories.tags import tags_of_file
-from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, NewMemory
+from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, MemoryChange, NewMemory
 from engine.records import display_path
 from engine.store import blobs, file_cards, memories
 from engine.store.connection import Handle
@@ -85,6 +85,16 @@ def text_of(new: NewMemory) -> MemoryText:
         context_json(new.context),
         json.dumps(new.tags, ensure_ascii=False),
         tokens_of(len(new.description.encode())),
+    )
+
+
+def changed(row: MemoryRow, change: MemoryChange) -> NewMemory:
+    """Give a memory as it is with a change."""
+    return NewMemory(
+        summary=row.summary if change.summary is None else change.summary,
+        description=row.description if change.description is None else change.description,
+        context=json.loads(row.context) if change.context is None else change.context,
+        tags=tuple(json.loads(row.tags)) if change.tags is None else change.tags,
     )
 
 

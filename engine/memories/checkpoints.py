@@ -9,6 +9,7 @@ from engine.clock import now_ms
 from engine.embedding.questions import QuestionEmbedder
 from engine.errors import CheckpointNotFoundError, InvalidInputError, UnavailableError
 from engine.memories.cards import (
+    changed,
     checkpoints_of,
     file_checkpoint,
     memory_checkpoint,
@@ -26,14 +27,21 @@ from engine.memories.paging import count_all, cursor_of, next_owners, place_of
 from engine.memories.ranking import plain_query, ranked_owners
 from engine.memories.redaction import redacted
 from engine.memories.tags import Choice
-from engine.memory_records import MAX_FOUND, MAX_LISTED, Checkpoint, CheckpointPage, NewMemory
+from engine.memory_records import (
+    MAX_FOUND,
+    MAX_LISTED,
+    Checkpoint,
+    CheckpointPage,
+    MemoryChange,
+    NewMemory,
+)
 from engine.records import Mode
 from engine.search.question import question_of
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
 from engine.store import blobs, file_cards, fulltext, memories, models
 from engine.store.connection import Handle, Store
-from engine.store.memories import MemoryText
+from engine.store.memories import MemoryRow, MemoryText
 
 
 class Checkpoints:
@@ -89,9 +97,7 @@ class Checkpoints:
             if row is None:
                 self._refuse_file(handle, key)
                 raise _not_found(id)
-        self._take_words_out()
-        self._meanings.complete()
-        return memory_checkpoint(row, self._root)
+        return self._updated(row)
 
     def delete(self, id: str) -> None:  # noqa: A002 - the field's name
         """Delete a memory; its text and its words leave the database file at once.
@@ -108,7 +114,34 @@ class Checkpoints:
                 raise _not_found(id)
         self._take_words_out()
 
-    def get(self, id: str) -> Checkpoint:  # noqa: A002 - the field's name
+    def change(self, id: str, change: MemoryChange) -> Checkpoint:  # noqa: A002 - the field's name
+        """Change parts of a memory, and keep the others, also what somebody else changes meanwhile.
+
+        Raises:
+            InvalidInputError: As for ``update``.
+            CheckpointNotFoundError: Nothing has this id.
+            UnavailableError: The disk is full, or the database stayed locked.
+        """
+        key = _key_of(id)
+        while True:
+            with self._store.read() as handle:
+                seen = memories.read_memory(handle, key)
+                if seen is None:
+                    self._refuse_file(handle, key)
+                    raise _not_found(id)
+            text = _checked(changed(seen, change))
+            if text == seen.text:
+                return memory_checkpoint(seen, self._root)
+            with self._store.write(durable=True, bookkeeping=True) as handle:
+                if memories.read_memory(handle, key) != seen:
+                    continue  # somebody else was faster
+                row = memories.update_memory(
+                    handle, key, text, terms_of_memory(text), now_ms=now_ms()
+                )
+            assert row
+            return self._updated(row)
+
+    def get(self, id: str, *, only_memories: bool = False) -> Checkpoint:  # noqa: A002 - as above
         """Give one checkpoint.
 
         Raises:
@@ -119,13 +152,20 @@ class Checkpoints:
             row = memories.read_memory(handle, key)
             if row:
                 return memory_checkpoint(row, self._root)
-            card = file_cards.find_card(handle, self._branch_id(handle), key)
+            card = None
+            if not only_memories:
+                card = file_cards.find_card(handle, self._branch_id(handle), key)
             if card is None:
                 raise _not_found(id)
             return file_checkpoint(handle, card, self._root)
 
     def search(
-        self, query: str, *, tags: Sequence[str] = (), limit: int = 10
+        self,
+        query: str,
+        *,
+        tags: Sequence[str] = (),
+        limit: int = 10,
+        only_memories: bool = False,
     ) -> tuple[Checkpoint, ...]:
         """Find files and memories by their words and their meaning, best first.
 
@@ -136,13 +176,14 @@ class Checkpoints:
             query: Plain words, of which the first 64 count; nothing in them is an operator.
             tags: All must be there; ``!tag`` must not. They hold before the best are taken.
             limit: 1 to 100; fewer are given when their texts are more than 32 MiB together.
+            only_memories: No files.
 
         Raises:
             InvalidInputError: The query, a tag or the limit is not valid.
         """
         check_query(query)
         check_limit(limit, MAX_FOUND)
-        choice = Choice.of(tags)
+        choice = Choice.of(tags, only_memories=only_memories)
         read = plain_query(query)
         asked = self._meanings.asked(" ".join(term.text for term in read.words))
         with self._store.read() as handle:
@@ -159,7 +200,12 @@ class Checkpoints:
         )
 
     def list(
-        self, *, tags: Sequence[str] = (), limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+        cursor: str | None = None,
+        only_memories: bool = False,
     ) -> CheckpointPage:
         """List files and memories, the newest first.
 
@@ -167,12 +213,13 @@ class Checkpoints:
             tags: As for ``search``.
             limit: 1 to 1,000; a page ends early when its texts are 32 MiB together.
             cursor: From the page before; without one, the list begins.
+            only_memories: No files.
 
         Raises:
             InvalidInputError: A tag, the limit or the cursor is not valid.
         """
         check_limit(limit, MAX_LISTED)
-        choice, after = Choice.of(tags), place_of(cursor)
+        choice, after = Choice.of(tags, only_memories=only_memories), place_of(cursor)
         with self._store.read() as handle:
             branch_id = self._branch_id(handle)
             found = next_owners(handle, choice, branch_id, after, limit + 1)
@@ -185,6 +232,11 @@ class Checkpoints:
             total=total,
             next_cursor=cursor_of(found[len(shown) - 1][0]) if is_more else None,
         )
+
+    def _updated(self, row: MemoryRow) -> Checkpoint:
+        self._take_words_out()
+        self._meanings.complete()
+        return memory_checkpoint(row, self._root)
 
     def _branch_id(self, handle: Handle) -> int:
         return self._searcher.branch(handle, None, read_branch(self._root)).id

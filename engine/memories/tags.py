@@ -27,13 +27,14 @@ class Choice(NamedTuple):
     rule: TagRule
 
     @classmethod
-    def of(cls, tags: Sequence[str]) -> Self:
+    def of(cls, tags: Sequence[str], *, only_memories: bool = False) -> Self:
         """Read tags as they are asked for.
 
         Raises:
             InvalidInputError: One cannot be a tag, or there are too many.
         """
-        return cls(TagRule(*read_tags(tags)))
+        wanted, refused = read_tags(tags)
+        return cls(TagRule(wanted, (*refused, *RESERVED_TAGS) if only_memories else refused))
 
     @property
     def may_be_files(self) -> bool:

@@ -8,6 +8,16 @@ from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_WEIGHTS, Scored
 
 
+class MemoryText(NamedTuple):
+    """What of a memory can be changed."""
+
+    summary: str
+    description: str
+    context: str  # JSON
+    tags: str  # JSON
+    token_count: int
+
+
 class MemoryRow(NamedTuple):
     """One memory; ``uuid`` is its id for others."""
 
@@ -21,15 +31,10 @@ class MemoryRow(NamedTuple):
     created_at_ms: int
     updated_at_ms: int
 
-
-class MemoryText(NamedTuple):
-    """What of a memory can be changed."""
-
-    summary: str
-    description: str
-    context: str  # JSON
-    tags: str  # JSON
-    token_count: int
+    @property
+    def text(self) -> MemoryText:
+        """What of it can be changed."""
+        return MemoryText(self.summary, self.description, self.context, self.tags, self.token_count)
 
 
 class MemoryTerms(NamedTuple):

@@ -5,9 +5,11 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from litestar import Litestar, Request, Response, get
+from litestar import Litestar, Request, Response, Router, get
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.routes import BaseRoute
+from litestar.types import ControllerRouterHandler
 
 from web.api.health import version
 
@@ -23,10 +25,18 @@ def openapi_config() -> OpenAPIConfig:
         summary="Local code search",
         description="Index folders, and find code in them by meaning, word, symbol and pattern."
         " Errors have one shape everywhere: `error`, `message` and `details`.",
-        path="/openapi",
+        openapi_router=_NoPages("/openapi", route_handlers=[]),
         use_handler_docstrings=True,
         render_plugins=[JsonRenderPlugin()],
     )
+
+
+class _NoPages(Router):
+    """Takes none of the framework's own pages, of which one answers what is not there in HTML."""
+
+    def register(self, value: ControllerRouterHandler) -> list[BaseRoute]:
+        """Leave it out."""
+        return []
 
 
 @get("/openapi.json", include_in_schema=False, sync_to_thread=True)

@@ -11,7 +11,7 @@ from litestar.openapi.spec import Example
 from engine.errors import EngineError, UnavailableError
 from web.api.requests import told
 from web.api.shapes import ErrorAnswer
-from web.errors import Refusal, outcome_of
+from web.errors import Refusal, nothing_here, outcome_of, wrong_method
 from web.schemas import as_json
 
 _RETRY_AFTER_S = "1"
@@ -64,9 +64,9 @@ def _refusal_of(error: HTTPException) -> Refusal:
         message = error.detail.partition(" for path ")[0]
         return Refusal("validation_error", message[:1].lower() + message[1:])
     if isinstance(error, MethodNotAllowedException):
-        return Refusal("method_not_allowed", "this method does not work here")
+        return wrong_method()
     code = _CODES.get(error.status_code, "validation_error")
-    return Refusal(code, "there is nothing here" if code == "not_found" else error.detail)
+    return nothing_here() if code == "not_found" else Refusal(code, error.detail)
 
 
 def _answer(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response[Any]:

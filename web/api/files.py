@@ -3,11 +3,13 @@
 from typing import Annotated
 
 from litestar import Response, get
+from litestar.di import Provide
 from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
-from engine.browse_records import FileContent
+from engine.browse_records import FileContent, ListPage, ListRequest, Summary
+from web.api.parts import PageCursor, PageLimit
 from web.api.service import Service
 from web.api.shapes import Answer, Count, ProjectId, Time, shaped
 from web.api.symbols import SymbolList
@@ -24,8 +26,6 @@ PathOfFile = Annotated[
 Folder = Annotated[
     str, QueryParameter(max_length=4096, description="only what is below it; from the root")
 ]
-PageLimit = Annotated[int, QueryParameter(ge=1, le=1000)]
-PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the page before")]
 
 
 class FileView(Answer, frozen=True):
@@ -98,40 +98,52 @@ class WhyView(Answer, frozen=True):
     facts: dict[str, object]
 
 
-@get(f"{_BASE}/files", operation_id="listFiles", summary="Indexed files", tags=_TAGS)
+def wanted_of(
+    folder: Folder = "", limit: PageLimit = 100, cursor: PageCursor = None
+) -> ListRequest:
+    """Gather what a URL says of a list by path."""
+    return ListRequest(folder=folder, limit=limit, cursor=cursor)
+
+
+_WANTED = {"wanted": Provide(wanted_of, sync_to_thread=False)}
+
+
+@get(
+    f"{_BASE}/files",
+    operation_id="listFiles",
+    summary="Indexed files",
+    tags=_TAGS,
+    dependencies=_WANTED,
+)
 async def list_files(
-    service: Service,
-    project_id: ProjectId,
-    folder: Folder = "",
-    language: str | None = None,
-    limit: PageLimit = 100,
-    cursor: PageCursor = None,
+    service: Service, project_id: ProjectId, wanted: ListRequest, language: str | None = None
 ) -> FileList:
     """List the indexed files of a project by path."""
-    page = await service.work(
-        lambda: service.index_of(project_id).browse.files(
-            folder=folder, language=language, limit=limit, cursor=cursor
-        )
-    )
-    return shaped(page, FileList)
+
+    def find() -> FileList:
+        page = service.index_of(project_id).browse.files(wanted, language=language)
+        return shaped(_keys_of(page, "files"), FileList)
+
+    return await service.work(find)
 
 
-@get(f"{_BASE}/skips", operation_id="listSkips", summary="What is not indexed", tags=_TAGS)
+@get(
+    f"{_BASE}/skips",
+    operation_id="listSkips",
+    summary="What is not indexed",
+    tags=_TAGS,
+    dependencies=_WANTED,
+)
 async def list_skips(
-    service: Service,
-    project_id: ProjectId,
-    folder: Folder = "",
-    reason: str | None = None,
-    limit: PageLimit = 100,
-    cursor: PageCursor = None,
+    service: Service, project_id: ProjectId, wanted: ListRequest, reason: str | None = None
 ) -> SkipList:
     """List the files and folders of a project that are not indexed, with their reasons."""
-    page = await service.work(
-        lambda: service.index_of(project_id).browse.skips(
-            folder=folder, reason=reason, limit=limit, cursor=cursor
-        )
-    )
-    return shaped(page, SkipList)
+
+    def find() -> SkipList:
+        page = service.index_of(project_id).browse.skips(wanted, reason=reason)
+        return shaped(_keys_of(page, "skips"), SkipList)
+
+    return await service.work(find)
 
 
 @get(
@@ -179,6 +191,11 @@ async def outline(service: Service, project_id: ProjectId, path: PathOfFile) -> 
 async def why(service: Service, project_id: ProjectId, path: PathOfFile) -> WhyView:
     """Say why a path is found or not, and what the next run would do; it need not exist."""
     return shaped(await service.work(lambda: service.index_of(project_id).why(path)), WhyView)
+
+
+def _keys_of(page: ListPage[Summary], name: str) -> dict[str, object]:
+    told = {"branch": page.branch, "total": page.total, "next_cursor": page.next_cursor}
+    return {name: page.items, **told}
 
 
 def _tag_of(content: FileContent) -> str:

@@ -9,8 +9,9 @@ from litestar.params import QueryParameter
 from msgspec import Meta
 
 from engine.job_records import JobFilter, JobOrigin, JobState
+from web.api.parts import PART, Part
 from web.api.service import Service
-from web.api.shapes import Answer, Count, JobView, Time, shaped
+from web.api.shapes import Answer, Count, JobView, NewJob, Time, shaped
 
 _TAGS = ("jobs",)
 _BASE = "/jobs/{job_id:str}"
@@ -51,16 +52,6 @@ class EventList(Answer, frozen=True):
     events: list[EventView]
 
 
-class Retried(Answer, frozen=True):
-    """A new job for what an older one was asked for."""
-
-    job_id: str
-    status: str
-    duplicate: bool
-    estimated_seconds: float | None
-    waits: Annotated[bool, Meta(description="it is expected to be short")]
-
-
 class Period(NamedTuple):
     """When jobs were created."""
 
@@ -68,26 +59,9 @@ class Period(NamedTuple):
     before: str | None
 
 
-class Part(NamedTuple):
-    """A page of a list."""
-
-    limit: int
-    cursor: str | None
-
-
 def period_given(created_after: Moment = None, created_before: Moment = None) -> Period:
     """Gather the times of a URL."""
     return Period(created_after, created_before)
-
-
-def part_given(
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="`next_cursor` of the page before")
-    ] = None,
-) -> Part:
-    """Gather what a URL says of the page."""
-    return Part(limit, cursor)
 
 
 @get(
@@ -95,10 +69,7 @@ def part_given(
     operation_id="listJobs",
     summary="Jobs",
     tags=_TAGS,
-    dependencies={
-        "period": Provide(period_given, sync_to_thread=False),
-        "part": Provide(part_given, sync_to_thread=False),
-    },
+    dependencies={"period": Provide(period_given, sync_to_thread=False), **PART},
 )
 async def list_jobs(
     service: Service,
@@ -143,9 +114,9 @@ async def cancel_job(service: Service, job_id: JobId) -> JobView:
 
 
 @post(f"{_BASE}/retry", operation_id="retryJob", summary="Ask again", tags=_TAGS, status_code=200)
-async def retry_job(service: Service, job_id: JobId) -> Retried:
+async def retry_job(service: Service, job_id: JobId) -> NewJob:
     """Make a new job for what a failed or cancelled one was asked for."""
-    return shaped(await service.work(partial(service.catalog.jobs.retry, job_id)), Retried)
+    return shaped(await service.work(partial(service.catalog.jobs.retry, job_id)), NewJob)
 
 
 @get(f"{_BASE}/events", operation_id="listJobEvents", summary="A job's history", tags=_TAGS)

@@ -17,6 +17,9 @@ _MOST_SEARCHES_WAITING = 64
 _WORKERS = 8
 _MOST_WORK_WAITING = 1024
 _WAITERS = 32
+#: Each reads a whole index, so that more at once would only be slower, and take the other core.
+_DOCTORS = 2
+_MOST_PATIENTS_WAITING = 6
 
 
 class Lane:
@@ -74,8 +77,10 @@ class Lanes:
         self.work = Lane("work", threads=_WORKERS, most_waiting=_MOST_WORK_WAITING)
         #: Requests that wait for the end of a job; when all are taken, nobody else waits.
         self.waits = Lane("wait", threads=_WAITERS, most_waiting=0)
+        #: Checks, repairs and copies of whole indexes, which take seconds to minutes.
+        self.doctor = Lane("doctor", threads=_DOCTORS, most_waiting=_MOST_PATIENTS_WAITING)
 
     def close(self) -> None:
         """Close all of them."""
-        for lane in (self.waits, self.search, self.work):
+        for lane in (self.waits, self.search, self.work, self.doctor):
             lane.close()

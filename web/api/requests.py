@@ -8,13 +8,13 @@ import msgspec
 from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
-from litestar.params import QueryParameter
+from litestar.params import HeaderParameter, QueryParameter
 
 from engine.errors import InvalidInputError
 
 _AT = " - at `$"
 _MOST_DETAIL = 300
-_NOT_OF_QUERIES = frozenset({"service", "data", "filters", "extent", "lines", "period", "part"})
+_NOT_OF_QUERIES = frozenset({"data", "request"})
 
 
 class ApiRequest(Request[Any, Any, Any]):
@@ -85,16 +85,22 @@ def refuse_unknown_parameters(connection: ASGIConnection[Any, Any, Any, Any], ha
 @cache
 def _parameters_of(handler: BaseRouteHandler) -> Mapping[str, bool]:
     """Give the parameters of a handler's query, and whether each may be given several times."""
+    providers = handler.resolve_dependencies()
     signatures = [handler.parsed_fn_signature]
-    providers = list(handler.resolve_dependencies().values())
-    signatures += [each.parsed_fn_signature for each in providers]
+    signatures += [each.parsed_fn_signature for each in providers.values()]
     return {
         _name_in_query(name, definition.kwarg_definition): definition.is_non_string_sequence
         or any(inner.is_non_string_sequence for inner in definition.inner_types)
         for signature in signatures
         for name, definition in signature.parameters.items()
-        if name not in _NOT_OF_QUERIES
+        if name not in {*_NOT_OF_QUERIES, *providers}
+        and not isinstance(definition.kwarg_definition, HeaderParameter)
+        and not _is_in_path(name, handler)
     }
+
+
+def _is_in_path(name: str, handler: BaseRouteHandler) -> bool:
+    return any(f"{{{name}:" in path for path in handler.paths)
 
 
 def _name_in_query(name: str, declared: object) -> str:

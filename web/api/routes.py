@@ -5,12 +5,12 @@ from copy import copy
 from litestar import Router
 from litestar.handlers import HTTPRouteHandler
 
-from web.api import events, files, jobs, projects, search, symbols
+from web.api import doctor, events, files, jobs, memories, projects, search, symbols
 from web.api.failures import RESPONSES
 from web.api.requests import refuse_unknown_parameters
 
 #: A resource is a module with ``HANDLERS``; a new one is added here.
-RESOURCES = (projects, search, symbols, files, jobs, events)
+RESOURCES = (projects, search, symbols, files, memories, doctor, jobs, events)
 
 
 def api_router() -> Router:

@@ -33,6 +33,11 @@ class Service:
     def __post_init__(self) -> None:
         self.pulse = Pulse(self._look)
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether what goes on is to stop."""
+        return self.closing.is_set()
+
     async def work(self, act: Callable[[], Result]) -> Result:
         """Do something that ends soon, in another thread."""
         return await self.lanes.work.run(act)

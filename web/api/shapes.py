@@ -145,6 +145,16 @@ class JobView(Answer, frozen=True):
     log: Annotated[str | None, Meta(description="the path of its log")]
 
 
+class NewJob(Answer, frozen=True):
+    """A job that was asked for."""
+
+    job_id: str
+    status: str
+    duplicate: Annotated[bool, Meta(description="the same was asked for already")]
+    estimated_seconds: float | None
+    waits: Annotated[bool, Meta(description="it is expected to be short")]
+
+
 class WatchView(Answer, frozen=True):
     """A project's watcher."""
 

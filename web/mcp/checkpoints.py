@@ -15,7 +15,7 @@ from engine.memory_records import (
 from web.mcp.desk import Desk
 from web.mcp.shapes import record
 from web.mcp.tool import Answer, Caller, Given, Tool
-from web.schemas import as_json
+from web.schemas import checkpoint_json
 from web.terminal import printable
 from web.wording import count
 
@@ -102,29 +102,24 @@ class _Checkpoints:
             tags=tuple(given.tags or ()),
         )
         saved = self._desk.projects.index(given.project_path).checkpoints.save(new)
-        return Answer(content=_shown(saved), text=f"saved as {saved.id}")
+        return Answer(content=checkpoint_json(saved), text=f"saved as {saved.id}")
 
     def search(self, given: SearchCheckpoints, _caller: Caller) -> Answer:
         index = self._desk.projects.index(given.project_path)
         found = index.checkpoints.search(given.query, tags=given.tags or (), limit=given.limit)
-        return Answer(content={"checkpoints": [_shown(each) for each in found]}, text=_text(found))
+        return Answer(
+            content={"checkpoints": [checkpoint_json(each) for each in found]}, text=_text(found)
+        )
 
     def list(self, given: ListCheckpoints, _caller: Caller) -> Answer:
         index = self._desk.projects.index(given.project_path)
         page = index.checkpoints.list(limit=given.limit, cursor=given.cursor)
         content = {
-            "checkpoints": [_shown(each) for each in page.checkpoints],
+            "checkpoints": [checkpoint_json(each) for each in page.checkpoints],
             "total": page.total,
             "next_cursor": page.next_cursor,
         }
         return Answer(content=content, text=f"{_text(page.checkpoints)}\n{page.total:,} in all")
-
-
-def _shown(checkpoint: Checkpoint) -> dict[str, object]:
-    """Give the keys of a checkpoint; the score is that of a search alone."""
-    shape = as_json(checkpoint)
-    assert isinstance(shape, dict)
-    return {name: value for name, value in shape.items() if name != "score" or value is not None}
 
 
 def _text(checkpoints: tuple[Checkpoint, ...]) -> str:

@@ -1,7 +1,8 @@
 """The server over HTTP, as apps to be mounted: Streamable HTTP, and SSE for older clients."""
 
+import json
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.server.transport_security import (
     TransportSecuritySettings,
 )
 
+from web.errors import Refusal, nothing_here, wrong_method
 from web.mcp.screen import refusal_of
 from web.mcp.server import CairnServer
 
@@ -19,6 +21,17 @@ from web.mcp.server import CairnServer
 IDLE_S = 45.0
 _MOST_SESSIONS = 200
 _MESSAGES = "/messages"
+_PLAIN = "this is no message of a client"
+#: How the library refuses a message of SSE, and how we say it.
+_REFUSED = {
+    400: "validation_error",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    421: "misdirected_request",
+}
 _MOST_BYTES = DEFAULT_MAX_REQUEST_BODY_SIZE
 
 Scope = MutableMapping[str, Any]
@@ -87,7 +100,7 @@ class McpApps:
     async def streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of Streamable HTTP."""
         if _path_of(scope):
-            await _refuse(send, 404)
+            await _refuse(send, nothing_here())
         else:
             await self._screened(self._sessions.handle_request, scope, receive, send)
 
@@ -95,16 +108,17 @@ class McpApps:
         """Open a stream of an older client, or take a message of one."""
         path = _path_of(scope)
         if path == _MESSAGES:
-            await self._screened(self._sse.handle_post_message, scope, receive, send)
+            told = _one_shape(send)
+            await self._screened(self._sse.handle_post_message, scope, receive, told)
         elif path or scope["method"] != "GET":
-            await _refuse(send, 404 if path else 405)
+            await _refuse(send, nothing_here() if path else wrong_method())
         else:
             await self._stream(scope, receive, send)
 
     async def _screened(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what is no message with an error; the library accepts some of it in silence."""
         headers = dict(scope["headers"])
-        is_json = headers.get(b"content-type", b"").lower().startswith(b"application/json")
+        is_json = _is_json(scope["headers"])
         is_meant = self._hosts is None or headers.get(b"host") in self._hosts
         if scope["method"] != "POST" or not is_json or not is_meant:
             await app(scope, receive, send)  # which refuses what is not meant for it
@@ -157,12 +171,38 @@ def _replayed(received: deque[Message], receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(send: Send, status: int) -> None:
-    await _respond(send, status, b"")
+def _one_shape(send: Send) -> Send:
+    """Give a refusal of the library that is plain text the shape of all errors."""
+    code = ""  # empty: it is passed on as it is
+    pieces: list[bytes] = []
+
+    async def shaping(message: Message) -> None:
+        nonlocal code
+        if message["type"] == "http.response.start" and not _is_json(message["headers"]):
+            code = _REFUSED.get(message["status"], "")
+        if not code:
+            await send(message)
+        elif message["type"] == "http.response.body":
+            pieces.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                said = b"".join(pieces).decode("utf-8", "replace")
+                await _refuse(send, Refusal(code, said[:1].lower() + said[1:] or _PLAIN))
+
+    return shaping
+
+
+def _is_json(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return dict(headers).get(b"content-type", b"").lower().startswith(b"application/json")
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    await _respond(send, refusal.status, json.dumps(refusal.as_json()).encode())
 
 
 async def _respond(send: Send, status: int, body: bytes) -> None:
-    headers = [(b"content-type", b"application/json")] if body else []
-    headers.append((b"content-length", str(len(body)).encode()))
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

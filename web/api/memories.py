@@ -1,0 +1,264 @@
+"""Memories of a project: save, find, list, change and delete what should be remembered."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from litestar import delete, get, patch, post
+from litestar.params import QueryParameter
+from msgspec import Meta, Struct
+
+from engine.memory_records import (
+    MAX_DESCRIPTION_BYTES,
+    MAX_FOUND,
+    MAX_QUERY_CHARS,
+    MAX_SUMMARY_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+    Checkpoint,
+    MemoryChange,
+    NewMemory,
+)
+from web.api.parts import PART, Part
+from web.api.service import Service
+from web.api.shapes import Answer, Count, ProjectId, Time, shaped
+from web.schemas import checkpoint_json
+
+_TAGS = ("memories",)
+_BASE = "/projects/{project_id:str}/memories"
+_ONE = f"{_BASE}/{{memory_id:str}}"
+
+MemoryId = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+        description="stays when the memory is changed",
+        examples=["0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11"],
+    ),
+]
+Summary = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_SUMMARY_CHARS,
+        description="what it is about, in a sentence",
+        examples=["Sessions expire after an hour"],
+    ),
+]
+Description = Annotated[
+    str,
+    Meta(
+        max_length=MAX_DESCRIPTION_BYTES,
+        description="all there is to say; 1 MiB in UTF-8 at most",
+        examples=["Decided because tokens leaked into logs."],
+    ),
+]
+Context = Annotated[
+    dict[str, Any],
+    Meta(description="anything that JSON can say, 64 KiB and 8 levels", examples=[{"ticket": 7}]),
+]
+Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_CHARS)]
+Tags = Annotated[
+    list[Tag],
+    Meta(
+        max_length=MAX_TAGS,
+        description="free, but for `indexed` and `repository`, and without `!` before or `,` in"
+        " them",
+        examples=[["decision", "sessions"]],
+    ),
+]
+TagsAsked = Annotated[
+    list[str] | None,
+    QueryParameter(
+        max_items=MAX_TAGS, description="all must be there; `!tag` must not. May be repeated"
+    ),
+]
+Query = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_QUERY_CHARS,
+        description="plain words; nothing in them is an operator",
+        examples=["when do sessions expire"],
+    ),
+]
+Limit = Annotated[int, Meta(ge=1, le=MAX_FOUND, description="the most memories")]
+
+
+class MemoryText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A memory to save. Secrets in it are blanked."""
+
+    summary: Summary
+    description: Description
+    context: Context = {}
+    tags: Tags = []
+
+
+class MemoryPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change of a memory; null keeps what is there."""
+
+    summary: Summary | None = None
+    description: Description | None = None
+    context: Context | None = None
+    tags: Tags | None = None
+
+
+class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question."""
+
+    query: Query
+    tags: Annotated[list[str], Meta(max_length=MAX_TAGS, examples=[["decision", "!old"]])] = []
+    limit: Limit = 10
+
+
+class MemoryView(Answer, frozen=True):
+    """Something that is remembered of a project."""
+
+    id: MemoryId
+    summary: str
+    description: str
+    project_path: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
+    context: dict[str, Any]
+    tags: list[str]
+    token_count: Annotated[Count, Meta(description="of the description: one a 3 bytes")]
+    created_at: Time
+    updated_at: Time
+
+
+class FoundMemory(MemoryView, frozen=True):
+    """A memory that answers a question."""
+
+    score: Annotated[float, Meta(description="higher is better, within one answer")]
+
+
+class MemoryList(Answer, frozen=True):
+    """Memories, the newest first."""
+
+    memories: list[MemoryView]
+    total: Annotated[Count, Meta(description="on all pages")]
+    next_cursor: str | None
+
+
+class FoundMemories(Answer, frozen=True):
+    """Memories that answer a question, the best first."""
+
+    memories: list[FoundMemory]
+
+
+@get(
+    _BASE,
+    operation_id="listMemories",
+    summary="Memories",
+    tags=_TAGS,
+    dependencies=PART,
+)
+async def list_memories(
+    service: Service, project_id: ProjectId, part: Part, tags: TagsAsked = None
+) -> MemoryList:
+    """List the memories of a project, the newest first; a page ends early at 32 MiB of text."""
+
+    def find() -> MemoryList:
+        page = service.index_of(project_id).checkpoints.list(
+            tags=tags or (), limit=part.limit, cursor=part.cursor, only_memories=True
+        )
+        told = {"total": page.total, "next_cursor": page.next_cursor}
+        return shaped(
+            {"memories": list(map(checkpoint_json, page.checkpoints)), **told}, MemoryList
+        )
+
+    return await service.work(find)
+
+
+@post(_BASE, operation_id="saveMemory", summary="Remember something", tags=_TAGS)
+async def save_memory(service: Service, project_id: ProjectId, data: MemoryText) -> MemoryView:
+    """Save a memory. It outlives whatever is done to the index, and goes with the project."""
+    new = NewMemory(
+        summary=data.summary,
+        description=data.description,
+        context=data.context,
+        tags=tuple(data.tags),
+    )
+    return await service.work(lambda: _view(service.index_of(project_id).checkpoints.save(new)))
+
+
+@get(
+    f"{_BASE}/search", operation_id="searchMemories", summary="Find what is remembered", tags=_TAGS
+)
+async def search_memories(
+    service: Service,
+    project_id: ProjectId,
+    text: Annotated[Query, QueryParameter(name="query")],
+    tags: TagsAsked = None,
+    limit: Limit = 10,
+) -> FoundMemories:
+    """Find memories by meaning and words, the best first. Tags hold before the best are taken."""
+    question = MemoryQuestion(query=text, tags=tags or [], limit=limit)
+    return await service.lanes.search.run(partial(_found, service, project_id, question))
+
+
+@post(
+    f"{_BASE}/search",
+    operation_id="searchMemoriesByBody",
+    summary="Find what is remembered",
+    tags=_TAGS,
+    status_code=200,
+)
+async def search_memories_by_body(
+    service: Service, project_id: ProjectId, data: MemoryQuestion
+) -> FoundMemories:
+    """Answer a question that is too long for a URL, or should not stand in one."""
+    return await service.lanes.search.run(partial(_found, service, project_id, data))
+
+
+@get(_ONE, operation_id="showMemory", summary="A memory", tags=_TAGS)
+async def show_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> MemoryView:
+    """Give a memory."""
+    return await service.work(
+        lambda: _view(service.index_of(project_id).checkpoints.get(memory_id, only_memories=True))
+    )
+
+
+@patch(_ONE, operation_id="changeMemory", summary="Change a memory", tags=_TAGS)
+async def change_memory(
+    service: Service, project_id: ProjectId, memory_id: MemoryId, data: MemoryPatch
+) -> MemoryView:
+    """Change parts of a memory; the others stay, also those that somebody else changes meanwhile.
+
+    `context` and `tags` are replaced as a whole.
+    """
+    change = MemoryChange(
+        summary=data.summary,
+        description=data.description,
+        context=data.context,
+        tags=None if data.tags is None else tuple(data.tags),
+    )
+    return await service.work(
+        lambda: _view(service.index_of(project_id).checkpoints.change(memory_id, change))
+    )
+
+
+@delete(_ONE, operation_id="deleteMemory", summary="Forget a memory", tags=_TAGS)
+async def delete_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> None:
+    """Delete a memory; its text and its words leave the database file at once."""
+    await service.work(lambda: service.index_of(project_id).checkpoints.delete(memory_id))
+
+
+def _found(service: Service, project_id: str, question: MemoryQuestion) -> FoundMemories:
+    found = service.index_of(project_id).checkpoints.search(
+        question.query, tags=question.tags, limit=question.limit, only_memories=True
+    )
+    return shaped({"memories": list(map(checkpoint_json, found))}, FoundMemories)
+
+
+def _view(memory: Checkpoint) -> MemoryView:
+    return shaped(checkpoint_json(memory), MemoryView)
+
+
+HANDLERS = (
+    list_memories,
+    save_memory,
+    search_memories,
+    search_memories_by_body,
+    show_memory,
+    change_memory,
+    delete_memory,
+)
