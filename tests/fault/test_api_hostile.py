@@ -267,3 +267,47 @@ def test_a_host_of_elsewhere_is_refused(server: Server) -> None:
         assert answer.status_code == 421
     forwarded = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
     assert httpx.get(f"{server.url}/health", headers=forwarded).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/openapi", 404),
+        ("GET", "/openapi/", 404),
+        ("GET", "/openapi/swagger", 404),
+        ("GET", "/openapi/openapi.json", 404),
+        ("GET", "/openapi/a/b", 404),
+        ("POST", "/openapi/a", 404),
+        ("POST", "/openapi.json", 405),
+        ("GET", "/api", 404),
+        ("GET", "/api/v1", 404),
+        ("GET", "/api/v2/projects", 404),
+        ("PUT", "/api/v1/projects", 405),
+        ("TRACE", "/api/v1/projects", 405),
+        ("BREW", "/api/v1/projects", 405),
+        ("PATCH", "/health", 405),
+        ("DELETE", "/", 405),
+        ("GET", "/mcp/below", 404),
+        ("POST", "/mcp/below", 404),
+        ("GET", "/mcpx", 404),
+        ("GET", "/ssex", 404),
+        ("GET", "/sse/below", 404),
+        ("POST", "/sse", 405),
+        ("GET", "/sse/messages", 405),
+        ("POST", "/sse/messages", 400),
+        ("GET", "/messages", 404),
+        ("GET", "/static/x.js", 404),
+        ("GET", "/%2e%2e/x", 404),
+    ],
+)
+def test_what_is_not_there_is_told_in_the_one_shape(
+    client: httpx.Client, method: str, path: str, status: int
+) -> None:
+    answer = client.request(method, path)
+    told = answer.json()
+    assert answer.headers["content-type"] == "application/json"
+    assert (answer.status_code, set(told)) == (status, {"error", "message", "details"})
+    codes = {400: "validation_error", 404: "not_found", 405: "method_not_allowed"}
+    assert told["error"] == codes[status]
+    assert told["message"]

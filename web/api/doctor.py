@@ -219,9 +219,10 @@ async def back_up_index(
     """
 
     def back_up(_stop: Stop) -> BackupView:
+        doctor = service.catalog.doctor_of_id(project_id)
         target = _room_for(service.catalog.data_dir / "backups", name or _name_now(project_id))
         try:
-            return shaped(service.catalog.doctor_of_id(project_id).back_up(target), BackupView)
+            return shaped(doctor.back_up(target), BackupView)
         except InvalidPathError as error:
             raise ConflictError(error.message, hint=error.hint, field="name") from error
 

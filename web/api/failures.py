@@ -1,5 +1,6 @@
 """What went wrong in a handler, in the one shape, with its status."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from web.schemas import as_json
 _RETRY_AFTER_S = "1"
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "payload_too_large"}
 _SERVER_ERROR = 500
+_MISSING = re.compile(r"Missing required \w+ parameter '([^']+)'")
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
@@ -61,6 +63,9 @@ def _refusal_of(error: HTTPException) -> Refusal:
                 return Refusal("validation_error", "the body is missing", field="body")
             message, inner = told(str(found.get("message", "")))
             return Refusal("validation_error", message, field=str(found.get("key") or inner))
+        missing = _MISSING.match(error.detail)
+        if missing:
+            return Refusal("validation_error", f"{missing[1]} is missing", field=missing[1])
         message = error.detail.partition(" for path ")[0]
         return Refusal("validation_error", message[:1].lower() + message[1:])
     if isinstance(error, MethodNotAllowedException):

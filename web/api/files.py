@@ -116,7 +116,10 @@ _WANTED = {"wanted": Provide(wanted_of, sync_to_thread=False)}
     dependencies=_WANTED,
 )
 async def list_files(
-    service: Service, project_id: ProjectId, wanted: ListRequest, language: str | None = None
+    service: Service,
+    project_id: ProjectId,
+    wanted: ListRequest,
+    language: Annotated[str | None, QueryParameter(description="only files in it")] = None,
 ) -> FileList:
     """List the indexed files of a project by path."""
 
@@ -135,7 +138,12 @@ async def list_files(
     dependencies=_WANTED,
 )
 async def list_skips(
-    service: Service, project_id: ProjectId, wanted: ListRequest, reason: str | None = None
+    service: Service,
+    project_id: ProjectId,
+    wanted: ListRequest,
+    reason: Annotated[
+        str | None, QueryParameter(description="only these, such as too_large")
+    ] = None,
 ) -> SkipList:
     """List the files and folders of a project that are not indexed, with their reasons."""
 
@@ -157,7 +165,9 @@ async def read_file(
     service: Service,
     project_id: ProjectId,
     path: PathOfFile,
-    if_none_match: Annotated[str | None, HeaderParameter(name="If-None-Match")] = None,
+    if_none_match: Annotated[
+        str | None, HeaderParameter(name="If-None-Match", description="ETags that the client has")
+    ] = None,
 ) -> Response[ContentView]:
     """Give the text of a file as it was indexed, with an ETag; 304 when the client has it."""
     content = await service.work(lambda: service.index_of(project_id).browse.content(path))

@@ -11,18 +11,11 @@ from msgspec import Meta
 from engine.job_records import JobFilter, JobOrigin, JobState
 from web.api.parts import PART, Part
 from web.api.service import Service
-from web.api.shapes import Answer, Count, JobView, NewJob, Time, shaped
+from web.api.shapes import Answer, Count, JobId, JobView, NewJob, Time, shaped
 
 _TAGS = ("jobs",)
 _BASE = "/jobs/{job_id:str}"
 
-JobId = Annotated[
-    str,
-    Meta(
-        pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
-        examples=["72a5ad47-a4bc-841d-80f1-c5e0876992c0"],
-    ),
-]
 Status = Literal["pending", "running", "blocked", "completed", "failed", "cancelled"]
 Moment = Annotated[str | None, QueryParameter(description="ISO 8601, such as 2025-10-17T09:00:00Z")]
 
@@ -75,11 +68,13 @@ async def list_jobs(
     service: Service,
     period: Period,
     part: Part,
-    status: Status | None = None,
+    status: Annotated[Status | None, QueryParameter(description="only these")] = None,
     target: Annotated[
         str | None, QueryParameter(description="a project's id, or a path in one")
     ] = None,
-    origin: Literal["request", "watch"] | None = None,
+    origin: Annotated[
+        Literal["request", "watch"] | None, QueryParameter(description="who asked for them")
+    ] = None,
 ) -> JobList:
     """List jobs of all projects, the newest first."""
 
@@ -126,7 +121,7 @@ async def list_job_events(
     after: Annotated[
         int, QueryParameter(ge=0, le=2**53, description="the last sequence that is known")
     ] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 1000,
+    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="the most events")] = 1000,
 ) -> EventList:
     """Give what happened to a job, in order."""
     act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit)

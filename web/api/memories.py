@@ -4,6 +4,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from litestar import delete, get, patch, post
+from litestar.openapi.spec import Example
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 
@@ -19,22 +20,15 @@ from engine.memory_records import (
     NewMemory,
 )
 from web.api.parts import PART, Part
+from web.api.requests import in_query
 from web.api.service import Service
-from web.api.shapes import Answer, Count, ProjectId, Time, shaped
+from web.api.shapes import Answer, Count, MemoryId, ProjectId, Time, shaped
 from web.schemas import checkpoint_json
 
 _TAGS = ("memories",)
 _BASE = "/projects/{project_id:str}/memories"
 _ONE = f"{_BASE}/{{memory_id:str}}"
 
-MemoryId = Annotated[
-    str,
-    Meta(
-        pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
-        description="stays when the memory is changed",
-        examples=["0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11"],
-    ),
-]
 Summary = Annotated[
     str,
     Meta(
@@ -66,22 +60,22 @@ Tags = Annotated[
         examples=[["decision", "sessions"]],
     ),
 ]
+_TAGS_ASKED = "all must be there; `!tag` must not"
 TagsAsked = Annotated[
     list[str] | None,
     QueryParameter(
-        max_items=MAX_TAGS, description="all must be there; `!tag` must not. May be repeated"
+        max_items=MAX_TAGS,
+        description=f"{_TAGS_ASKED}. May be repeated",
+        examples=[Example(value=["decision", "!old"])],
     ),
 ]
-Query = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=MAX_QUERY_CHARS,
-        description="plain words; nothing in them is an operator",
-        examples=["when do sessions expire"],
-    ),
-]
-Limit = Annotated[int, Meta(ge=1, le=MAX_FOUND, description="the most memories")]
+_QUERY = Meta(
+    min_length=1,
+    max_length=MAX_QUERY_CHARS,
+    description="plain words; nothing in them is an operator",
+    examples=["when do sessions expire"],
+)
+_LIMIT = Meta(ge=1, le=MAX_FOUND, description="the most memories")
 
 
 class MemoryText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,15 +99,24 @@ class MemoryPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question."""
 
-    query: Query
-    tags: Annotated[list[str], Meta(max_length=MAX_TAGS, examples=[["decision", "!old"]])] = []
-    limit: Limit = 10
+    query: Annotated[str, _QUERY]
+    tags: Annotated[
+        list[str],
+        Meta(max_length=MAX_TAGS, description=_TAGS_ASKED, examples=[["decision", "!old"]]),
+    ] = []
+    limit: Annotated[int, _LIMIT] = 10
 
 
 class MemoryView(Answer, frozen=True):
     """Something that is remembered of a project."""
 
-    id: MemoryId
+    id: Annotated[
+        str,
+        Meta(
+            description="stays when the memory is changed",
+            examples=["0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11"],
+        ),
+    ]
     summary: str
     description: str
     project_path: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
@@ -186,9 +189,9 @@ async def save_memory(service: Service, project_id: ProjectId, data: MemoryText)
 async def search_memories(
     service: Service,
     project_id: ProjectId,
-    text: Annotated[Query, QueryParameter(name="query")],
+    text: Annotated[str, in_query(_QUERY, name="query")],
     tags: TagsAsked = None,
-    limit: Limit = 10,
+    limit: Annotated[int, in_query(_LIMIT)] = 10,
 ) -> FoundMemories:
     """Find memories by meaning and words, the best first. Tags hold before the best are taken."""
     question = MemoryQuestion(query=text, tags=tags or [], limit=limit)

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
-PageLimit = Annotated[int, QueryParameter(ge=1, le=1000)]
+PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="the most of a page")]
 PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the page before")]
 
 

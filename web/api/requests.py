@@ -8,13 +8,33 @@ import msgspec
 from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, QueryParameter
+from msgspec import Meta
 
 from engine.errors import InvalidInputError
 
 _AT = " - at `$"
 _MOST_DETAIL = 300
 _NOT_OF_QUERIES = frozenset({"data", "request"})
+
+
+def in_query(meta: Meta, *, name: str | None = None) -> QueryParameter:
+    """Describe a parameter of a query as a field of a body is: the framework reads no ``Meta``.
+
+    Args:
+        meta: How the field is described; lengths are those of texts.
+        name: In the query, when the handler calls it otherwise.
+    """
+    return QueryParameter(
+        name=name,
+        description=meta.description,
+        examples=[Example(value=value) for value in meta.examples or ()] or None,
+        ge=meta.ge,
+        le=meta.le,
+        min_length=meta.min_length,
+        max_length=meta.max_length,
+    )
 
 
 class ApiRequest(Request[Any, Any, Any]):

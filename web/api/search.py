@@ -11,6 +11,7 @@ from engine.errors import EngineError
 from engine.project_filters import names_projects
 from engine.records import Mode, RelatedRequest, SearchAnswer, SearchRequest
 from web.api.paging import next_cursor, offset_of, page_within
+from web.api.requests import in_query
 from web.api.service import Service
 from web.api.shapes import SearchResult, shaped
 from web.schemas import answer_json
@@ -20,46 +21,50 @@ _MOST_PROJECTS = 100
 _MOST_LINES = 1_000_000_000
 
 ModeName = Literal["hybrid", "meaning", "keyword", "symbol", "regex"]
-Query = Annotated[
-    str,
-    Meta(
-        description='in the query language: words, "phrases", /patterns/ and filters such as'
-        " `lang:go path:src/ -path:tests`",
-        examples=["where is the session refreshed"],
-    ),
-]
-Limit = Annotated[int, Meta(ge=1, le=100, description="the most hits of a page")]
-MaxTokens = Annotated[
-    int, Meta(ge=0, le=1_000_000, description="bounds the snippets: one token a 3 bytes")
-]
-Cursor = Annotated[str, Meta(description="`next_cursor` of the page before")]
+_QUERY = Meta(
+    description='in the query language: words, "phrases", /patterns/ and filters such as'
+    " `lang:go path:src/ -path:tests`",
+    examples=["where is the session refreshed"],
+)
+_LIMIT = Meta(ge=1, le=100, description="the most hits of a page")
+_MAX_TOKENS = Meta(ge=0, le=1_000_000, description="bounds the snippets: one token a 3 bytes")
+_CURSOR = Meta(description="`next_cursor` of the page before")
+_MODE = Meta(description="how to search", examples=["hybrid"])
+_CONTEXT = Meta(description="with snippets")
+_EXPLAIN = Meta(description="say how each score came about")
+_FILTER = Meta(description="as the filter of the same name in the query")
+_PROJECTS = (
+    "ids, or absolute paths of roots or of folders in them; none means those that are served, which"
+    " are all unless cairn serve names some"
+)
 Projects = Annotated[
     list[str],
-    Meta(
-        max_length=_MOST_PROJECTS,
-        description="ids, or absolute paths of roots or of folders in them; none means those that"
-        " are served, which are all unless cairn serve names some",
-        examples=[["/home/me/src/app"]],
-    ),
+    Meta(max_length=_MOST_PROJECTS, description=_PROJECTS, examples=[["/home/me/src/app"]]),
 ]
-Filter = Annotated[str, Meta(description="as the filter of the same name in the query")]
+ProjectsAsked = Annotated[
+    list[str] | None, QueryParameter(max_items=_MOST_PROJECTS, description=_PROJECTS)
+]
+Filter = Annotated[str | None, _FILTER]
+FilterAsked = Annotated[str | None, in_query(_FILTER)]
+LimitAsked = Annotated[int, in_query(_LIMIT)]
+ContextAsked = Annotated[bool, in_query(_CONTEXT)]
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question."""
 
-    query: Query
-    mode: ModeName = "hybrid"
+    query: Annotated[str, _QUERY]
+    mode: Annotated[ModeName, _MODE] = "hybrid"
     projects: Projects = []
-    language: Filter | None = None
-    path: Filter | None = None
-    kind: Filter | None = None
-    branch: Filter | None = None
-    limit: Limit = 10
-    cursor: Cursor | None = None
-    max_tokens: MaxTokens | None = None
-    context: Annotated[bool, Meta(description="with snippets")] = True
-    explain: Annotated[bool, Meta(description="say how each score came about")] = False
+    language: Filter = None
+    path: Filter = None
+    kind: Filter = None
+    branch: Filter = None
+    limit: Annotated[int, _LIMIT] = 10
+    cursor: Annotated[str | None, _CURSOR] = None
+    max_tokens: Annotated[int, _MAX_TOKENS] | None = None
+    context: Annotated[bool, _CONTEXT] = True
+    explain: Annotated[bool, _EXPLAIN] = False
 
 
 class Filters(NamedTuple):
@@ -89,29 +94,32 @@ class Lines(NamedTuple):
 
 
 def filters_given(
-    language: Filter | None = None,
-    path: Filter | None = None,
-    kind: Filter | None = None,
-    branch: Filter | None = None,
+    language: FilterAsked = None,
+    path: FilterAsked = None,
+    kind: FilterAsked = None,
+    branch: FilterAsked = None,
 ) -> Filters:
     """Gather the filters of a URL."""
     return Filters(language, path, kind, branch)
 
 
 def extent_given(
-    limit: Limit = 10,
-    cursor: Cursor | None = None,
-    max_tokens: MaxTokens | None = None,
-    context: bool = True,
-    explain: bool = False,
+    limit: LimitAsked = 10,
+    cursor: Annotated[str | None, in_query(_CURSOR)] = None,
+    max_tokens: Annotated[int | None, in_query(_MAX_TOKENS)] = None,
+    context: ContextAsked = True,
+    explain: Annotated[bool, in_query(_EXPLAIN)] = False,
 ) -> Extent:
     """Gather what a URL says of how much is wanted."""
     return Extent(limit, cursor, max_tokens, context, explain)
 
 
 def lines_given(
-    line: Annotated[int, QueryParameter(ge=1, le=_MOST_LINES)],
-    line_end: Annotated[int | None, QueryParameter(ge=1, le=_MOST_LINES)] = None,
+    line: Annotated[int, QueryParameter(ge=1, le=_MOST_LINES, description="counts from 1")],
+    line_end: Annotated[
+        int | None,
+        QueryParameter(ge=1, le=_MOST_LINES, description="the last one; without it, one line"),
+    ] = None,
 ) -> Lines:
     """Gather the lines of a URL."""
     return Lines(line, line_end)
@@ -129,11 +137,11 @@ def lines_given(
 )
 async def search(
     service: Service,
-    text: Annotated[Query, QueryParameter(name="query")],
+    text: Annotated[str, in_query(_QUERY, name="query")],
     filters: Filters,
     extent: Extent,
-    mode: ModeName = "hybrid",
-    project: Projects | None = None,
+    mode: Annotated[ModeName, in_query(_MODE)] = "hybrid",
+    project: ProjectsAsked = None,
 ) -> SearchResult:
     """Answer a question, best places first. `project` may be given several times."""
     asked = {**filters._asdict(), **extent._asdict()}
@@ -159,8 +167,8 @@ async def related(
     project: Annotated[str, QueryParameter(description="an id, or an absolute path")],
     path: Annotated[str, QueryParameter(description="of an indexed file, from the root")],
     lines: Lines,
-    limit: Limit = 5,
-    context: bool = True,
+    limit: LimitAsked = 5,
+    context: ContextAsked = True,
 ) -> SearchResult:
     """Give code like that of a place, by the vectors that are stored."""
     wanted = RelatedRequest(

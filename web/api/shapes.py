@@ -3,6 +3,8 @@
 from typing import Annotated, TypeVar
 
 import msgspec
+from litestar.openapi.spec import Example
+from litestar.params import PathParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from web.schemas import as_json
@@ -12,14 +14,28 @@ Shape = TypeVar("Shape", bound=Struct)
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Line = Annotated[int, Meta(ge=1, description="counts from 1")]
+
+
+def _id(description: str, pattern: str, example: str) -> PathParameter:
+    """Describe an id in a path; one of another form is not there, and no error of its own."""
+    return PathParameter(
+        description=description,
+        schema_extra={"pattern": pattern},
+        examples=[Example(value=example)],
+    )
+
+
+_UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ProjectId = Annotated[
     str,
-    Meta(
-        pattern="^[0-9a-f]{64}$",
-        description="the SHA-256 of the resolved root's path",
-        examples=["3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b"],
+    _id(
+        "the SHA-256 of the resolved root's path",
+        "^[0-9a-f]{64}$",
+        "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
     ),
 ]
+JobId = Annotated[str, _id("of a job", _UUID, "72a5ad47-a4bc-841d-80f1-c5e0876992c0")]
+MemoryId = Annotated[str, _id("of a memory", _UUID, "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11")]
 Time = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2025-10-17T09:00:00.000Z"])]
 
 

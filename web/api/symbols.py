@@ -46,8 +46,11 @@ async def find_symbols(
         QueryParameter(max_items=_MOST_PROJECTS, description="ids or absolute paths"),
     ] = None,
     kind: Annotated[str | None, QueryParameter(description="such as function or type")] = None,
-    match: Literal["exact", "prefix", "fuzzy"] = "exact",
-    limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 20,
+    match: Annotated[
+        Literal["exact", "prefix", "fuzzy"],
+        QueryParameter(description="exact: the same case first; fuzzy: parts, and typing errors"),
+    ] = "exact",
+    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="the most symbols")] = 20,
 ) -> SymbolList:
     """Find definitions by name in one project or in several."""
 

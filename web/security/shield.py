@@ -7,6 +7,7 @@ time, never what was asked.
 
 import asyncio
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -38,6 +39,8 @@ SEND_S = 30.0
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
 _JSON_PATHS = "/api/"
+#: A memory may have a description of a mebibyte, and JSON escapes some of it.
+_MEMORIES = re.compile(r"/api/v1/projects/[^/]*/memories(/|$)")
 _AGENT_PATHS = ("/mcp", "/sse", "/messages")
 _CLOSING = frozenset({400, 408, 413, 431})  # what came after such a head is not read
 _SERVER_ERROR = 500
@@ -103,9 +106,7 @@ class Shield:
                 return
         self._session.check(head.texts(b"authorization"), head.texts(b"cookie"))
         if head.has_body:
-            is_agent = head.path.startswith(_AGENT_PATHS)
-            most = MOST_BYTES_OF_AGENTS if is_agent else MOST_BYTES
-            body = await read_body(receive, head.headers, most_bytes=most)
+            body = await read_body(receive, head.headers, most_bytes=_most_bytes_of(head.path))
             if body and head.path.startswith(_JSON_PATHS):
                 check_json(body, head.values(b"content-type"))
             receive = already_read(body, receive)
@@ -142,6 +143,12 @@ class Shield:
             took_ms=round(took_s * 1000, 2),
             client=(scope.get("client") or ("", 0))[0],
         )
+
+
+def _most_bytes_of(path: str) -> int:
+    """Give how long a body may be."""
+    is_large = path.startswith(_AGENT_PATHS) or _MEMORIES.match(path)
+    return MOST_BYTES_OF_AGENTS if is_large else MOST_BYTES
 
 
 class _Head:
