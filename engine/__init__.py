@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.evaluation.golden import Evaluation, EvaluationOptions, GoldenQuery, Target, Variant
     from engine.evaluation.golden_file import read_golden
     from engine.index import Index
-    from engine.memory_records import Checkpoint, CheckpointPage, NewMemory
+    from engine.memory_records import Checkpoint, CheckpointPage, MemoryChange, NewMemory
     from engine.records import (
         Hit,
         IndexOptions,
@@ -63,6 +63,7 @@ __all__ = [
     "Index",
     "IndexOptions",
     "IndexReport",
+    "MemoryChange",
     "Mode",
     "NewMemory",
     "Progress",
@@ -87,6 +88,7 @@ _HOMES = {
     "EvaluationOptions": "engine.evaluation.golden",
     "GoldenQuery": "engine.evaluation.golden",
     "Index": "engine.index",
+    "MemoryChange": "engine.memory_records",
     "NewMemory": "engine.memory_records",
     "ProjectStatus": "engine.status_records",
     "Target": "engine.evaluation.golden",
