@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from engine.records import Mode, SearchRequest
 from engine.search.breakdown import Breakdown, Part, lowered
 from engine.search.candidates import Found, find_candidates
+from engine.search.crowding import sort_spread
 from engine.search.grep import (
     MOST_MATCHES,
     Deadline,
@@ -348,19 +349,4 @@ def _rank(candidates: list[Candidate]) -> None:
             factors = (*factors, lowered("document", DOCUMENT_FACTOR))
         candidate.breakdown = Breakdown(tuple(shares), factors)
         candidate.score = candidate.breakdown.score
-    candidates.sort(key=_order)
-    taken: dict[str, int] = defaultdict(int)
-    for candidate in candidates:
-        path = candidate.chunk.path
-        crowd = taken[path] // PLACES_A_FILE
-        if crowd:
-            crowding = Part("crowding", CROWDING**crowd, f"place {taken[path] + 1} of its file")
-            breakdown = candidate.breakdown
-            candidate.breakdown = breakdown._replace(factors=(*breakdown.factors, crowding))
-            candidate.score = candidate.breakdown.score
-        taken[path] += 1
-    candidates.sort(key=_order)
-
-
-def _order(candidate: Candidate) -> tuple[float, str, int]:
-    return (-candidate.score, candidate.chunk.path, candidate.chunk.line_start)
+    sort_spread(candidates, lambda before: CROWDING ** (before // PLACES_A_FILE))

@@ -1,12 +1,12 @@
 """Code like that of a place: by the vectors that are stored, without a question or a model."""
 
-from collections import defaultdict
 from typing import NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
 from engine.records import Mode, RelatedRequest, SearchRequest, display_path
 from engine.search.breakdown import Breakdown, Part, lowered
 from engine.search.candidates import Found
+from engine.search.crowding import sort_spread
 from engine.search.pathrules import is_test, path_factors
 from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.question import MAX_LIMIT
@@ -109,7 +109,7 @@ def find_related(
                 chunk=chunk, cosine=near[chunk_id], score=breakdown.score, breakdown=breakdown
             )
         )
-    _spread(candidates)
+    sort_spread(candidates, lambda before: BY_MEANING.crowding**before)
     scores = [0.0] * len(candidates)
     return Found(candidates[:limit], scores, is_capped=False, cosines=list(near.values()))
 
@@ -129,22 +129,3 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
     if is_copy:
         factors.append(Part("copy", COPY_FACTOR, "the same text"))
     return Breakdown((Part("meaning", cosine, f"meaning {cosine:.2f}"),), tuple(factors))
-
-
-def _spread(candidates: list[Candidate]) -> None:
-    """Sort, best first, each further place of a file lowered by the crowd."""
-    candidates.sort(key=_order)
-    taken: dict[str, int] = defaultdict(int)
-    for candidate in candidates:
-        path, breakdown = candidate.chunk.path, candidate.breakdown
-        if taken[path]:
-            value = BY_MEANING.crowding ** taken[path]
-            crowding = Part("crowding", value, f"place {taken[path] + 1} of its file")
-            candidate.breakdown = breakdown._replace(factors=(*breakdown.factors, crowding))
-            candidate.score = candidate.breakdown.score
-        taken[path] += 1
-    candidates.sort(key=_order)
-
-
-def _order(candidate: Candidate) -> tuple[float, str, int]:
-    return (-candidate.score, candidate.chunk.path, candidate.chunk.line_start)
