@@ -21,7 +21,7 @@ from engine.store.memories import MemoryRow, MemoryTerms, MemoryText
 
 _SAMPLE = 200
 _AT_ONCE = 20  # texts of up to 1 MiB
-_MOST_WORDS = 1024  # of a text; FTS5 needs some 10 µs for each
+_MOST_CHARS = 1024  # of a text whose words are looked for
 
 
 def memory_troubles(store: Store, cancelled: Callable[[], bool]) -> Iterator[Trouble]:
@@ -129,16 +129,22 @@ def _with_other_words(store: Store, ids: Sequence[int], cancelled: Callable[[], 
         if cancelled():
             raise Cancelled("nothing was changed")
         with store.read() as handle, checks.stoppable(handle, cancelled):
+            rows = memories.read_memories(handle, ids[start : start + _AT_ONCE]).values()
             wrong += [
                 row.id
-                for row, terms in words_of_memories(handle, ids[start : start + _AT_ONCE])
-                if not checks.has_memory_words(handle, row.id, _beginning_of(terms))
+                for row in rows
+                if not checks.has_memory_words(handle, row.id, terms_of_memory(_beginning_of(row)))
             ]
     return wrong
 
 
-def _beginning_of(terms: MemoryTerms) -> MemoryTerms:
-    return MemoryTerms(*(" ".join(text.split()[:_MOST_WORDS]) for text in terms))
+def _beginning_of(row: MemoryRow) -> MemoryText:
+    """Give a memory without what follows the beginning of a long description."""
+    beginning = row.description[:_MOST_CHARS]
+    if beginning == row.description:
+        return row.text
+    whole_words = beginning[: max(map(beginning.rfind, " \n")) + 1]
+    return row.text._replace(description=whole_words, context="")
 
 
 def _summaries(store: Store, ids: Sequence[int]) -> tuple[str, ...]:

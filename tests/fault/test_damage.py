@@ -160,7 +160,7 @@ BROKEN: dict[str, tuple[Damage, FindingCode]] = {
         FindingCode.MEMORIES,
     ),
     "bytes of a memory": (
-        rows("UPDATE memories SET summary = CAST(x'ff41' AS TEXT) WHERE id = 2"),
+        rows("UPDATE memories SET summary = CAST(x'ff416c706861' AS TEXT) WHERE id = 2"),
         FindingCode.MEMORIES,
     ),
     "bits of validity": (
