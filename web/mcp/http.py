@@ -178,8 +178,9 @@ def _one_shape(send: Send) -> Send:
 
     async def shaping(message: Message) -> None:
         nonlocal code
-        if message["type"] == "http.response.start" and not _is_json(message["headers"]):
-            code = _REFUSED.get(message["status"], "")
+        if message["type"] == "http.response.start":
+            is_ours = _is_json(message.get("headers", ()))
+            code = "" if is_ours else _REFUSED.get(message["status"], "")
         if not code:
             await send(message)
         elif message["type"] == "http.response.body":
