@@ -19,6 +19,7 @@ from engine.indexing.seed import delete_leftovers, seed
 from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.jobs.watchlist import database_files
 from engine.merging import merged, page_of, whole_request
+from engine.observing.tracing import traced
 from engine.project_filters import chosen_projects
 from engine.records import (
     ProjectError,
@@ -30,11 +31,13 @@ from engine.roots import project_id_of, resolve, upwards
 from engine.server_board import ServerBoard, server_board, server_url
 from engine.source.git import sibling_folders
 from engine.store.peek import read_root
-from engine.telemetry import JobLog, server_log
+from engine.telemetry.logs import JobLog, server_log
+from engine.telemetry.recording import asking
 
 if TYPE_CHECKING:
     from engine.dispatch.jobs import ChangeCallback
     from engine.doctor.doctor import Doctor
+    from engine.observing.observer import Observer
     from engine.watching.teller import StatusCallback
     from engine.watching.watcher import Watcher
 
@@ -274,6 +277,16 @@ class Catalog:
         """Give the log of a server's requests."""
         return server_log(self._config.data_dir)
 
+    def observer(self, version: str) -> "Observer":
+        """Give who measures this process, and what all processes do with these projects."""
+        from engine.observing.observer import Observer  # OpenTelemetry: a third of a second
+
+        return Observer(self._config, version)
+
+    def traced(self, process: str) -> AbstractContextManager[None]:
+        """Hand spans to the exporters that the environment names, within the context."""
+        return traced(self._config.data_dir, process=process)
+
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects and merge their answers by score.
 
@@ -285,6 +298,10 @@ class Catalog:
             NotFoundError: ``project:`` leaves no project.
             EngineError: Every project failed; the first error.
         """
+        with asking(request.mode):
+            return self._search(paths, request)
+
+    def _search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         started = time.perf_counter()
         answers: list[SearchAnswer] = []
         failures: list[tuple[str, EngineError]] = []

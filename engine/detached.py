@@ -27,7 +27,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
     try:
-        with Catalog(load_config()) as catalog:
+        with Catalog(load_config()) as catalog, catalog.traced("runner"):
             for _ in range(_TRIES):
                 if catalog.jobs.work(until_idle=True, stop=lambda: bool(wishes)):
                     break

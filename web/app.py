@@ -12,7 +12,8 @@ from engine.catalog import Catalog
 from web.api import description
 from web.api.description import openapi_config
 from web.api.failures import handlers_of
-from web.api.health import health
+from web.api.health import health, version
+from web.api.metrics import metrics
 from web.api.requests import ApiRequest
 from web.api.routes import api_router, with_errors
 from web.api.service import Service
@@ -31,7 +32,8 @@ _HOME = """<!doctype html>
 <li><a href="/api/v1/projects">/api/v1/projects</a>: what is indexed</li>
 <li><a href="/openapi.json">/openapi.json</a>, <a href="/openapi.yaml">/openapi.yaml</a>:
 all requests and answers</li>
-<li><a href="/health">/health</a>: the state of the server</li>
+<li><a href="/health">/health</a>: the state of the server;
+<a href="/metrics">/metrics</a>: its numbers</li>
 <li>/mcp and /sse: tools for coding agents</li>
 </ul>
 </body>
@@ -58,7 +60,7 @@ def create_app(
         handlers: More routes and mounted applications; all stand behind the same checks.
         lifespans: What they need for as long as the server lives.
     """
-    service = Service(catalog=catalog, serving=serving)
+    service = Service(catalog=catalog, serving=serving, observer=catalog.observer(version()))
     log = catalog.server_log()
 
     def note(error: BaseException) -> None:
@@ -69,6 +71,7 @@ def create_app(
         route_handlers=[
             home,
             with_errors(health),
+            with_errors(metrics),
             *description.HANDLERS,
             api_router(),
             *handlers,
@@ -102,6 +105,7 @@ def service_of(app: Litestar) -> Service:
 def _lifespan_of(service: Service, upkeep: Upkeep) -> Lifespan:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+        service.observer.start()
         upkeep.start()
         try:
             yield
@@ -109,5 +113,6 @@ def _lifespan_of(service: Service, upkeep: Upkeep) -> Lifespan:
             await service.end_waiting()
             await asyncio.to_thread(upkeep.stop)
             await asyncio.to_thread(service.lanes.close)
+            await asyncio.to_thread(service.observer.stop)
 
     return lifespan

@@ -23,7 +23,10 @@ from engine.records import display_path
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry import JobLog
+from engine.telemetry.logs import JobLog
+from engine.telemetry.origins import origin
+
+_MOST_EVENTS = 10_000
 
 
 class Housekeeper:
@@ -92,15 +95,37 @@ class Housekeeper:
                 keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
 
     def log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
-        """Write what happened to a job for programs."""
+        """Write what happened to a job for programs, with the request that it is done for."""
+        request_id = origin().request_id
+        known = {} if request_id is None else {"request_id": request_id}
         self._job_log.event(
             event.type,
             level="error" if event.type == EventType.FAILED else "info",
             job_id=row.uuid,
             project=display_path(project.root),
             happened_at=iso_time(event.at_ms),
-            **json.loads(event.context),
+            **(known | json.loads(event.context)),
         )
+
+    def note_cancelled(self, project: OpenProject, job_id: str, *, is_orphan: bool) -> None:
+        """Write the logs of a job that was cancelled and that no runner will tell of.
+
+        Args:
+            project: Its project.
+            job_id: Its id.
+            is_orphan: Its runner, if it ever had one, was gone when it was cancelled.
+        """
+        self.keep_log(project, job_id)
+        with suppress(EngineError):
+            row = project.ledger.find(job_id)
+            if row.attempt and not is_orphan:
+                return
+            with project.ledger.store.read() as handle:
+                events = jobs.read_events(handle, row.id, limit=_MOST_EVENTS)
+            told = (EventType.CANCEL_REQUESTED, EventType.CANCELLED)  # a runner told of the others
+            for event in events:
+                if not row.attempt or event.type in told:
+                    self.log(project, row, event)
 
     def keep_house(self) -> None:
         """Forget old jobs of all projects; one that cannot be written now waits for the next time.

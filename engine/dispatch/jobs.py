@@ -177,10 +177,11 @@ class Jobs:
         def cancel_orphan() -> None:
             project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
 
-        if not self._host.if_nobody_runs(cancel_orphan):
+        is_orphan = self._host.if_nobody_runs(cancel_orphan)
+        if not is_orphan:
             project.ledger.request_cancel(job_id, reason=reason)
             self._host.wake()
-        self._keeper.keep_log(project, job_id)
+        self._keeper.note_cancelled(project, job_id, is_orphan=is_orphan)
         return self._shown(project, job_id)
 
     def retry(self, job_id: str) -> Submitted:

@@ -25,6 +25,7 @@ from engine.store import jobs
 from engine.store.connection import Handle, Store
 from engine.store.jobs import CheckpointRow, JobRow
 from engine.syntax.packing import pack_paths, unpack_paths
+from engine.telemetry.recording import Stages
 
 _EVENT_UNITS = 100
 _EVENT_MS = 10_000
@@ -69,6 +70,7 @@ class JobContext:
         self.is_cancelled = False
         #: Whether this process is to end.
         self.is_suspended = False
+        self.stages = Stages()  # of what is traced
         self._suspects: dict[str, int] = json.loads(row.suspects)
         self._base = row.files_done  # files that earlier tries did
         self._floor = row.files_done  # what is on record
@@ -148,6 +150,8 @@ class JobContext:
         if progress.phase is Phase.EMBEDDING and self._embedded_before is None:
             self._embedded_before = self.tally.embeddings
             self._chunks_total = self._chunks_base + (progress.total or 0)
+        if progress.phase is not self._phase:
+            self.stages.enter(f"job.{progress.phase}")
         self._phase = progress.phase
         self._path = progress.current_path
         position = (progress.phase, progress.done, progress.bytes_done)

@@ -16,6 +16,7 @@ from engine.jobs.states import event_of
 from engine.store import jobs
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow, NewJob
+from engine.telemetry.origins import origin as caller
 
 Clock = Callable[[], int]
 
@@ -98,6 +99,9 @@ class Ledger:
             new = NewJob(new_job_id(self.project_id), kind, origin, text, at_ms, estimated_ms)
             row = jobs.insert_job(handle, new)
             created = {"parameters": dict(parameters), "origin": origin, **(context or {})}
+            request_id = caller().request_id
+            if request_id is not None:
+                created["request_id"] = request_id
             _tell(handle, row, EventType.CREATED, at_ms, created)
         fault_point("job enqueued")
         return Enqueued(row, is_duplicate=False)

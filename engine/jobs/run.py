@@ -1,8 +1,10 @@
 """One job in the hands of the runner: it works, waits for what is away, and comes to its end."""
 
+import json
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +18,7 @@ from engine.errors import (
     StaleClaim,
 )
 from engine.faults import fault_point
+from engine.job_records import JobState
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.outage import Outage
@@ -23,6 +26,8 @@ from engine.jobs.wait_note import WaitNote
 from engine.lock import is_being_indexed
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
+from engine.telemetry.origins import on_behalf_of
+from engine.telemetry.recording import span
 
 #: What a kind of job does; gives its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]
@@ -93,8 +98,20 @@ class Run:
         Raises:
             StaleClaim: Another runner has taken it over.
         """
+        row = self.context.row
+        with on_behalf_of("runner", self.request_id), span("job") as told:
+            told.tell(job_id=row.uuid, project_id=self.file.stem, kind=row.kind, origin=row.origin)
+            told.tell(attempt=row.attempt, request_id=self.request_id)
+            self._run(resources)
+            last = self.last_row()
+            told.tell(state=last.state if last else None)
+            if last and last.state == JobState.FAILED:
+                told.fail(json.loads(last.error or "{}").get("error", EngineError.code))
+
+    def _run(self, resources: Resources) -> None:
         while True:
             away = self._try()
+            self.context.stages.leave()
             if away is None or not self._wait_for(away, resources):
                 return
 
@@ -222,6 +239,16 @@ class Run:
             return []
         self._told = found[-1].sequence if found else self._told
         return found
+
+    @cached_property
+    def request_id(self) -> str | None:
+        """The request that asked for the job, as its first event has it; None when none did."""
+        try:
+            with self.project.ledger.store.read() as handle:
+                found = jobs.read_events(handle, self.context.row.id, limit=1)
+        except EngineError:
+            return None
+        return json.loads(found[0].context).get("request_id") if found else None
 
     def last_row(self) -> JobRow | None:
         """Give the job as it is now; None when it cannot be read."""

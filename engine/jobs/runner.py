@@ -24,6 +24,7 @@ from engine.jobs.pace import Outlook
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
 from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import EventRow, JobRow
+from engine.telemetry.origins import on_behalf_of
 
 _LOOK_EVERY_S = 0.2
 _LOOK_IDLE_S = 0.5  # when nothing runs; a request of this process wakes the runner
@@ -195,8 +196,9 @@ class Runner:
             self._wake.set()
 
     def _log(self, run: Run) -> None:
-        for event in run.new_events():
-            self._around.log(run.project, run.context.row, event)
+        with on_behalf_of("runner", run.request_id):
+            for event in run.new_events():
+                self._around.log(run.project, run.context.row, event)
 
     def _ended(self, run: Run) -> None:
         self._log(run)

@@ -21,6 +21,7 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import Scored
 from engine.syntax.packing import unpack_text
+from engine.telemetry.recording import span
 
 if TYPE_CHECKING:
     from engine.search.meaning import TreeVectors  # imports numpy
@@ -53,7 +54,8 @@ def find_candidates(
     if is_by_name(question):
         return _by_name(handle, question.query, filters, question.limit)
     candidates, is_capped = gather(handle, question, filters, kept)
-    rank(candidates, question.lexical, question.weights, shown=question.limit)
+    with span("search.rank"):
+        rank(candidates, question.lexical, question.weights, shown=question.limit)
     return Found(
         candidates[: question.limit],
         [candidate.lexical for candidate in candidates],
@@ -74,18 +76,20 @@ def gather(
     query, lexical = question.query, question.lexical
     most = _MOST_READ if query.phrases else question.most_by_words
     matched: list[tuple[ChunkFacts, float]] = []
-    if question.is_by_words or query.phrases:  # a phrase filters also where meaning ranks
-        matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
-    found = {chunk.id: (chunk, score) for chunk, score in matched}
     more: dict[int, tuple[ChunkFacts, float]] = {}
     defined: dict[int, SymbolFacts] = {}
-    if question.is_by_words:
-        defined = _defined(handle, lexical, filters)
-        scores = _best_by_path(handle, lexical, filters, found)
-        scores.update((id_, 0.0) for id_ in defined.keys() - found.keys() - scores.keys())
-        facts = chunks.read_chunks(handle, list(scores), filters)
-        more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
-    _add_near(handle, question, filters, kept, found, more)
+    with span("search.words"):
+        if question.is_by_words or query.phrases:  # a phrase filters also where meaning ranks
+            matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
+        found = {chunk.id: (chunk, score) for chunk, score in matched}
+        if question.is_by_words:
+            defined = _defined(handle, lexical, filters)
+            scores = _best_by_path(handle, lexical, filters, found)
+            scores.update((id_, 0.0) for id_ in defined.keys() - found.keys() - scores.keys())
+            facts = chunks.read_chunks(handle, list(scores), filters)
+            more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
+    with span("search.vectors"):
+        _add_near(handle, question, filters, kept, found, more)
     for id_ in _refused(handle, query, more):
         del more[id_]
     candidates = [

@@ -33,6 +33,7 @@ from engine.search.symbols import check_match, find_scored, outline_of, symbol_h
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
+from engine.telemetry.recording import Span, asking, span
 
 if TYPE_CHECKING:
     from engine.search.meaning import Asked, Near, TreeVectors  # imports numpy
@@ -95,21 +96,33 @@ class Searcher:
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
+        with asking(request.mode) as asked:
+            answer = self._search(request, checked_out)
+            _describe(asked, answer)
+            return answer
+
+    def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         started = time.perf_counter()
-        query = read_request(request)
-        patterns = patterns_of(query)
-        named = branch_asked(request, query)
-        meaning = self._meaning(query, request.mode)
+        with span("search.question"):
+            query = read_request(request)
+            patterns = patterns_of(query)
+            named = branch_asked(request, query)
+        with span("search.embed"):
+            meaning = self._meaning(query, request.mode)
         with self._store.read() as handle:
             scope = self._scope(handle, query, request, named, checked_out)
             meaning = _still(meaning, handle, scope, request.mode)
-            if patterns:
-                found = find_places(handle, query, request, patterns, scope.filters, self._effort)
-            else:
-                question = question_of(query, request.mode, request.limit, meaning.asked)
-                found = _found(handle, question, scope)
+            with span("search.find"):
+                if patterns:
+                    found = find_places(
+                        handle, query, request, patterns, scope.filters, self._effort
+                    )
+                else:
+                    question = question_of(query, request.mode, request.limit, meaning.asked)
+                    found = _found(handle, question, scope)
             place = self._place(scope, checked_out)
-            hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
+            with span("search.snippets"):
+                hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
             if request.explain:
                 from engine.search.explanation import explained
 
@@ -141,6 +154,10 @@ class Searcher:
             FileNotIndexedError: The file is not in the index.
             UnavailableError: The index, or this place of it, has no vectors.
         """
+        with asking("related"):
+            return self._related(wanted, checked_out)
+
+    def _related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         started = time.perf_counter()
         request = request_of(wanted)
         with self._store.read() as handle:
@@ -173,8 +190,15 @@ class Searcher:
         Raises:
             InvalidInputError: An argument is not one of those.
         """
-        check_match(name, match, limit)
-        request = SearchRequest(query=name, kind=kind)
+        with asking("symbols"):
+            check_match(name, match, limit)
+            request = SearchRequest(query=name, kind=kind)
+            return self._symbols(request, match, limit, checked_out)
+
+    def _symbols(
+        self, request: SearchRequest, match: str, limit: int, checked_out: str
+    ) -> list[SymbolHit]:
+        name = request.query
         with self._store.read() as handle:
             branch = self.branch(handle, None, checked_out)
             filters = filters_of(handle, Query(text=name), request, branch.id)
@@ -265,7 +289,8 @@ def _found(handle: Handle, question: Question, scope: _Scope) -> Found:
     """Find candidates the shortest way: from what is kept, when there are words alone."""
     if scope.tree is None or is_by_name(question):
         return find_candidates(handle, question, scope.filters, _kept(handle, question, scope))
-    near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
+    with span("search.vectors"):
+        near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
     from engine.search.tree_candidates import find_in_tree  # not for the one question of a command
 
     return find_in_tree(handle, question, scope.tree, near)
@@ -297,6 +322,17 @@ def _still(meaning: _Meaning, handle: Handle, scope: _Scope, mode: Mode) -> _Mea
     if mode is Mode.MEANING:
         raise error
     return _Meaning(notes=(_note_of(error),))
+
+
+def _describe(asked: Span, answer: SearchAnswer) -> None:
+    """Tell of an answer what quotes nothing."""
+    asked.tell(
+        mode=str(answer.mode),
+        hits=len(answer.hits),
+        total=answer.total,
+        truncated=answer.truncated,
+        embedded=answer.coverage.embedded,
+    )
 
 
 def no_vectors() -> UnavailableError:

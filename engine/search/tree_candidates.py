@@ -17,6 +17,7 @@ from engine.search.weights import (
 from engine.store import symbols
 from engine.store.chunks import ChunkFacts, Span, SymbolFacts
 from engine.store.connection import Handle
+from engine.telemetry.recording import span
 
 if TYPE_CHECKING:
     from engine.search.meaning import Near  # imports numpy
@@ -31,6 +32,21 @@ def find_in_tree(handle: Handle, question: Question, tree: Tree, near: "Near | N
         tree: The branch.
         near: How near its places are to the question, when that counts.
     """
+    with span("search.words"):
+        found = _places_of(handle, question, tree, near)
+    with span("search.rank"):
+        return _ranked(handle, question, tree, found, near)
+
+
+class _Places(NamedTuple):
+    """The places that may answer a question."""
+
+    scores: dict[int, float]  # BM25
+    defined: dict[int, SymbolFacts]  # what they define of the names asked for
+    is_capped: bool  # more may match
+
+
+def _places_of(handle: Handle, question: Question, tree: Tree, near: "Near | None") -> _Places:
     lexical, words = question.lexical, question.lexical.alternatives
     scores: dict[int, float] = {}
     defined: dict[int, SymbolFacts] = {}
@@ -51,15 +67,7 @@ def find_in_tree(handle: Handle, question: Question, tree: Tree, near: "Near | N
         scores.update(zip(more, of_more, strict=True))
     else:
         scores.update(dict.fromkeys(more, 0.0))
-    return _ranked(handle, question, tree, _Places(scores, defined, is_capped), near)
-
-
-class _Places(NamedTuple):
-    """The places that may answer a question."""
-
-    scores: dict[int, float]  # BM25
-    defined: dict[int, SymbolFacts]  # what they define of the names asked for
-    is_capped: bool  # more may match
+    return _Places(scores, defined, is_capped)
 
 
 def _ranked(

@@ -20,6 +20,8 @@ from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
 from engine.source.walker import WalkRules
+from engine.telemetry import measures
+from engine.telemetry.recording import count
 from engine.watch_board import watch_board
 from engine.watch_records import WatchState, WatchStatus
 from engine.watching.listener import Listener
@@ -214,6 +216,7 @@ class Watcher:
             self._fail(str(error))
             return
         if heard.paths:
+            count(measures.WATCH_EVENTS, amount=heard.events)
             # At once: a name by which a file was changed may be gone when the time has come.
             paths = heard.paths | self._project.other_names(heard.paths)
             self._pending.add(paths, self._timer(), events=heard.events)
@@ -299,6 +302,7 @@ class Watcher:
         cost_s = self._timer() - started_s
         self._poll_s = min(max(cost_s / _POLL_SHARE, _SHORTEST_POLL_S), _LONGEST_POLL_S)
         is_done = self._ran(None if self._is_first else stale)
+        count(measures.WATCH_RECONCILES, "done" if is_done else "failed")
         if is_done:
             self._is_first = False
             self._teller.note(last_reconcile_at=self._teller.now())

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from engine.errors import UnavailableError
@@ -54,7 +55,7 @@ class Lane:
                     "too many requests wait already", hint="try again in a second"
                 )
             self._taken += 1
-        done = self._threads.submit(act)
+        done = self._threads.submit(copy_context().run, act)
         done.add_done_callback(self._note_end)
         return await asyncio.wrap_future(done)
 

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from engine.catalog import Catalog
 from engine.errors import ProjectNotFoundError
@@ -19,12 +19,29 @@ _ID_CHARS = 64
 _HEX = frozenset("0123456789abcdef")
 
 
+class Observer(Protocol):
+    """Who measures."""
+
+    #: Of what ``exposition`` gives.
+    content_type: str
+
+    def start(self) -> None:
+        """Begin to listen."""
+
+    def stop(self) -> None:
+        """Listen no more."""
+
+    def exposition(self) -> bytes:
+        """Give all numbers in Prometheus' text format."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Service:
     """One server, from its start to its end."""
 
     catalog: Catalog
     serving: Serving
+    observer: Observer
     lanes: Lanes = field(default_factory=Lanes)
     closing: threading.Event = field(default_factory=threading.Event)  # waiting is to end
     started_s: float = field(default_factory=time.monotonic)

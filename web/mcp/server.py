@@ -1,6 +1,7 @@
 """The server: joins tools and resources, and turns what goes wrong into the protocol's errors."""
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import metadata
@@ -22,6 +23,9 @@ from mcp.types import Tool as ToolInfo
 
 from engine.catalog import Catalog
 from engine.errors import EngineError, InvalidInputError, NotFoundError
+from engine.telemetry.measures import TOOL_DURATION
+from engine.telemetry.origins import on_behalf_of
+from engine.telemetry.recording import took
 from web.mcp import checkpoints, indexing, jobs, search, verify
 from web.mcp.desk import Desk
 from web.mcp.hints import for_agents
@@ -80,9 +84,15 @@ class CairnServer(MCPServer[Any]):
         """
         tool = self._by_name.get(name)
         if tool is None:
+            took(TOOL_DURATION, 0, "none", "unknown_tool")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         teller = context.report_progress if context and tool.waits else None
-        return (await self._answer(tool, arguments, teller)).as_result()
+        started_s = time.perf_counter()
+        with on_behalf_of("mcp"):
+            answer = await self._answer(tool, arguments, teller)
+        outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
+        took(TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
+        return answer.as_result()
 
     async def _answer(self, tool: Tool, arguments: dict[str, Any], teller: Teller | None) -> Answer:
         try:

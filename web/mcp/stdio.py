@@ -36,7 +36,7 @@ def run(config: Config, *, served: tuple[str, ...] = ()) -> None:
         config: The settings in force.
         served: Folders that the server is about.
     """
-    with Catalog(config, runs_jobs=False) as catalog:
+    with Catalog(config, runs_jobs=False) as catalog, catalog.traced("mcp"):
         threading.Thread(target=_revive, args=(catalog,), name="revive", daemon=True).start()
         anyio.run(_serve, catalog, served)
 

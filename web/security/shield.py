@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.telemetry.measures import REQUEST_DURATION
+from engine.telemetry.origins import is_request_id, on_behalf_of
+from engine.telemetry.recording import span, took
 from web.errors import Refusal
 from web.security.bodies import (
     MOST_BYTES,
@@ -45,6 +48,7 @@ _AGENT_PATHS = ("/mcp", "/sse", "/messages")
 _CLOSING = frozenset({400, 408, 413, 431})  # what came after such a head is not read
 _SERVER_ERROR = 500
 _CLIENT_ERROR = 400
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 #: Is told of each request: its level, and the fields of its line.
 RequestLog = Callable[..., None]
@@ -81,10 +85,19 @@ class Shield:
         if scope["type"] != ScopeType.HTTP:
             await send({"type": "websocket.close", "code": 1008, "reason": "no WebSockets here"})
             return
-        answer = _Answer(send)
+        head = _Head(scope)
+        answer = _Answer(send, head.request_id)
+        with on_behalf_of("http", answer.request_id), span("request") as told:
+            await self._answer(head, receive, answer)
+            told.name(" ".join(filter(None, (head.known_method, head.route))))
+            told.tell(status=answer.status, request_id=answer.request_id)
+            if answer.status >= _SERVER_ERROR:
+                told.fail(str(answer.status))
+
+    async def _answer(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
         started_s = time.perf_counter()
         try:
-            await self._serve(_Head(scope), receive, answer)
+            await self._serve(head, receive, answer)
         except Refusal as refusal:
             await answer.refuse(refusal)
         except Disconnected:
@@ -95,7 +108,7 @@ class Shield:
                 raise  # half an answer: the connection is closed
             await answer.refuse(Refusal("internal_error", "the server failed; its log says why"))
         finally:
-            self._log(scope, answer, time.perf_counter() - started_s)
+            self._log(head, answer, time.perf_counter() - started_s)
 
     async def _serve(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
         self._judge(head)
@@ -129,19 +142,21 @@ class Shield:
         if is_elsewhere and not head.is_visit:
             raise Refusal("forbidden", "pages of another site may not use this server")
 
-    def _log(self, scope: Scope, answer: "_Answer", took_s: float) -> None:
+    def _log(self, head: "_Head", answer: "_Answer", took_s: float) -> None:
         level = "info"
         if answer.status >= _CLIENT_ERROR:
             level = "error" if answer.status >= _SERVER_ERROR else "warning"
+        route, method = head.route, head.known_method
+        took(REQUEST_DURATION, took_s, route or "none", method, str(answer.status))
         self._logs.request(
             "request",
             level=level,
             request_id=answer.request_id,
-            method=scope.get("method"),
-            route=scope.get("path_template"),
+            method=method,
+            route=route,
             status=answer.status,
             took_ms=round(took_s * 1000, 2),
-            client=(scope.get("client") or ("", 0))[0],
+            client=head.client or "",
         )
 
 
@@ -168,6 +183,30 @@ class _Head:
         self.arrived_at = server[0] if server else None
 
     @property
+    def route(self) -> str | None:
+        """The template of its route, never its path: a client can ask for any.
+
+        None when there is no route, or when it was refused before one was looked for.
+        """
+        template = self.scope.get("path_template")
+        if template == "":  # a mounted application
+            path = f"{self.path}/"
+            return next((each for each in _AGENT_PATHS if path.startswith(f"{each}/")), None)
+        return template
+
+    @property
+    def known_method(self) -> str:
+        """Its method, unless the client has made one up."""
+        return self.method if self.method in _METHODS else "other"
+
+    @property
+    def request_id(self) -> str:
+        """What names the request in logs: what the client calls it, if that is plain, or new."""
+        given = self.texts(b"x-request-id")
+        is_usable = len(given) == 1 and is_request_id(given[0])
+        return given[0] if is_usable else uuid.uuid4().hex
+
+    @property
     def has_body(self) -> bool:
         """Whether the client says that something follows."""
         return b"content-length" in self.headers or b"transfer-encoding" in self.headers
@@ -191,9 +230,9 @@ class _Head:
 class _Answer:
     """Sends an answer with the headers that every answer has."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self.request_id = uuid.uuid4().hex
+        self.request_id = request_id
         self.status = 0  # 0 until it has begun
 
     async def send(self, message: Message) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from engine import telemetry
-from engine.telemetry import JobLog, job_log
+from engine.telemetry import logs as telemetry
+from engine.telemetry.logs import JobLog, job_log
 
 PROCESSES = 4
 EVENTS = 300

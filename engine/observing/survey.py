@@ -1,0 +1,191 @@
+"""What all projects do and hold, read from their databases: whoever runs the jobs, here or not.
+
+A look asks only databases that were written since the last one. What jobs do is added up from
+their rows: each job is counted once, however often its database is looked at, and one that runs for
+long is counted as it goes on.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from engine.clock import now_ms
+from engine.config import Config
+from engine.errors import EngineError
+from engine.job_records import ACTIVE, TERMINAL, JobState
+from engine.jobs.watchlist import Watchlist, database_files
+from engine.observing.instruments import Values
+from engine.store import job_counts
+from engine.store.connection import Store
+from engine.store.job_counts import Contents, JobCount
+from engine.telemetry import measures
+from engine.telemetry.measures import Measure
+from engine.telemetry.recording import Meter
+from engine.watch_board import watch_status_of
+from engine.watch_records import WatchState, WatchStatus
+
+_MOST_PROJECTS: Final = 50  # that are shown one by one
+_REST: Final = "other"
+_BUSY_MS: Final = 200  # a database that is locked for longer is asked the next time
+#: The names in a job's counts, and in its result, of what is added up.
+_COUNTED: Final = {
+    "files_indexed": (measures.FILES, ("indexed",), "files_indexed"),
+    "files_failed": (measures.FILES, ("failed",), "files_failed"),
+    "symbols": (measures.SYMBOLS, (), "symbols_extracted"),
+    "chunks": (measures.CHUNKS, (), "chunks"),
+    "embeddings": (measures.EMBEDDINGS, (), "embeddings_generated"),
+}
+
+
+@dataclass(slots=True)
+class _Project:
+    """What is known of a project."""
+
+    ended_id: int = 0  # the last job that has ended, and is counted
+    active_id: int = 0  # the one that is being counted
+    counted: dict[str, int] = field(default_factory=dict)  # of that one
+    by_state: Mapping[str, int] = field(default_factory=dict)
+    flagged: int = 0
+    running_since_ms: int | None = None
+    contents: Contents = field(default_factory=lambda: Contents(0, 0, {}))
+
+
+class Survey:
+    """Looks at the projects of a data directory; the caller lets one thread look at a time.
+
+    Args:
+        config: The settings in force.
+        meter: Is told what jobs did from now on.
+    """
+
+    def __init__(self, config: Config, meter: Meter) -> None:
+        self._config = config
+        self._meter = meter
+        self._watchlist = Watchlist(config.data_dir)
+        self._since_ms = now_ms()
+        self._projects: dict[Path, _Project] = {}
+        self._files: list[Path] = []
+
+    def look(self) -> None:
+        """See what has changed."""
+        self._files = database_files(self._config.data_dir)
+        for gone in self._projects.keys() - set(self._files):
+            del self._projects[gone]
+        for found in self._watchlist.changed():
+            try:
+                self._read(found.file)
+            except EngineError:  # gone, damaged or locked
+                if found.file in self._projects:
+                    self._watchlist.look_again(found.file)
+
+    def values(self) -> dict[Measure, Values]:
+        """Give what gauges show."""
+        known = self._projects.values()
+        states: Counter[str] = Counter(dict.fromkeys(JobState, 0))
+        skips: Counter[str] = Counter()
+        for each in known:
+            states.update(each.by_state)
+            skips.update(each.contents.skips)
+        since_ms = [each.running_since_ms for each in known if each.running_since_ms is not None]
+        age_s = max(0, now_ms() - min(since_ms)) / 1000 if since_ms else 0.0
+        unread = len(self._files) - len(self._projects)
+        return {
+            measures.PROJECTS: {("true",): len(self._projects), ("false",): max(0, unread)},
+            measures.JOBS: {(str(state),): number for state, number in states.items()},
+            measures.JOBS_FLAGGED: {(): sum(each.flagged for each in known)},
+            measures.OLDEST_JOB: {(): age_s},
+            measures.INDEXED_FILES: {(): sum(each.contents.files for each in known)},
+            measures.INDEXED_CHUNKS: {(): sum(each.contents.chunks for each in known)},
+            measures.SKIPPED_FILES: {(reason,): number for reason, number in skips.items()},
+            **self._sizes(),
+            **_watch_values([watch_status_of(file) for file in self._files]),
+        }
+
+    def _read(self, file: Path) -> None:
+        if not file.exists():
+            self._projects.pop(file, None)
+            return
+        is_new = file not in self._projects
+        project = self._projects.get(file) or _Project()
+        with closing(Store(file, busy_timeout_ms=_BUSY_MS)) as store, store.read() as handle:
+            if job_counts.read_last_id(handle) < max(project.ended_id, project.active_id):
+                project = _Project()  # its jobs were forgotten, or the database is another one
+            rows = job_counts.read_job_counts(handle, project.ended_id)
+            project.by_state = job_counts.count_by_state(handle)
+            active = [row for row in rows if row.state in ACTIVE]
+            if is_new or not active:
+                project.contents = job_counts.count_contents(handle)
+        self._add_up(project, rows)
+        project.flagged = sum(row.flagged_at_ms is not None for row in active)
+        running = [row.started_at_ms for row in active if row.state == JobState.RUNNING]
+        project.running_since_ms = running[0] if running else None
+        self._projects[file] = project
+
+    def _add_up(self, project: _Project, rows: list[JobCount]) -> None:
+        """Tell what jobs did since the last look, the older ones first."""
+        for row in rows:
+            if row.id != project.active_id:
+                project.active_id, project.counted = row.id, {}
+                if (row.started_at_ms or self._since_ms) < self._since_ms:
+                    project.counted = _done(row)  # before anybody listened
+            self._tell(row, project.counted)
+            if row.state in TERMINAL:
+                project.ended_id = row.id
+
+    def _tell(self, row: JobCount, counted: dict[str, int]) -> None:
+        done = _done(row)
+        for name, (measure, labels, _) in _COUNTED.items():
+            more = done[name] - counted.get(name, 0)
+            if more > 0:
+                self._meter.count(measure, more, labels)
+                counted[name] = done[name]
+        if row.finished_at_ms is None or row.finished_at_ms < self._since_ms:
+            return
+        seconds = max(0, row.finished_at_ms - (row.started_at_ms or row.finished_at_ms)) / 1000
+        self._meter.time(measures.JOB_DURATION, seconds, (row.state, row.origin))
+        result = json.loads(row.result or "{}")
+        for outcome in ("unchanged", "skipped"):
+            number = result.get(f"files_{outcome}", 0)
+            if number:
+                self._meter.count(measures.FILES, number, (outcome,))
+
+    def _sizes(self) -> dict[Measure, Values]:
+        sizes = sorted(((_size(file), file) for file in self._files), reverse=True)
+        shown: dict[tuple[str, ...], float] = {}
+        logs: dict[tuple[str, ...], float] = {}
+        for place, (size, file) in enumerate(sizes):
+            project = (file.stem if place < _MOST_PROJECTS else _REST,)
+            shown[project] = shown.get(project, 0) + size
+            logs[project] = logs.get(project, 0) + _size(Path(f"{file}-wal"))
+        return {measures.DATABASE_SIZE: shown, measures.WAL_SIZE: logs}
+
+
+def _done(row: JobCount) -> dict[str, int]:
+    """Give what a job has done by what stands on record."""
+    counts, result = json.loads(row.counts), json.loads(row.result or "{}")
+    return {
+        name: int(max(counts.get(name, 0), result.get(told, 0)))
+        for name, (_, _, told) in _COUNTED.items()
+    }
+
+
+def _watch_values(found: list[WatchStatus | None]) -> dict[Measure, Values]:
+    known = [status for status in found if status is not None]
+    states = Counter({str(state): 0 for state in WatchState if state is not WatchState.STOPPED})
+    states.update(str(status.state) for status in known)
+    return {
+        measures.WATCHERS: {(state,): number for state, number in states.items()},
+        measures.WATCHED_FOLDERS: {(): sum(status.folders for status in known)},
+        measures.WATCH_PENDING: {(): sum(status.pending for status in known)},
+    }
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,169 @@
+"""Spans as OpenTelemetry has them, for the exporters that ``OTEL_TRACES_EXPORTER`` names.
+
+``console`` writes them to ``logs/spans.log`` in the data directory: standard output belongs to the
+command, or to an agent. Any other name is that of an installed exporter, such as ``otlp`` with its
+own ``OTEL_EXPORTER_OTLP_…``. Where a program around this one has set OpenTelemetry up already,
+spans go there.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.telemetry.logs import JobLog
+from engine.telemetry.recording import Span, traced_by
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+    from opentelemetry.trace import Span as OtelSpan
+    from opentelemetry.trace import TracerProvider
+
+_VARIABLE = "OTEL_TRACES_EXPORTER"
+_GROUP = "opentelemetry_traces_exporter"
+_NAME = "codecairn"
+_NANOSECONDS_A_MS = 1_000_000
+
+
+@contextmanager
+def traced(data_dir: Path, *, process: str) -> Iterator[None]:
+    """Hand spans to who wants them; to nobody, and without an import, when nobody does.
+
+    Args:
+        data_dir: Has the logs.
+        process: What this process is: serve, mcp or runner.
+    """
+    names = _wanted()
+    if names:
+        with _exported(names, data_dir, process):
+            yield
+        return
+    provider = _provider_around()
+    with traced_by(None if provider is None else _OtelTracer(provider)):
+        yield
+
+
+def _wanted() -> list[str]:
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return []
+    names = [name.strip() for name in os.environ.get(_VARIABLE, "").split(",")]
+    return [name for name in names if name and name != "none"]
+
+
+def _provider_around() -> "TracerProvider | None":
+    """Give what a program around this one has set up; None when there is none."""
+    if "opentelemetry.trace" not in sys.modules:
+        return None
+    from opentelemetry import trace  # is loaded already
+
+    provider = trace.get_tracer_provider()
+    return None if isinstance(provider, trace.ProxyTracerProvider) else provider
+
+
+@contextmanager
+def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[None]:
+    from opentelemetry import trace  # 0.3 s, which nobody else waits for
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    log = JobLog(data_dir / "logs", name="spans.log")
+    exporters = [each for each in (_exporter(name, log) for name in names) if each is not None]
+    known = {"service.name": _NAME, "service.instance.id": f"{process}-{os.getpid()}"}
+    # What the environment says of the service comes first.
+    provider = TracerProvider(
+        resource=Resource(known).merge(Resource.create()), shutdown_on_exit=False
+    )
+    for exporter in exporters:
+        provider.add_span_processor(BatchSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)  # what libraries tell, such as that of MCP, goes along
+    try:
+        with traced_by(_OtelTracer(provider) if exporters else None):
+            yield
+    finally:
+        provider.shutdown()
+
+
+def _exporter(name: str, log: JobLog) -> "SpanExporter | None":
+    if name == "console":
+        return _to_file(log)
+    try:
+        [found] = metadata.entry_points(group=_GROUP, name=name)
+        made: SpanExporter = found.load()()
+    except Exception as error:  # noqa: BLE001 - another's code; serving goes on without it
+        log.event("no_exporter", level="error", exporter=name, reason=type(error).__name__)
+        return None
+    return made
+
+
+def _to_file(log: JobLog) -> "SpanExporter":
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+    class ToFile(SpanExporter):
+        def export(self, spans: "Sequence[ReadableSpan]") -> "SpanExportResult":
+            for span in spans:
+                _write(log, span)
+            return SpanExportResult.SUCCESS
+
+    return ToFile()
+
+
+def _write(log: JobLog, span: "ReadableSpan") -> None:
+    context, parent = span.context, span.parent
+    took_ns = (span.end_time or 0) - (span.start_time or 0)
+    log.event(
+        "span",
+        level="info" if span.status.is_ok else "error",
+        name=span.name,
+        trace_id=f"{context.trace_id:032x}" if context else None,
+        span_id=f"{context.span_id:016x}" if context else None,
+        parent_id=f"{parent.span_id:016x}" if parent else None,
+        took_ms=round(took_ns / _NANOSECONDS_A_MS, 3),
+        failed=span.status.description,
+        attributes=dict(span.attributes or {}),
+    )
+
+
+class _OtelTracer:
+    """A tracer as ``telemetry.recording`` wants it."""
+
+    def __init__(self, provider: "TracerProvider") -> None:
+        self._tracer = provider.get_tracer(_NAME)
+
+    @contextmanager
+    def span(self, name: str) -> Iterator[Span]:
+        """Begin a span; of what is raised only the code is told, for messages can quote."""
+        with self._tracer.start_as_current_span(
+            name, record_exception=False, set_status_on_exception=False
+        ) as span:
+            told = _OtelSpan(span)
+            try:
+                yield told
+            except BaseException as error:
+                told.fail(str(getattr(error, "code", type(error).__name__)))
+                raise
+
+
+class _OtelSpan:
+    def __init__(self, span: "OtelSpan") -> None:
+        self._span = span
+
+    def tell(self, **facts: str | float | bool | None) -> None:
+        """Add attributes."""
+        for name, value in facts.items():
+            if value is not None:
+                self._span.set_attribute(f"cairn.{name}", value)
+
+    def name(self, name: str) -> None:
+        """Call it otherwise."""
+        self._span.update_name(name)
+
+    def fail(self, code: str) -> None:
+        """Give it a status of error."""
+        from opentelemetry.trace import StatusCode  # is loaded already
+
+        self._span.set_status(StatusCode.ERROR, code)

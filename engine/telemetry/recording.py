@@ -1,0 +1,179 @@
+"""Takes in counts, times and spans, and hands them to whoever listens.
+
+Who listens is of the process, as the libraries of telemetry have it: a measure is taken deep in the
+engine, and who wants it stands at the top. While nobody listens, a call is a look at a tuple: some
+0.1 µs, without anything made.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Final, Protocol
+
+from engine.telemetry import measures
+from engine.telemetry.measures import Measure
+from engine.telemetry.origins import origin
+
+
+class Meter(Protocol):
+    """Listens to numbers; for any thread."""
+
+    def count(self, measure: Measure, amount: float, labels: tuple[str, ...]) -> None:
+        """Add to a counter; the labels are in the order of the measure's."""
+
+    def time(self, measure: Measure, seconds: float, labels: tuple[str, ...]) -> None:
+        """Take in how long something took."""
+
+
+class Span(Protocol):
+    """Something that goes on, while it does."""
+
+    def tell(self, **facts: str | float | bool | None) -> None:
+        """Add what is known of it by now; None is left out."""
+
+    def name(self, name: str) -> None:
+        """Call it otherwise."""
+
+    def fail(self, code: str) -> None:
+        """Say that it went wrong, by an error code: messages can quote what was asked."""
+
+
+class Tracer(Protocol):
+    """Listens to spans."""
+
+    def span(self, name: str) -> AbstractContextManager[Span]:
+        """Begin something that ends with the context; inside another one, it is a part of it."""
+
+
+class _Unheard:
+    """A span that nobody hears of."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> "_Unheard":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def tell(self, **facts: str | float | bool | None) -> None:
+        """Forget it."""
+
+    def name(self, name: str) -> None:
+        """Forget it."""
+
+    def fail(self, code: str) -> None:
+        """Forget it."""
+
+
+_UNHEARD: Final = _Unheard()
+_meters: tuple[Meter, ...] = ()
+_tracer: Tracer | None = None
+#: Whether a question is being answered: one that is put to several projects is one.
+_is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
+
+
+@contextmanager
+def heard_by(meter: Meter) -> Iterator[None]:
+    """Let somebody hear the numbers of this process."""
+    global _meters  # noqa: PLW0603 - see above
+    _meters = (*_meters, meter)
+    try:
+        yield
+    finally:
+        _meters = tuple(each for each in _meters if each is not meter)
+
+
+@contextmanager
+def traced_by(tracer: Tracer | None) -> Iterator[None]:
+    """Let somebody hear the spans of this process; None changes nothing."""
+    global _tracer  # noqa: PLW0603 - see above
+    before, _tracer = _tracer, tracer or _tracer
+    try:
+        yield
+    finally:
+        _tracer = before
+
+
+def count(measure: Measure, *labels: str, amount: float = 1) -> None:
+    """Add to a counter."""
+    for meter in _meters:
+        meter.count(measure, amount, labels)
+
+
+def took(measure: Measure, seconds: float, *labels: str) -> None:
+    """Say how long something took."""
+    for meter in _meters:
+        meter.time(measure, seconds, labels)
+
+
+def span(name: str) -> AbstractContextManager[Span]:
+    """Begin something that ends with the context."""
+    return _UNHEARD if _tracer is None else _tracer.span(name)
+
+
+class Stages:
+    """Spans that follow each other, such as the phases of a job; for one thread."""
+
+    def __init__(self) -> None:
+        self._now: AbstractContextManager[Span] | None = None
+
+    def enter(self, name: str) -> None:
+        """Begin the next one."""
+        self.leave()
+        if _tracer is not None:
+            self._now = _tracer.span(name)
+            self._now.__enter__()
+
+    def leave(self) -> None:
+        """End the last one."""
+        if self._now is not None:
+            self._now.__exit__(None, None, None)
+            self._now = None
+
+
+class _Asking:
+    """Measures a question, unless it is a part of another one."""
+
+    __slots__ = ("_mode", "_span", "_started_s", "_token")
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._token: Token[bool] | None = None
+
+    def __enter__(self) -> Span:
+        is_part = _is_asking.get()
+        self._span = span("search.project" if is_part else "search")
+        shown = self._span.__enter__()
+        if not is_part:
+            self._token = _is_asking.set(True)
+        self._started_s = time.perf_counter()
+        return shown
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        seconds = time.perf_counter() - self._started_s
+        self._span.__exit__(kind, error, traceback)
+        if self._token is None:
+            return
+        _is_asking.reset(self._token)
+        face = origin().face
+        if error is None:
+            took(measures.SEARCH_DURATION, seconds, self._mode, face)
+        else:
+            count(measures.SEARCH_ERRORS, str(getattr(error, "code", "internal_error")), face)
+
+
+def asking(mode: str) -> AbstractContextManager[Span]:
+    """Measure a question that is answered within the context.
+
+    Args:
+        mode: Of the search, or ``related`` or ``symbols``.
+    """
+    return _Asking(mode) if _meters or _tracer else _UNHEARD
