@@ -19,7 +19,6 @@ from engine.indexing.seed import delete_leftovers, seed
 from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.jobs.watchlist import database_files
 from engine.merging import merged, page_of, whole_request
-from engine.observing.tracing import traced
 from engine.project_filters import chosen_projects
 from engine.records import (
     ProjectError,
@@ -285,6 +284,8 @@ class Catalog:
 
     def traced(self, process: str) -> AbstractContextManager[None]:
         """Hand spans to the exporters that the environment names, within the context."""
+        from engine.observing.tracing import traced  # with importlib.metadata
+
         return traced(self._config.data_dir, process=process)
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:

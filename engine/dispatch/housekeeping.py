@@ -23,7 +23,7 @@ from engine.records import display_path
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry.logs import JobLog
+from engine.telemetry.logs import JobLog, all_logs
 from engine.telemetry.origins import origin
 
 _MOST_EVENTS = 10_000
@@ -144,6 +144,8 @@ class Housekeeper:
                     _keep_logs(store, folder)
             except EngineError:
                 continue
+        for log in all_logs(config.data_dir):
+            log.forget(retention_ms)
         project_ids = frozenset(file.stem for file in files)
         prune_logs_of_others(self._logs, project_ids, before_ms=now_ms() - retention_ms)
 

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.telemetry.logs import JobLog
+from engine.telemetry.logs import JobLog, spans_log
 from engine.telemetry.recording import Span, traced_by
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    log = JobLog(data_dir / "logs", name="spans.log")
+    log = spans_log(data_dir)
     exporters = [each for each in (_exporter(name, log) for name in names) if each is not None]
     known = {"service.name": _NAME, "service.instance.id": f"{process}-{os.getpid()}"}
     # What the environment says of the service comes first.

@@ -1,6 +1,7 @@
 """Structured logs: one JSON object a line, in ``logs`` of the data directory.
 
-What happens to jobs is in ``runner.log``, what a server is asked in ``server.log``.
+What happens to jobs is in ``runner.log``, what a server is asked in ``server.log``, what is traced
+in ``spans.log`` when the environment asks for that.
 
 Written with the standard library alone: the logging packages take 20 ms (logging.handlers) to 60 ms
 (structlog) to import, and do not rotate a file that several processes write.
@@ -10,6 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ from engine.clock import iso_time, now_ms
 
 _RUNNER_FILE: Final = "runner.log"
 _SERVER_FILE: Final = "server.log"
+_SPANS_FILE: Final = "spans.log"
 _LIMIT_BYTES: Final = 1 << 20  # then the file is put aside
 _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
@@ -76,6 +79,36 @@ class JobLog:
         except (OSError, ValueError, TypeError, RecursionError):
             return
 
+    def forget(self, retention_ms: int) -> None:
+        """Let old lines go, a file at a time.
+
+        Lines are put aside when the oldest is half as old, and go when the youngest of them is as
+        old: asked daily, each stays for the whole time, and half of it and a day longer at most.
+        """
+        now_ms = self._clock()
+        try:
+            if self._first_ms() < now_ms - retention_ms // 2:
+                descriptor = self._open()
+                try:
+                    self._put_aside(descriptor)
+                finally:
+                    os.close(descriptor)
+            for number in range(1, _KEPT):
+                older = self._path.with_name(f"{self._path.name}.{number}")
+                if older.exists() and older.stat().st_mtime * 1000 < now_ms - retention_ms:
+                    older.unlink()
+        except (OSError, ValueError):
+            return
+
+    def _first_ms(self) -> float:
+        """Give the time of the oldest line of the file; now when there is none."""
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as lines:
+                line = lines.readline(_LONGEST_BYTES)
+            return datetime.fromisoformat(json.loads(line)["timestamp"]).timestamp() * 1000
+        except (OSError, ValueError, KeyError, TypeError):
+            return self._clock()
+
     def _append(self, data: bytes) -> None:
         descriptor = self._open()
         try:
@@ -118,3 +151,13 @@ def job_log(data_dir: Path) -> JobLog:
 def server_log(data_dir: Path) -> JobLog:
     """Give the log of a server's requests; nothing is made before the first event."""
     return JobLog(data_dir / "logs", name=_SERVER_FILE)
+
+
+def spans_log(data_dir: Path) -> JobLog:
+    """Give the log of spans; nothing is made before the first event."""
+    return JobLog(data_dir / "logs", name=_SPANS_FILE)
+
+
+def all_logs(data_dir: Path) -> tuple[JobLog, ...]:
+    """Give all of them."""
+    return job_log(data_dir), server_log(data_dir), spans_log(data_dir)

@@ -47,14 +47,20 @@ def test_no_module_is_an_attic() -> None:
     assert [_name(path) for path in _modules("engine", "web") if attic.search(path.stem)] == []
 
 
-def test_the_environment_is_read_in_three_places() -> None:
+def test_the_environment_is_read_in_four_places() -> None:
     readers = {
         _name(path)
         for path in _modules("engine", "web")
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text("utf-8"))
     }
-    # Settings; NO_COLOR and TERM, which are the terminal's; and faults that only tests ask for.
-    assert readers <= {"engine/config.py", "web/terminal.py", "engine/faults.py"}
+    # Settings; NO_COLOR and TERM, which are the terminal's; OTEL_…, which are OpenTelemetry's; and
+    # faults that only tests ask for.
+    assert readers <= {
+        "engine/config.py",
+        "web/terminal.py",
+        "engine/observing/tracing.py",
+        "engine/faults.py",
+    }
 
 
 def _imported(path: Path) -> Iterator[str]:

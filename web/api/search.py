@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from engine.errors import EngineError
 from engine.project_filters import names_projects
 from engine.records import Mode, RelatedRequest, SearchAnswer, SearchRequest
+from engine.telemetry.recording import asking
 from web.api.paging import next_cursor, offset_of, page_within
 from web.api.requests import in_query
 from web.api.service import Service
@@ -195,8 +196,9 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
     page = page_within(request, offset)
 
     def ask() -> SearchAnswer:
-        roots = _roots_of(service, question, request)
-        return service.catalog.search_page(roots, page, offset)
+        with asking(request.mode):
+            roots = _roots_of(service, question, request)
+            return service.catalog.search_page(roots, page, offset)
 
     answer = await service.lanes.search.run(ask)
     cursor = next_cursor(answer, page, question.projects, offset)

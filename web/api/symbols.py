@@ -7,6 +7,7 @@ from litestar.params import QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
 from engine.errors import EngineError
+from engine.telemetry.recording import asking
 from web.api.service import Service
 from web.api.shapes import Answer, Line, ProjectFailure, shaped
 
@@ -55,9 +56,12 @@ async def find_symbols(
     """Find definitions by name in one project or in several."""
 
     def find() -> dict[str, object]:
+        with asking("symbols"):
+            return found_in(project or service.roots())
+
+    def found_in(asked: list[str]) -> dict[str, object]:
         found = []
         failures = []
-        asked = project or service.roots()
         for each in asked:
             try:
                 index = service.index_of(each)

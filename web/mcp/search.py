@@ -15,6 +15,7 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
+from engine.telemetry.recording import asking
 from web.mcp.budget import within
 from web.mcp.cursor import cursor_of, offset_of
 from web.mcp.desk import Desk
@@ -186,13 +187,15 @@ class _Search:
             limit=limit,
         )
         projects = self._desk.projects
-        if given.project_path is None and names_projects(request):
-            return self._desk.catalog.search(projects.roots(), request)
-        return projects.index(given.project_path).search(request)
+        with asking(request.mode):
+            if given.project_path is None and names_projects(request):
+                return self._desk.catalog.search(projects.roots(), request)
+            return projects.index(given.project_path).search(request)
 
     def find_symbol(self, given: FindSymbol, _caller: Caller) -> Answer:
-        index = self._desk.projects.index(given.project_path)
-        hits = index.symbols(given.name, kind=given.kind, match=given.match, limit=given.limit)
+        with asking("symbols"):
+            index = self._desk.projects.index(given.project_path)
+            hits = index.symbols(given.name, kind=given.kind, match=given.match, limit=given.limit)
         nothing = f"no symbol is named {given.name!r}; try match fuzzy, or search_code"
         return Answer(
             content={"symbols": [_symbol_json(hit) for hit in hits]},
@@ -200,9 +203,10 @@ class _Search:
         )
 
     def find_related(self, given: FindRelated, _caller: Caller) -> Answer:
-        index = self._desk.projects.index(given.project_path)
-        wanted = RelatedRequest(path=given.path, line_start=given.line, limit=given.limit)
-        answer = index.related(wanted)
+        with asking("related"):
+            index = self._desk.projects.index(given.project_path)
+            wanted = RelatedRequest(path=given.path, line_start=given.line, limit=given.limit)
+            answer = index.related(wanted)
         return Answer(content=answer_json(answer), text=answer_text(answer, "text", None))
 
 

@@ -2,16 +2,18 @@
 
 import json
 import multiprocessing
+import os
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.telemetry import logs as telemetry
+from engine.telemetry import logs
 from engine.telemetry.logs import JobLog, job_log
 
 PROCESSES = 4
+DAY_MS = 24 * 3600 * 1000
 EVENTS = 300
 
 
@@ -54,7 +56,7 @@ def test_whatever_it_is_told_stays_on_one_line(tmp_path: Path) -> None:
 
 
 def test_old_events_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry, "_LIMIT_BYTES", 1000)
+    monkeypatch.setattr(logs, "_LIMIT_BYTES", 1000)
     log = job_log(tmp_path)
     for number in range(100):
         log.event("progress", number=number)
@@ -98,3 +100,32 @@ def _write(folder: Path, writer: int) -> None:
     log = job_log(folder)
     for number in range(EVENTS):
         log.event("progress", writer=writer, number=number, filling="x" * 50)
+
+
+def test_lines_go_with_age_a_file_at_a_time(tmp_path: Path) -> None:
+    now_ms = 1_760_034_615_250
+    day_ms = now_ms
+    log = JobLog(tmp_path, lambda: day_ms)
+    kept: list[list[int]] = []
+    for day in range(10):
+        day_ms = now_ms + day * DAY_MS
+        log.event("lived", day=day)
+        for file in tmp_path.iterdir():  # the disk has the clock of the test
+            newest = max(json.loads(line)["day"] for line in file.read_text().splitlines())
+            os.utime(file, ns=(0, (now_ms + newest * DAY_MS) * 1_000_000))
+        log.forget(4 * DAY_MS)
+        names = sorted(tmp_path.iterdir(), reverse=True)
+        kept.append([each["day"] for name in names for each in lines_of(tmp_path, name.name)])
+    for day, days in enumerate(kept):
+        assert days == sorted(days)
+        assert set(range(max(0, day - 4), day + 1)) <= set(days)  # each stays for its time
+        assert min(days) >= day - 7  # and for half of it and a day longer at most
+
+
+def test_what_is_no_log_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "runner.log").write_bytes(b"\xff no line of ours\n")
+    log = JobLog(tmp_path, lambda: 1_760_034_615_250)
+    log.forget(DAY_MS)
+    assert (tmp_path / "runner.log").read_bytes() == b"\xff no line of ours\n"
+    JobLog(tmp_path / "none").forget(DAY_MS)
+    assert not (tmp_path / "none").exists()
