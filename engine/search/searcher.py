@@ -96,9 +96,9 @@ class Searcher:
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
-        with asking(request.mode) as asked:
+        with asking(request.mode), span("search.project") as told:
             answer = self._search(request, checked_out)
-            _describe(asked, answer)
+            _describe(told, answer)
             return answer
 
     def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
@@ -324,9 +324,9 @@ def _still(meaning: _Meaning, handle: Handle, scope: _Scope, mode: Mode) -> _Mea
     return _Meaning(notes=(_note_of(error),))
 
 
-def _describe(asked: Span, answer: SearchAnswer) -> None:
+def _describe(told: Span, answer: SearchAnswer) -> None:
     """Tell of an answer what quotes nothing."""
-    asked.tell(
+    told.tell(
         mode=str(answer.mode),
         hits=len(answer.hits),
         total=answer.total,

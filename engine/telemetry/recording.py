@@ -8,7 +8,7 @@ engine, and who wants it stands at the top. While nobody listens, a call is a lo
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Final, Protocol
 
@@ -135,20 +135,17 @@ class Stages:
 
 
 class _Asking:
-    """Measures a question, unless it is a part of another one."""
+    """Measures a question."""
 
     __slots__ = ("_mode", "_span", "_started_s", "_token")
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
-        self._token: Token[bool] | None = None
 
     def __enter__(self) -> Span:
-        is_part = _is_asking.get()
-        self._span = span("search.project" if is_part else "search")
+        self._span = span("search")
         shown = self._span.__enter__()
-        if not is_part:
-            self._token = _is_asking.set(True)
+        self._token = _is_asking.set(True)
         self._started_s = time.perf_counter()
         return shown
 
@@ -159,10 +156,8 @@ class _Asking:
         traceback: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._started_s
-        self._span.__exit__(kind, error, traceback)
-        if self._token is None:
-            return
         _is_asking.reset(self._token)
+        self._span.__exit__(kind, error, traceback)
         face = origin().face
         if error is None:
             took(measures.SEARCH_DURATION, seconds, self._mode, face)
@@ -171,9 +166,11 @@ class _Asking:
 
 
 def asking(mode: str) -> AbstractContextManager[Span]:
-    """Measure a question that is answered within the context.
+    """Measure a question that is answered within the context, unless it is a part of another one.
 
     Args:
         mode: Of the search, or ``related`` or ``symbols``.
     """
-    return _Asking(mode) if _meters or _tracer else _UNHEARD
+    if not (_meters or _tracer) or _is_asking.get():
+        return _UNHEARD
+    return _Asking(mode)
