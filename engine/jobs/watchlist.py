@@ -59,6 +59,21 @@ class Watchlist:
             self._seen[file] = look if is_sure and not _is_racy(look) else _UNLIKE_ANY
             yield Found(file, row)
 
+    def touched(self) -> Iterator[Path]:
+        """Give the databases that were written, made or deleted since the last call.
+
+        For who asks them himself; use either this or ``changed`` of one watchlist.
+        """
+        files = database_files(self._data_dir)
+        for gone in self._seen.keys() - set(files):
+            del self._seen[gone]
+            yield gone
+        for file in files:
+            look = _look_of(file)
+            if self._seen.get(file) != look:
+                self._seen[file] = _UNLIKE_ANY if _is_racy(look) else look
+                yield file
+
     def look_again(self, file: Path) -> None:
         """Ask a database the next time, whatever it looks like."""
         if file in self._seen:

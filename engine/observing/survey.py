@@ -15,7 +15,7 @@ from typing import Final
 
 from engine.clock import now_ms
 from engine.config import Config
-from engine.errors import EngineError
+from engine.errors import DamagedIndexError, EngineError
 from engine.job_records import ACTIVE, TERMINAL, JobState
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.observing.instruments import Values
@@ -75,12 +75,13 @@ class Survey:
         self._files = database_files(self._config.data_dir)
         for gone in self._projects.keys() - set(self._files):
             del self._projects[gone]
-        for found in self._watchlist.changed():
+        for file in self._watchlist.touched():
             try:
-                self._read(found.file)
-            except EngineError:  # gone, damaged or locked
-                if found.file in self._projects:
-                    self._watchlist.look_again(found.file)
+                self._read(file)
+            except DamagedIndexError:
+                continue  # asked again when it is written
+            except EngineError:  # locked, or gone just now
+                self._watchlist.look_again(file)
 
     def values(self) -> dict[Measure, Values]:
         """Give what gauges show."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,11 @@ import httpx
 import pytest
 from mcp.client.client import Client
 
+from engine.job_records import JobState
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command
-from tests.support.jobs import until
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import runner_of
 from tests.support.mcp_clients import called
 from tests.support.metrics import Numbers
 from tests.support.server import Server, ask_until, serving
@@ -117,6 +120,28 @@ def test_a_watcher_is_seen(command: Command, tree: Path) -> None:
         assert after.of("cairn_watched_folders") >= 2
         ended = {"origin": "watch", "state": "completed"}
         until(lambda: numbers_of(client).of("cairn_job_duration_seconds_count", **ended) >= 1)
+
+
+def test_a_job_of_another_process_is_seen_there_and_in_health(command: Command, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    with catalog_in(command.home) as catalog:
+        job_id = catalog.jobs.submit(str(tree)).job_id
+        with runner_of(command.home, CAIRN_FAULT="hang:job list stored") as runner:
+            wait_for(catalog, job_id, JobState.RUNNING)
+            with serving(command, "--no-watch") as server, server.client() as client:
+                told, health = numbers_of(client), client.get("/health").json()
+                age_s = told.of("cairn_oldest_running_job_age_seconds")
+                assert told.of("cairn_jobs", state="running") == 1
+                assert 0 < age_s <= health["oldest_running_age_seconds"]
+                assert (health["status"], health["active_jobs"]) == ("ok", 1)
+                assert (health["running_jobs"], health["blocked_jobs"]) == (1, 0)
+                runner.send(signal.SIGKILL)
+                ask_until(client, "/health", active_jobs=0, oldest_running_age_seconds=None)
+                told = numbers_of(client)
+            runner.wait()
+    assert told.of("cairn_oldest_running_job_age_seconds") == 0
+    assert told.of("cairn_job_duration_seconds_count", state="completed") == 1
+    assert told.of("cairn_files_total", outcome="indexed") == len(SAMPLE)
 
 
 def test_they_are_for_those_who_may_ask(guarded: Server) -> None:
