@@ -37,13 +37,14 @@ def traced(data_dir: Path, *, process: str) -> Iterator[None]:
         data_dir: Has the logs.
         process: What this process is: serve, mcp or runner.
     """
-    names = _wanted()
-    if names:
+    provider, names = _provider_around(), _wanted()
+    if provider is not None:  # which follows the same variables
+        with traced_by(_OtelTracer(provider)):
+            yield
+    elif names:
         with _exported(names, data_dir, process):
             yield
-        return
-    provider = _provider_around()
-    with traced_by(None if provider is None else _OtelTracer(provider)):
+    else:
         yield
 
 
@@ -67,7 +68,7 @@ def _provider_around() -> "TracerProvider | None":
 @contextmanager
 def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[None]:
     from opentelemetry import trace  # 0.3 s, which nobody else waits for
-    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -75,14 +76,13 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
     exporters = [each for each in (_exporter(name, log) for name in names) if each is not None]
     known = {"service.name": _NAME, "service.instance.id": f"{process}-{os.getpid()}"}
     # What the environment says of the service comes first.
-    provider = TracerProvider(
-        resource=Resource(known).merge(Resource.create()), shutdown_on_exit=False
-    )
+    resource = Resource.create(known).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)  # what libraries tell, such as that of MCP, goes along
     try:
-        with traced_by(_OtelTracer(provider) if exporters else None):
+        with traced_by(_OtelTracer(provider)):
             yield
     finally:
         provider.shutdown()

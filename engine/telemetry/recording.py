@@ -87,10 +87,10 @@ def heard_by(meter: Meter) -> Iterator[None]:
 
 
 @contextmanager
-def traced_by(tracer: Tracer | None) -> Iterator[None]:
-    """Let somebody hear the spans of this process; None changes nothing."""
+def traced_by(tracer: Tracer) -> Iterator[None]:
+    """Let somebody hear the spans of this process."""
     global _tracer  # noqa: PLW0603 - see above
-    before, _tracer = _tracer, tracer or _tracer
+    before, _tracer = _tracer, tracer
     try:
         yield
     finally:

@@ -5,12 +5,15 @@ import json
 import re
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 import pytest
+from httpx2 import AsyncClient
 from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from engine.job_records import JobState
 from tests.support.canaries import TOKENS, drawing
@@ -21,6 +24,8 @@ from tests.support.mcp_clients import called
 from tests.support.metrics import Numbers
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
+
+Said = TypeVar("Said")
 
 TOKEN = "a-token-of-some-length"
 REQUESTS = "cairn_http_request_duration_seconds_count"
@@ -216,10 +221,32 @@ def test_a_request_is_followed_into_its_job(guarded: Server) -> None:
     lines = _lines(guarded, job_id)
     assert {line["event"] for line in lines} >= {"created", "started", "completed"}
     assert {line["request_id"] for line in lines} == {"deploy-7.a"}
-    requests = [json.loads(line) for line in _log(guarded, "server.log").splitlines()]
-    routes = {line["request_id"]: line["route"] for line in requests if "request_id" in line}
+    routes = _routes(guarded)
     assert routes["deploy-7.a"] == "/api/v1/projects"
     assert routes[made] == "/health"
+
+
+def test_a_call_of_an_agent_is_followed_into_its_job(guarded: Server) -> None:
+    tree = write_tree(guarded.home.parent / "called", SAMPLE)
+
+    async def conversation(client: Client) -> list[str]:
+        job_ids = []
+        for _ in range(2):
+            asked = {"repo_path": str(tree), "force": True}
+            job_ids.append((await called(client, "start_indexing_background", **asked))["job_id"])
+            with guarded.client() as watching:
+                ask_until(watching, f"/api/v1/jobs/{job_ids[-1]}", status="completed")
+        return job_ids
+
+    job_ids = asyncio.run(_as_agent_with_token(guarded, conversation))
+    with guarded.client() as client:
+        made = [
+            client.get(f"/api/v1/jobs/{each}/events").json()["events"][0]["context"]["request_id"]
+            for each in job_ids
+        ]
+    assert made[0] != made[1]  # one session, and yet each call is a request
+    routes = _routes(guarded)
+    assert [routes[each] for each in made] == ["/mcp", "/mcp"]
 
 
 def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server) -> None:
@@ -236,7 +263,7 @@ def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server
             client.get(f"/{secret}")
             client.get("/api/v1/search", params={"query": "x", "project": f"/{secret}"})
             client.get("/api/v1/symbols", params={"name": secret})
-        asyncio.run(_ask_as_an_agent(guarded, asked, tree))
+        asyncio.run(_as_agent_with_token(guarded, lambda agent: _ask(agent, asked, tree)))
         told = client.get("/metrics").text
         until(lambda: "tools/call search_code" in _log(guarded, "spans.log"))
     written = [told, *(file.read_text() for file in guarded.home.rglob("*.log*"))]
@@ -245,18 +272,26 @@ def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server
         assert [secret for secret in [*secrets, TOKEN] if secret in text] == []
 
 
-async def _ask_as_an_agent(server: Server, secrets: list[str], tree: Path) -> None:
-    from httpx2 import AsyncClient
-    from mcp.client.streamable_http import streamable_http_client
+async def _ask(client: Client, secrets: list[str], tree: Path) -> None:
+    for secret in secrets:
+        arguments = {"query": f"nosuch:{secret}", "project_path": str(tree)}
+        assert (await client.call_tool("search_code", arguments)).is_error
+        arguments = {"query": secret, "project_path": str(tree)}
+        assert not (await client.call_tool("search_code", arguments)).is_error
 
+
+async def _as_agent_with_token(
+    server: Server, conversation: Callable[[Client], Awaitable[Said]]
+) -> Said:
     async with AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as wire:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=wire)
         async with Client(transport) as client:
-            for secret in secrets:
-                arguments = {"query": f"nosuch:{secret}", "project_path": str(tree)}
-                assert (await client.call_tool("search_code", arguments)).is_error
-                arguments = {"query": secret, "project_path": str(tree)}
-                assert not (await client.call_tool("search_code", arguments)).is_error
+            return await conversation(client)
+
+
+def _routes(server: Server) -> dict[str, str | None]:
+    lines = map(json.loads, _log(server, "server.log").splitlines())
+    return {line["request_id"]: line["route"] for line in lines if line["event"] == "request"}
 
 
 def _log(server: Server, name: str) -> str:
