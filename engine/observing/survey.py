@@ -45,6 +45,7 @@ _COUNTED: Final = {
 class _Project:
     """What is known of a project."""
 
+    is_readable: bool = True
     ended_id: int = 0  # the last job that has ended, and is counted
     active_id: int = 0  # the one that is being counted
     counted: dict[str, int] = field(default_factory=dict)  # of that one
@@ -78,8 +79,9 @@ class Survey:
         for file in self._watchlist.touched():
             try:
                 self._read(file)
-            except DamagedIndexError:
-                continue  # asked again when it is written
+            except DamagedIndexError:  # asked again when it is written
+                if file in self._projects:
+                    self._projects[file].is_readable = False
             except EngineError:  # locked, or gone just now
                 self._watchlist.look_again(file)
 
@@ -93,9 +95,10 @@ class Survey:
             skips.update(each.contents.skips)
         since_ms = [each.running_since_ms for each in known if each.running_since_ms is not None]
         age_s = max(0, now_ms() - min(since_ms)) / 1000 if since_ms else 0.0
-        unread = len(self._files) - len(self._projects)
+        readable = sum(each.is_readable for each in known)
+        unread = len(self._files) - readable
         return {
-            measures.PROJECTS: {("true",): len(self._projects), ("false",): max(0, unread)},
+            measures.PROJECTS: {("true",): readable, ("false",): max(0, unread)},
             measures.JOBS: {(str(state),): number for state, number in states.items()},
             measures.JOBS_FLAGGED: {(): sum(each.flagged for each in known)},
             measures.OLDEST_JOB: {(): age_s},
@@ -121,6 +124,7 @@ class Survey:
             if is_new or not active:
                 project.contents = job_counts.count_contents(handle)
         self._add_up(project, rows)
+        project.is_readable = True
         project.flagged = sum(row.flagged_at_ms is not None for row in active)
         running = [row.started_at_ms for row in active if row.state == JobState.RUNNING]
         project.running_since_ms = running[0] if running else None

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from engine.job_records import JobState
+from engine.telemetry.origins import on_behalf_of
 from tests.support.command import ROOT, Command
-from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
 from tests.support.metrics import Numbers
 from tests.support.server import serving
@@ -112,21 +113,18 @@ def test_a_request_has_the_phases_of_its_search(tmp_path: Path, tree: Path) -> N
 def test_a_runner_of_its_own_traces_and_knows_the_request(tmp_path: Path, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     home = tmp_path / "home"
-    variables = {"CAIRN_WORKERS": "1"}
-    command = Command(home=home, folder=tmp_path, variables=variables)
-    with serving(command, "--no-watch") as server, server.client() as client:
-        asked = {"path": str(tree), "wait": False}
-        client.post("/api/v1/projects", json=asked, headers={"X-Request-ID": "first"})
-        until(lambda: client.get("/health").json()["active_jobs"] == 0)
-    assert spans_in(home) == []
     with catalog_in(home) as catalog:
-        job_id = catalog.jobs.submit(str(tree)).job_id
+        with on_behalf_of("http", "request-7"):
+            job_id = catalog.jobs.submit(str(tree)).job_id
         with runner_of(home, OTEL_TRACES_EXPORTER="console") as runner:
             wait_for(catalog, job_id, JobState.COMPLETED)
             runner.wait()
     [job] = [each for each in spans_in(home) if each["name"] == "job"]
     assert job["attributes"]["cairn.job_id"] == job_id
-    assert "cairn.request_id" not in job["attributes"]
+    assert job["attributes"]["cairn.request_id"] == "request-7"
+    lines = [json.loads(line) for line in (home / "logs" / "runner.log").read_text().splitlines()]
+    assert {line["event"] for line in lines} >= {"created", "started", "completed"}
+    assert {line["request_id"] for line in lines} == {"request-7"}
 
 
 def test_exporters_are_those_that_are_installed(tmp_path: Path, tree: Path) -> None:
