@@ -13,7 +13,6 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.index import Index
 from engine.records import SymbolHit
-from engine.server_board import server_url
 from web.cli import run
 
 # Names that begin with a verb and go on make the best questions: "load config".
@@ -73,14 +72,13 @@ def main(arguments: list[str]) -> int:
     What is served already goes on to be, and is not served twice.
     """
     root, folder = os.path.realpath(arguments[0]), arguments[1]
-    config = load_config()
-    with Catalog(config) as catalog:
+    with Catalog(load_config()) as catalog:
         query = sample_query(catalog.open(root))
+        url = catalog.server_url()
     code = _shown("search", query, "--project", root, "--limit", "3", "--max-tokens", "400")
     sys.stdout.write(next_steps(root, folder))
     if code:
         return code
-    url = server_url(config.data_dir)
     if url:
         sys.stdout.write(f"\nCodeCairn serves on {url} already.\n")
         return 0
