@@ -1,6 +1,5 @@
 """The HTTP transports, mounted in a site of its own process: clients, foreigners, sessions."""
 
-import asyncio
 import json
 import os
 import signal
@@ -11,20 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from mcp.client.client import Client
-from mcp.client.sse import sse_client
 
 from tests.support.command import ROOT
 from tests.support.jobs import until
 from tests.support.mcp_clients import (
     INITIALIZE,
-    called,
     environment,
     open_sessions,
-    read,
-    refused,
     site,
-    text_of,
 )
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -45,27 +38,6 @@ def address(folder: Path) -> Iterator[str]:
     """A site that serves the project."""
     with site(folder.parent / "home", str(folder), idle_s=2.0) as address:
         yield address
-
-
-@pytest.mark.parametrize("transport", ["auto", "legacy", "sse"])
-def test_the_official_client_talks_to_it(address: str, folder: Path, transport: str) -> None:
-    async def conversation() -> None:
-        if transport == "sse":
-            client = Client(sse_client(f"{address}/sse"))
-        else:
-            client = Client(f"{address}/mcp", mode=transport)
-        async with client:
-            report = await called(client, "index_repository", path=str(folder))
-            assert report["status"] == "completed"
-            assert "app.py:1-2" in await text_of(client, "search_code", query="parse config")
-            assert json.loads(await read(client, "symbols://list")) == ["app.py"]
-            started = await called(client, "start_indexing_background", repo_path=str(folder))
-            status = await called(client, "get_indexing_status", job_id=started["job_id"])
-            assert status["path"] == str(folder)
-            error = await refused(client, "index_repository", path="relative")
-            assert error["details"]["field"] == "path"
-
-    asyncio.run(conversation())
 
 
 @pytest.mark.parametrize(

@@ -7,27 +7,13 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from tests.support.mcp_clients import ask, called, read, refused
-
-APP = '''def parse_config(text):
-    """Read the settings."""
-    return text
-
-
-class Session:
-    """What a user has begun."""
-
-    def refresh(self):
-        return parse_config("x")
-'''
+from tests.support.trees import SMALL, write_tree
 
 
 @pytest.fixture
 def tree(tree: Path) -> Path:
     """A small project."""
-    (tree / "app.py").write_text(APP)
-    (tree / "docs").mkdir()
-    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
-    return tree
+    return write_tree(tree, SMALL)
 
 
 def test_a_symbol_graph_has_the_keys_of_the_contract(catalog: Catalog, tree: Path) -> None:

@@ -9,28 +9,14 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from tests.support.mcp_clients import ask, called, read, refused, text_of
+from tests.support.trees import SMALL, write_tree
 from web.mcp.server import make_server
-
-APP = '''def parse_config(text):
-    """Read the settings."""
-    return text
-
-
-class Session:
-    """What a user has begun."""
-
-    def refresh(self):
-        return parse_config("x")
-'''
 
 
 @pytest.fixture
 def tree(tree: Path) -> Path:
     """A small project."""
-    (tree / "app.py").write_text(APP)
-    (tree / "docs").mkdir()
-    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
-    return tree
+    return write_tree(tree, SMALL)
 
 
 def test_a_project_is_chosen_and_never_guessed(

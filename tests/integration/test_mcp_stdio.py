@@ -1,7 +1,6 @@
 """``cairn mcp`` as a process: what it says and when, how it ends, and what outlives it."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -14,14 +13,13 @@ from mcp.client.client import Client
 from engine.job_records import TERMINAL, JobState
 from tests.support.command import ROOT
 from tests.support.jobs import catalog_in, until
+from tests.support.mcp_calls import HANGS, projects_in, use_everything
 from tests.support.mcp_clients import (
     RawStdio,
     called,
     environment,
     raw_stdio,
-    read,
     stdio_parameters,
-    text_of,
 )
 
 
@@ -39,22 +37,15 @@ def tree(tree: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_official_client_talks_to_it(home: Path, tree: Path, mode: str) -> None:
+def test_the_official_client_uses_everything(home: Path, tmp_path: Path, mode: str) -> None:
+    project, slow = projects_in(tmp_path)
+
     async def conversation() -> None:
-        async with Client(stdio_parameters(home, tree), mode=mode) as client:
+        server = stdio_parameters(home, Path(project), **HANGS)
+        async with Client(server, mode=mode) as client:
+            await use_everything(client, project, slow)
             report = await called(client, "index_repository", path=".")
-            assert report["path"] == str(tree)
-            assert report["status"] == "completed"
-            assert "app.py:1-2" in await text_of(client, "search_code", query="parse config")
-            found = await called(client, "find_symbol", name="parse_config")
-            assert len(found["symbols"]) == 1
-            graph = await called(client, "index_symbol_graph", repository_path=str(tree))
-            assert graph["files_indexed"] == 0
-            assert "INDEX COMPLETE" in await read(client, graph["logs"]["operation_resource"])
-            assert json.loads(await read(client, "symbols://list")) == ["app.py"]
-            assert json.loads(await read(client, "project://./structure"))["files"] == ["app.py"]
-            jobs = await called(client, "list_indexing_jobs")
-            assert [job["status"] for job in jobs["jobs"]] == ["completed", "completed"]
+            assert (report["path"], report["status"]) == (project, "completed")
 
     asyncio.run(conversation())
 

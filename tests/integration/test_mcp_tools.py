@@ -9,18 +9,8 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from tests.support.mcp_clients import ask, called, refused, text_of
+from tests.support.trees import SMALL, write_tree
 
-APP = '''def parse_config(text):
-    """Read the settings."""
-    return text
-
-
-class Session:
-    """What a user has begun."""
-
-    def refresh(self):
-        return parse_config("x")
-'''
 ALL_TOOLS = [
     "search_code",
     "find_symbol",
@@ -41,10 +31,7 @@ ALL_TOOLS = [
 @pytest.fixture
 def tree(tree: Path) -> Path:
     """A small project."""
-    (tree / "app.py").write_text(APP)
-    (tree / "docs").mkdir()
-    (tree / "docs/guide.md").write_text("# Guide\n\nHow to parse the config.\n")
-    return tree
+    return write_tree(tree, SMALL)
 
 
 def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
@@ -270,7 +257,7 @@ def test_a_text_keeps_to_its_budget(catalog: Catalog, tree: Path, form: str) -> 
 
 
 def test_symbols_and_related_code_are_found(catalog: Catalog, tree: Path) -> None:
-    (tree / "other.py").write_text(APP.replace("parse_config", "parse_settings"))
+    (tree / "other.py").write_text(SMALL["app.py"].replace("parse_config", "parse_settings"))
 
     async def body(client: Client) -> None:
         await called(client, "index_repository", path=str(tree))
@@ -302,7 +289,9 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(catalog: Catalog) -> None:
 
 def test_progress_is_told_while_a_run_is_waited_for(catalog: Catalog, tree: Path) -> None:
     for number in range(400):
-        (tree / f"part{number}.py").write_text(APP.replace("parse_config", f"parse_{number}"))
+        (tree / f"part{number}.py").write_text(
+            SMALL["app.py"].replace("parse_config", f"parse_{number}")
+        )
     told: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None = None, message: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Agents at a real server: both transports, behind the same checks as all else."""
+"""Agents at a real server: every tool and resource over both transports, behind the same checks."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,47 +10,52 @@ from mcp.client.client import Client
 from mcp.client.sse import sse_client
 
 from tests.support.command import Command
-from tests.support.mcp_clients import INITIALIZE, called, read, text_of
+from tests.support.mcp_calls import HANGS, projects_in, use_everything
+from tests.support.mcp_clients import INITIALIZE, called, refused
 from tests.support.server import Server, serving
-from tests.support.trees import SAMPLE, write_tree
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small project."""
-    return write_tree(tmp_path_factory.mktemp("agents") / "tree", SAMPLE)
+def projects(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A small project, and one whose job does not end."""
+    return projects_in(tmp_path_factory.mktemp("agents"))
 
 
 @pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[Server]:
-    """A server of it."""
-    command = Command(home=folder.parent / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+def server(projects: tuple[str, str]) -> Iterator[Server]:
+    """A server of the first."""
+    folder = Path(projects[0])
+    variables = {"CAIRN_WORKERS": "1", **HANGS}
+    command = Command(home=folder.parent / "home", folder=folder, variables=variables)
     with serving(command, str(folder)) as server:
         yield server
 
 
 @pytest.mark.parametrize("transport", ["auto", "legacy", "sse"])
-def test_the_official_client_talks_to_it(server: Server, folder: Path, transport: str) -> None:
+def test_the_official_client_uses_everything(
+    server: Server, projects: tuple[str, str], transport: str
+) -> None:
     async def conversation() -> None:
         if transport == "sse":
             client = Client(sse_client(f"{server.url}/sse"))
         else:
             client = Client(f"{server.url}/mcp", mode=transport)
         async with client:
-            report = await called(client, "index_repository", path=str(folder))
-            assert report["status"] == "completed"
-            assert "app/session.py" in await text_of(client, "search_code", query="open session")
-            assert "app/session.py" in await read(client, "symbols://list")
+            await use_everything(client, *projects)
+            error = await refused(client, "index_repository", path="relative")
+            assert error["details"]["field"] == "path"
 
     asyncio.run(conversation())
 
 
-def test_what_an_agent_asks_for_is_seen_by_others(server: Server, folder: Path) -> None:
+def test_what_an_agent_asks_for_is_seen_by_others(
+    server: Server, projects: tuple[str, str]
+) -> None:
     async def conversation() -> str:
         async with Client(f"{server.url}/mcp") as client:
-            report = await called(client, "start_indexing_background", repo_path=str(folder))
+            report = await called(client, "start_indexing_background", repo_path=projects[0])
             return str(report["job_id"])
 
     job_id = asyncio.run(conversation())

@@ -41,12 +41,12 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "CAIRN_HOME": str(home), "CAIRN_WORKERS": "1", "PYTHONPATH": str(ROOT)}
 
 
-def stdio_parameters(home: Path, folder: Path, *served: str) -> StdioServerParameters:
-    """Say how the official client starts ``cairn mcp``."""
+def stdio_parameters(home: Path, folder: Path, **variables: str) -> StdioServerParameters:
+    """Say how the official client starts ``cairn mcp``, with more of the environment."""
     return StdioServerParameters(
         command=sys.executable,
-        args=["-c", CODE, "mcp", *(["serve", *served] if served else [])],
-        env=environment(home),
+        args=["-c", CODE, "mcp"],
+        env={**environment(home), **variables},
         cwd=str(folder),
     )
 

@@ -75,6 +75,22 @@ Start the server, then open a session.
 """,
 }
 
+#: Two files: what a function and a class are called is also what a document speaks of.
+SMALL = {
+    "app.py": '''def parse_config(text):
+    """Read the settings."""
+    return text
+
+
+class Session:
+    """What a user has begun."""
+
+    def refresh(self):
+        return parse_config("x")
+''',
+    "docs/guide.md": "# Guide\n\nHow to parse the config.\n",
+}
+
 
 def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files below a folder and give the folder; folders are made as needed."""
