@@ -58,7 +58,8 @@ def test_a_symbol_graph_that_fails_says_what_to_do(catalog: Catalog, tree: Path)
             ({"repository_path": "/nonexistent"}, "repository_path"),
             ({"repository_path": str(tree), "files": ["../outside.py"]}, "files"),
             ({"repository_path": str(tree), "files": ["/etc/passwd"]}, "files"),
-            ({"repository_path": str(tree), "include": ["[x"]}, "include_patterns"),
+            ({"repository_path": str(tree), "include": ["[x"]}, "include"),
+            ({"repository_path": str(tree), "exclude": ["[x"]}, "exclude"),
             ({"repository_path": str(tree), "bogus": 1}, "bogus"),
         ]
         for arguments, field in cases:

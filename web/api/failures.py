@@ -114,5 +114,5 @@ RESPONSES: Mapping[int, ResponseSpec] = dict(
 
 #: What a handler can answer with that takes ``timeout_s``.
 TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
-    (_spec(504, "timeout_error", "repository indexing timed out", timeout_s=5),)
+    (_spec(504, "timeout_error", "repository indexing timed out", timeout="5.0 s", timeout_s=5),)
 )

@@ -17,6 +17,7 @@ from web.api.shapes import Answer, Count, Coverage, JobView, ProjectId, Time, Wa
 from web.errors import Refusal
 from web.indexing import WAIT_S, Asked, index
 from web.schemas import report_json
+from web.wording import duration
 
 _TAGS = ("projects",)
 _GLOBS = Meta(
@@ -173,6 +174,7 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
             "timeout_error",
             "repository indexing timed out",
             hint="the job goes on; ask for its status",
+            timeout=duration(data.timeout_s * 1000),
             timeout_s=data.timeout_s,
             job_id=job.job_id,
         )

@@ -45,6 +45,7 @@ _FIXES: dict[type[EngineError], tuple[str, ...]] = {
         "cancel_indexing with that job_id, then call this again",
     ),
 }
+_FORBIDDEN = ("permission denied", "cannot be written", "cannot write")  # as messages say it
 _FIXES_BY_CODE = {kind.code: fixes for kind, fixes in _FIXES.items()}
 
 
@@ -81,7 +82,7 @@ def failure(error: EngineError) -> Answer:
     shape = error.as_json()
     shape["status"] = "failed"
     shape["errors"] = [error.message]
-    shape["diagnostics"] = _diagnostics_of(error.code, error.details, _fixes_of(error))
+    shape["diagnostics"] = _diagnostics_of(shape, _fixes_of(error))
     shape["logs"] = {"operation_log": None, "operation_resource": None}
     shape["partial_results"] = _partial({})
     return Answer(content=shape, text=failure_text(error), is_error=True)
@@ -93,7 +94,7 @@ def _failed(catalog: Catalog, job: Job) -> Answer:
     details = shape["details"]
     assert isinstance(details, dict)
     fixes = [*_hints(details), *_FIXES_BY_CODE.get(str(shape["error"]), ())]
-    diagnostics = _diagnostics_of(str(shape["error"]), details, fixes)
+    diagnostics = _diagnostics_of(shape, fixes)
     diagnostics["sqlite_path"] = _storage_of(catalog, job.path)["sqlite_path"]
     content = {
         **shape,
@@ -114,13 +115,24 @@ def _partial(counts: Mapping[str, int], files_done: int = 0) -> dict[str, int]:
     }
 
 
-def _diagnostics_of(
-    code: str, details: Mapping[str, object], fixes: list[str]
-) -> dict[str, object]:
-    found: dict[str, object] = {"code": code}
-    found.update({name: value for name, value in details.items() if name != "hint"})
-    if "permission" in str(details.get("reason", "")) or "permission" in code:
-        found["permission_issues"] = [str(details.get("path", ""))]
+def _diagnostics_of(shape: Mapping[str, object], fixes: list[str]) -> dict[str, object]:
+    """Give the facts of an error, what the system forbade, and what to do.
+
+    Args:
+        shape: The error; its details may have ``diagnostics`` of what is away.
+        fixes: What to do.
+    """
+    message = str(shape["message"])
+    details = shape["details"]
+    found: dict[str, object] = {"code": shape["error"]}
+    if isinstance(details, Mapping):
+        found.update({name: value for name, value in details.items() if name != "hint"})
+    away = found.pop("diagnostics", None)
+    if isinstance(away, Mapping):
+        found.update(away)
+        found["connection_error"] = message
+    if any(said in message.lower() for said in _FORBIDDEN):
+        found["permission_issues"] = [message]
     found["suggested_fixes"] = fixes
     return found
 

@@ -146,6 +146,8 @@ class _Indexing:
         except EngineError as error:
             if given.files and error.details.get("path") != given.repository_path:
                 _rename(error, "path", "files")
+            _rename(error, "include_patterns", "include")
+            _rename(error, "exclude_patterns", "exclude")
             raise
         return graph.answer_of(self._desk.catalog, job, warnings)
 
