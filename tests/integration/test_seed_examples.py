@@ -20,9 +20,10 @@ from engine.roots import project_id_of
 from tests.support import damage
 from tests.support.command import Command
 from tests.support.json_shapes import Shape, differences, shape_of_schema
+from tests.support.mcp_calls import HANGS
 from tests.support.mcp_clients import ask, called, read, refused
 from tests.support.permissions import permissions_hold
-from tests.support.server import serving
+from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.mcp.graph import answer_of
 
@@ -125,7 +126,8 @@ def test_a_repository_that_is_indexed(catalog: Catalog, tree: Path) -> None:
             answer = await called(client, "index_repository", path=str(tree), **request)
             assert differences(answer, INDEXED) == []
             assert (answer["path"], answer["files_indexed"]) == (str(tree), files)
-            assert {name: answer[name] for name in request} == request
+            whole = {"exclude_patterns": [], "max_file_size": 1048576} | request
+            assert {name: answer[name] for name in whole} == whole
             assert datetime.fromisoformat(answer["indexed_at"]).tzname() == "UTC"
 
     ask(catalog, body)
@@ -203,7 +205,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> str:
 def client(slow: str) -> Iterator[httpx.Client]:
     """A client of a server over HTTP."""
     folder = Path(slow).parent
-    variables = {"CAIRN_WORKERS": "1", "CAIRN_FAULT": "hang:parse:slow.py"}
+    variables = {"CAIRN_WORKERS": "1", **HANGS}
     command = Command(home=folder / "home", folder=folder, variables=variables)
     with serving(command, "--no-watch") as server, server.client() as client:
         yield client
@@ -227,6 +229,15 @@ def test_the_status_of_too_little_time(client: httpx.Client, slow: str) -> None:
     shape = error_with(timeout=str, timeout_s=float, job_id=str, hint=str)
     assert differences(error, shape) == []
     assert error["details"]["timeout"] == "100 ms"
+
+
+def test_the_state_of_a_server_whose_job_goes_on(client: httpx.Client, slow: str) -> None:
+    asked = {"path": slow, "wait": False}
+    job_id = client.post("/api/v1/projects", json=asked).json()["job_id"]
+    ask_until(client, f"/api/v1/jobs/{job_id}", status="running")
+    told = client.get("/health").json()
+    assert told["active_jobs"] == 1
+    assert told["oldest_running_age_seconds"] >= 0
 
 
 def test_checkpoints(catalog: Catalog, tree: Path) -> None:

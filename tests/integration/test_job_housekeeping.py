@@ -1,0 +1,102 @@
+"""What is done beside jobs: old ones are forgotten, and what happens is written for programs."""
+
+import json
+import time
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from engine.clock import now_ms
+from engine.job_records import EventType, JobState
+from engine.jobs.pace import Outlook
+from engine.jobs.runner import Runner, Surroundings
+from tests.support.embedders import FakeEmbedder, Fakes
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.ledger import DAY_MS, FakeClock, ledger_in
+from tests.support.trees import SAMPLE, write_tree
+
+
+def test_a_runner_forgets_old_jobs_when_it_starts(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with ledger_in(tmp_path, clock) as ledger:
+        for days in (8, 6):
+            clock.now_ms = now_ms() - days * DAY_MS
+            ledger.request_cancel(ledger.enqueue({}).row.uuid)
+    with catalog_in(tmp_path) as catalog:
+        assert catalog.jobs.list().total == 2
+        assert catalog.jobs.run_here()
+        until(lambda: catalog.jobs.list().total == 1)
+
+
+def test_a_runner_keeps_house_every_24_hours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead_s = 0.0
+    times: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
+    monkeypatch.setattr("engine.jobs.runner.time", clock)
+    runner = Runner(
+        Surroundings(
+            data_dir=tmp_path,
+            most_running=1,
+            open_project=lambda _: pytest.fail("there is no project"),
+            is_back=lambda *_: True,
+            patience_s=lambda _: 1.0,
+            outlook=lambda _: Outlook(),
+            on_end=lambda *_: None,
+            log=lambda *_: None,
+            daily=lambda: times.append(ahead_s),
+        )
+    )
+    hours = iter((0, 1, 12, 23.9, 24.1, 25, 48, 48.3))
+
+    def stop() -> bool:
+        nonlocal ahead_s
+        runner.wake()
+        time.sleep(0.02)  # the thread that keeps house has the time to say so
+        hour = next(hours, None)
+        ahead_s = 3600 * (hour or 0)
+        return hour is None
+
+    runner.run(until_idle=False, stop=stop)
+    assert times == [0, 24.1 * 3600, 48.3 * 3600]
+
+
+def test_what_happens_to_jobs_is_written_for_programs(tmp_path: Path) -> None:
+    roots = [write_tree(tmp_path / name, SAMPLE) for name in ("whole", "stopped", "gone")]
+    model = FakeEmbedder("a", fail_after=0)
+    with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
+        ids = [catalog.jobs.submit(str(each)).job_id for each in roots]
+        roots[2].rename(tmp_path / "elsewhere")
+        assert catalog.jobs.run_here()
+        wait_for(catalog, ids[0], JobState.BLOCKED)
+        wait_for(catalog, ids[1], JobState.BLOCKED)
+        wait_for(catalog, ids[2], JobState.FAILED)
+        catalog.jobs.cancel(ids[1])
+        wait_for(catalog, ids[1], JobState.CANCELLED)
+        model.fail_after = None
+        wait_for(catalog, ids[0], JobState.COMPLETED)
+        happened = [[event.type for event in catalog.jobs.events(each)] for each in ids]
+    text = (tmp_path / "home/logs/runner.log").read_text("utf-8")
+    lines = [json.loads(line) for line in text.splitlines()]
+    for job_id, root, types in zip(ids, roots, happened, strict=True):
+        told = [line for line in lines if line.get("job_id") == job_id]
+        assert [line["event"] for line in told] == types
+        for line in told:
+            assert line["project"] == str(root)
+            assert datetime.fromisoformat(line["timestamp"]).tzname() == "UTC"
+            assert isinstance(line["files_processed"], int)
+            assert "phase" in line
+    assert {*happened[0], *happened[1], *happened[2]} >= {
+        EventType.CREATED,
+        EventType.STARTED,
+        EventType.PAUSED,
+        EventType.RESUMED,
+        EventType.COMPLETED,
+        EventType.FAILED,
+        EventType.CANCELLED,
+    }
+    [failed] = [line for line in lines if line.get("event") == EventType.FAILED]
+    assert failed["error"]["message"]

@@ -1,0 +1,83 @@
+"""Stories that the product was asked for, told from their beginning to their end."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.records import IndexOptions
+from tests.support.command import Command
+from tests.support.git_trees import run_git
+from tests.support.trees import write_tree
+
+STATUS = """package handlers
+
+import "net/http"
+
+// Handler answers.
+type Handler struct{}
+
+// GetStatus says how the server is.
+func (h *Handler) GetStatus(w http.ResponseWriter, r *http.Request) error {
+	return nil
+}
+"""
+
+
+def test_documents_are_indexed_and_what_is_too_large_is_not(catalog: Catalog, tree: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "file1.md": "# Documentation\n",
+        "file2.txt": "Plain text\n",
+        "large.txt": "x" * (2 << 20),
+        "large.bin": b"\0" * (2 << 20),
+    }
+    index = catalog.create(str(write_tree(tree, files)))
+    scope = IndexOptions(include_patterns=("*.md", "*.txt"), max_file_size=1 << 20)
+    report = index.index(scope)
+    assert (report.files_indexed, report.files_failed) == (2, 0)
+    assert index.why("large.txt").reason == "too_large"
+    found = index.checkpoints.search("documentation", tags=("indexed",))
+    assert found[0].context == {"indexed_file": "file1.md"}
+
+
+def index_numbered(catalog: Catalog, tree: Path, files: int) -> None:
+    write_tree(tree, {f"part{n % 30}/file{n}.txt": f"content {n}\n" for n in range(files)})
+    index = catalog.create(str(tree))
+    report = index.index()
+    assert (report.files_indexed, report.files_failed, report.errors) == (files, 0, ())
+    assert index.status().files == files
+    assert report.duration_ms < 300_000  # what is promised for a thousand files
+
+
+def test_a_thousand_files(catalog: Catalog, tree: Path) -> None:
+    index_numbered(catalog, tree, 1000)
+
+
+@pytest.mark.soak
+def test_fifteen_thousand_files(catalog: Catalog, tree: Path) -> None:
+    index_numbered(catalog, tree, 15_000)
+
+
+def test_a_method_is_found_by_kind_path_and_branch(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"handlers/status.go": STATUS, "README.md": "# Status\n"})
+    run_git(root, tmp_path, "init", "-q", "-b", "main")
+    run_git(root, tmp_path, "add", "-A")
+    run_git(root, tmp_path, "commit", "-q", "-m", "first")
+    cairn = Command(home=tmp_path / "home", folder=root, variables={"CAIRN_WORKERS": "1"})
+    assert cairn("index", "--quiet").code == 0
+    run_git(root, tmp_path, "checkout", "-q", "-b", "feature")
+    (root / "handlers/status.go").write_text(STATUS.replace("GetStatus", "GetHealth"))
+    assert cairn("index", "--quiet").code == 0
+
+    [now] = cairn("search", "status", "--kind=method", "--json").json()["hits"]
+    assert now["symbol"] == "Handler.GetHealth"
+    assert cairn("search", "status", "--path=other/", "--json").json()["hits"] == []
+    [hit] = cairn(
+        "search", "GetStatus", "--kind=method", "--path=handlers/", "--branch=main", "--limit=1",
+        "--json",
+    ).json()["hits"]  # fmt: skip
+    assert (hit["path"], hit["kind"]) == ("handlers/status.go", "method")
+    assert hit["signature"] == (
+        "func (h *Handler) GetStatus(w http.ResponseWriter, r *http.Request) error"
+    )
+    assert hit["fresh"] is None  # that branch is not checked out
