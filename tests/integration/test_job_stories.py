@@ -2,16 +2,20 @@
 
 import itertools
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.job_records import EventType, Job, JobFilter, JobState
+from engine.jobs.rates import Rate, save_rates, usual_rates
 from engine.lock import held_lock
 from engine.records import Phase, SearchRequest
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for, without_log
+from tests.support.mcp_clients import ask, called
 from tests.support.trees import SAMPLE, write_tree
 
 _BODY = "\n\n".join(f"def part_{number}(value):\n    return value" for number in range(500))
@@ -35,6 +39,22 @@ def test_who_asks_for_a_large_tree_is_answered_within_a_second(tmp_path: Path) -
         assert catalog.jobs.show(submitted.job_id).status in (JobState.PENDING, JobState.RUNNING)
         catalog.jobs.cancel(submitted.job_id)
         wait_for(catalog, submitted.job_id, JobState.CANCELLED)
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(59, "completed"), (61, "pending")])
+def test_the_estimate_decides_who_waits(seconds: int, status: str, tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"empty.bin": b"\0"})
+    with catalog_in(tmp_path / "home") as catalog:
+        catalog.create(str(root))
+        save_rates(tmp_path / "home", replace(usual_rates(1), start=Rate(seconds, 1.0)))
+
+        async def body(client: Client) -> None:
+            report = await called(client, "index_repository", path=str(root))
+            assert report["status"] == status  # nobody runs jobs but who waits for one
+            job = await called(client, "get_indexing_status", job_id=report["job_id"])
+            assert job["estimated_seconds"] == pytest.approx(seconds, abs=0.5)
+
+        ask(catalog, body)
 
 
 def test_a_finished_job_sums_up_what_it_did(tmp_path: Path) -> None:

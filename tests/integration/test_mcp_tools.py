@@ -8,6 +8,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
+from tests.support.command import ROOT
 from tests.support.mcp_clients import ask, called, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
@@ -83,6 +84,22 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
             "minimum": 0,
             "maximum": 10485760,
         }
+
+    ask(catalog, body)
+
+
+def test_the_readme_has_every_tool_with_its_parameters_and_every_resource(catalog: Catalog) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    async def body(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            rows = [line for line in readme.splitlines() if line.startswith("| `")]
+            [line] = [line for line in rows if f"`{tool.name}`" in line.split("|")[1]]
+            missing = [name for name in tool.input_schema["properties"] if name not in line]
+            assert missing == [], tool.name
+        for each in (await client.list_resource_templates()).resource_templates:
+            scheme = each.uri_template.partition("{")[0].rstrip("/")
+            assert f"`{scheme}" in readme
 
     ask(catalog, body)
 

@@ -19,6 +19,7 @@ from engine.config import Config, load_config
 from engine.roots import project_id_of
 from tests.support import damage
 from tests.support.command import Command
+from tests.support.jobs import until
 from tests.support.json_shapes import Shape, differences, shape_of_schema
 from tests.support.mcp_calls import HANGS
 from tests.support.mcp_clients import ask, called, read, refused
@@ -291,6 +292,24 @@ def test_a_symbol_graph_that_goes_on(catalog: Catalog, tree: Path) -> None:
     running = {"task_id": str, "cache_hit_rate": type(None), "logs": GRAPH_FAILED["logs"]}
     assert differences({**answer, "status": str(answer["status"])}, GRAPH | running) == []
     assert answer["task_id"] == job.job_id
+
+
+def test_a_symbol_graph_whose_job_fails(catalog: Catalog, tree: Path) -> None:
+    job_id = catalog.jobs.submit(str(tree)).job_id
+    tree.rename(tree.parent / "elsewhere")
+    catalog.jobs.follow(job_id)
+    until(lambda: catalog.jobs.show(job_id).log is not None)
+    answer = answer_of(catalog, catalog.jobs.show(job_id), [])
+    diagnostics: Shape = {
+        "code": str, "job_id": str, "log": str, "sqlite_path": str, "suggested_fixes": [str],
+        "field?": str, "path?": str, "reason?": str,  # by which part of the run misses it first
+    }  # fmt: skip
+    assert differences(answer.content, GRAPH_FAILED | {"diagnostics": diagnostics}) == []
+    assert answer.is_error
+    assert answer.content["errors"] == [answer.content["message"]]
+    logs = answer.content["logs"]
+    assert isinstance(logs, dict)
+    assert "INDEX FAILED" in Path(logs["operation_log"]).read_text("utf-8")
 
 
 def diagnostics_of(config: Config, tree: Path, **diagnostics: Shape) -> dict[str, Any]:
