@@ -113,9 +113,9 @@ def test_each_option_of_the_scope_replaces_only_its_own_part(fresh: Command) -> 
         report = fresh("index", "--json", *arguments).json()
         return report["include_patterns"], report["exclude_patterns"], report["max_file_size"]
 
-    whole = (["*.py", "*.md"], ["docs/"], 1000)
-    set_all = ("--include", "*.py", "--include", "*.md", "--exclude", "docs/", "--max-size", "1000")
-    assert scope(*set_all) == whole
+    whole = (["*.py", "*.md"], ["docs/", "old/"], 1000)
+    globs = ("--include", "*.py", "--include", "*.md", "--exclude", "docs/", "--exclude", "old/")
+    assert scope(*globs, "--max-size", "1000") == whole
     assert scope() == whole
     assert scope("--exclude", "") == (["*.py", "*.md"], [], 1000)
     assert scope("--exclude", "src/") == (["*.py", "*.md"], ["src/"], 1000)

@@ -14,7 +14,7 @@ from engine.jobs.pace import Outlook
 from engine.jobs.runner import Runner, Surroundings
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
-from tests.support.ledger import DAY_MS, FakeClock, ledger_in
+from tests.support.ledger import DAY_MS, RESULT, FakeClock, claimed, context_of, ledger_in
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -62,6 +62,23 @@ def test_a_runner_keeps_house_every_24_hours(
 
     runner.run(until_idle=False, stop=stop)
     assert times == [0, 24.1 * 3600, 48.3 * 3600]
+
+
+def test_a_hundred_jobs_take_less_than_a_megabyte(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with ledger_in(tmp_path, clock) as ledger:
+        empty = ledger.store.path.stat().st_size
+        for _ in range(100):
+            row = claimed(ledger)
+            with context_of(ledger, row, clock) as context:
+                context.found([f"src/module_{number}.py" for number in range(1000)], 10**6)
+                for _ in range(20):
+                    clock.now_ms += 10_000
+                    context.tally.done += 50
+                    with ledger.store.accompanied(context), ledger.store.write():
+                        pass
+                ledger.complete(row, RESULT, context.on_record())
+    assert 0 < ledger.store.path.stat().st_size - empty < 1_000_000
 
 
 def test_what_happens_to_jobs_is_written_for_programs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +13,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
+from engine.config import Config
+from tests.support.mcp_clients import ask as ask_alone
 from tests.support.mcp_clients import called, read
 from web.mcp.server import make_server
 
@@ -120,6 +123,22 @@ def test_the_index_is_compared_with_the_disk(catalog: Catalog, tree: Path) -> No
         (tree / ".env.local").write_text(f"{CANARY}\n")
 
     ask(catalog, tree, body)
+
+
+def test_reading_asks_no_model(config: Config, tree: Path) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    away = replace(config, model="openai:m@http://127.0.0.1:1")
+
+    async def body(client: Client) -> None:
+        assert "src/app.py" in json.loads(await read(client, "symbols://list"))
+        assert json.loads(await read(client, "symbols://search?name=App"))["symbols"]
+        assert json.loads(await read(client, "symbols://file/src/app.py"))["symbols"]
+        assert json.loads(await read(client, "symbols://stats"))["files"] == 3
+        assert json.loads(await read(client, "project://./structure"))["files"]
+
+    with Catalog(away) as catalog:
+        ask_alone(catalog, body)
 
 
 def test_logs_are_listed_and_searched(catalog: Catalog, tree: Path) -> None:

@@ -76,6 +76,19 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
             parameters["index_symbol_graph"]
             == ("repository_path files include exclude force_clean max_workers").split()
         )
+        limits = {
+            tool.name: tool.input_schema["properties"]["limit"]["default"]
+            for tool in tools
+            if "limit" in tool.input_schema["properties"]
+        }
+        assert limits == {
+            "search_code": 10,
+            "find_symbol": 20,
+            "find_related": 5,
+            "list_indexing_jobs": 20,
+            "checkpoint_search": 10,
+            "checkpoint_list": 50,
+        }
         size = next(tool for tool in tools if tool.name == "index_repository").input_schema
         assert size["properties"]["max_file_size"] | {"description": ""} == {
             "type": "integer",

@@ -108,6 +108,11 @@ def test_inputs(catalog: Catalog) -> None:
         assert kinds == {**INDEXED, "errors": [dict]}
         path = tools["index_repository"].input_schema["properties"]["path"]
         assert (path["type"], path["minLength"]) == ("string", 1)
+        told = tools["index_symbol_graph"].description or ""
+        for word in ("incremental", "files", "include", "exclude", "damaged", "force_clean"):
+            assert word in told
+        assert "symbols://list with project://./structure" in told
+        assert "suggested_fixes" in told
 
     ask(catalog, body)
 

@@ -1,10 +1,12 @@
 """Stories that the product was asked for, told from their beginning to their end."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import Config
 from engine.records import IndexOptions
 from tests.support.command import Command
 from tests.support.git_trees import run_git
@@ -24,7 +26,9 @@ func (h *Handler) GetStatus(w http.ResponseWriter, r *http.Request) error {
 """
 
 
-def test_documents_are_indexed_and_what_is_too_large_is_not(catalog: Catalog, tree: Path) -> None:
+def test_documents_are_indexed_and_what_is_too_large_is_not(
+    catalog: Catalog, config: Config, tree: Path
+) -> None:
     files: dict[str, str | bytes] = {
         "file1.md": "# Documentation\n",
         "file2.txt": "Plain text\n",
@@ -32,10 +36,14 @@ def test_documents_are_indexed_and_what_is_too_large_is_not(catalog: Catalog, tr
         "large.bin": b"\0" * (2 << 20),
     }
     index = catalog.create(str(write_tree(tree, files)))
+    before = sorted(tree.rglob("*"))
     scope = IndexOptions(include_patterns=("*.md", "*.txt"), max_file_size=1 << 20)
     report = index.index(scope)
     assert (report.files_indexed, report.files_failed) == (2, 0)
     assert index.why("large.txt").reason == "too_large"
+    assert report.project_id == sha256(str(tree).encode()).hexdigest()
+    assert (config.data_dir / f"{report.project_id}.db").is_file()
+    assert sorted(tree.rglob("*")) == before  # nothing is written where the source is
     found = index.checkpoints.search("documentation", tags=("indexed",))
     assert found[0].context == {"indexed_file": "file1.md"}
 
@@ -56,6 +64,17 @@ def test_a_thousand_files(catalog: Catalog, tree: Path) -> None:
 @pytest.mark.soak
 def test_fifteen_thousand_files(catalog: Catalog, tree: Path) -> None:
     index_numbered(catalog, tree, 15_000)
+
+
+@pytest.mark.soak
+def test_files_of_ten_megabytes(catalog: Catalog, tree: Path) -> None:
+    line = "The session of a user is kept for an hour, and then it is closed.\n"
+    text = (line * (1 + (10 << 20) // len(line)))[: 10 << 20]
+    index = catalog.create(str(write_tree(tree, {"cap.md": text, "more.md": f"{text}x"})))
+    report = index.index(IndexOptions(max_file_size=10 << 20))
+    assert (report.files_indexed, report.files_failed) == (1, 0)
+    assert index.why("more.md").reason == "too_large"
+    assert index.checkpoints.list().checkpoints[0].context == {"indexed_file": "cap.md"}
 
 
 def test_a_method_is_found_by_kind_path_and_branch(tmp_path: Path) -> None:

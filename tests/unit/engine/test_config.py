@@ -93,3 +93,14 @@ def test_settings_in_force_can_be_changed_by_name(tmp_path: Path) -> None:
         changed_config(config, {"data_dir": "/"})
     with pytest.raises(InvalidConfigError, match="workers is 'x'"):
         changed_config(config, {"workers": "x"})
+
+
+def test_what_is_promised_is_the_default() -> None:
+    defaults = {setting.name: (setting.default, setting.unit) for setting in SETTINGS}
+    assert defaults["jobs"] == (3, "jobs")
+    assert defaults["job_retention"] == (7, "days")
+    assert defaults["storage_patience"] == (600, "s")
+    assert defaults["embedder_patience"] == (24 * 3600, "s")
+    assert defaults["max_file_size"] == (1 << 20, "bytes")
+    assert defaults["watch_debounce"] == (500, "ms")
+    assert defaults["model"][0] == "static"
