@@ -77,16 +77,19 @@ def test_files_of_ten_megabytes(catalog: Catalog, tree: Path) -> None:
     assert index.checkpoints.list().checkpoints[0].context == {"indexed_file": "cap.md"}
 
 
-def test_a_method_is_found_by_kind_path_and_branch(tmp_path: Path) -> None:
+def test_a_method_is_found_by_kind_path_and_branch(
+    catalog: Catalog, config: Config, tmp_path: Path
+) -> None:
     root = write_tree(tmp_path / "tree", {"handlers/status.go": STATUS, "README.md": "# Status\n"})
     run_git(root, tmp_path, "init", "-q", "-b", "main")
     run_git(root, tmp_path, "add", "-A")
     run_git(root, tmp_path, "commit", "-q", "-m", "first")
-    cairn = Command(home=tmp_path / "home", folder=root, variables={"CAIRN_WORKERS": "1"})
-    assert cairn("index", "--quiet").code == 0
+    index = catalog.create(str(root))
+    index.index()
     run_git(root, tmp_path, "checkout", "-q", "-b", "feature")
     (root / "handlers/status.go").write_text(STATUS.replace("GetStatus", "GetHealth"))
-    assert cairn("index", "--quiet").code == 0
+    index.index()
+    cairn = Command(home=config.data_dir, folder=root, variables={"CAIRN_WORKERS": "1"})
 
     [now] = cairn("search", "status", "--kind=method", "--json").json()["hits"]
     assert now["symbol"] == "Handler.GetHealth"
