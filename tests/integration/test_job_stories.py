@@ -1,7 +1,9 @@
 """What users of jobs are promised, told as they would: ask, go on working, look, come back."""
 
 import itertools
+import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +110,23 @@ def test_several_jobs_can_be_told_apart(tmp_path: Path) -> None:
         model.delay_s = 0
         for each in ids:
             catalog.jobs.follow(each)
+
+
+def median_s(ask: Callable[[], object], times: int = 21) -> float:
+    taken = []
+    for _ in range(times):
+        started_s = time.perf_counter()
+        ask()
+        taken.append(time.perf_counter() - started_s)
+    return statistics.median(taken)
+
+
+def test_answers_come_in_the_time_that_is_promised(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", SAMPLE)
+    with catalog_in(tmp_path / "home") as catalog:
+        job_id = catalog.jobs.follow(catalog.jobs.submit(str(root)).job_id).job_id
+        assert median_s(lambda: catalog.jobs.show(job_id)) < 0.1
+        assert median_s(lambda: catalog.jobs.list(JobFilter(target=str(root)))) < 0.2
 
 
 def everything_of(catalog: Catalog, ids: list[str]) -> list[object]:

@@ -1,6 +1,8 @@
 """A claimed job while it runs: what it writes with the rows of its work, and when."""
 
 import json
+import statistics
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,6 +183,17 @@ def test_checkpoints_reach_the_disk_and_other_batches_may_wait(work: Work, ledge
         work.do(100)
         work.do(1)
     assert levels == [1, 2, 1]
+
+
+def test_a_checkpoint_is_written_in_50_ms(work: Work) -> None:
+    work.context.found([f"src/package_{n % 97}/module_{n}.py" for n in range(15_000)], 1)
+    before, taken = len(work.checkpoints()), []
+    for _ in range(15):
+        started_s = time.perf_counter()
+        work.do(500)
+        taken.append(time.perf_counter() - started_s)
+    assert len(work.checkpoints()) == before + 15
+    assert statistics.median(taken) < 0.05
 
 
 def test_a_clock_that_goes_back_a_day_silences_nobody(work: Work, clock: FakeClock) -> None:
