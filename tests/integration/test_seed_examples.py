@@ -338,7 +338,13 @@ def test_a_model_that_is_away(tmp_path: Path, tree: Path) -> None:
     config = load_config(tmp_path / "home", workers=1, model="openai:m@http://127.0.0.1:1")
     embedding = {"model": str, "status": str}
     found = diagnostics_of(
-        config, tree, code=str, embedding=embedding, connection_error=str, suggested_fixes=[str]
+        config,
+        tree,
+        code=str,
+        embedding=embedding,
+        connection_error=str,
+        sqlite_path=str,
+        suggested_fixes=[str],
     )
     assert found["embedding"]["status"] == "unavailable"
     assert "127.0.0.1:1" in found["connection_error"]
@@ -353,10 +359,11 @@ def test_a_database_that_may_not_be_written(config: Config, tree: Path) -> None:
         for file in config.data_dir.glob("*.db*"):
             file.chmod(0o400)
         found = diagnostics_of(
-            config, tree, code=str, permission_issues=[str], suggested_fixes=[str]
+            config, tree, code=str, sqlite_path=str, permission_issues=[str], suggested_fixes=[str]
         )
         config.data_dir.chmod(0o700)
-    assert f"{project_id_of(str(tree))}.db" in found["permission_issues"][0]
+    assert found["sqlite_path"] == str(config.data_dir / f"{project_id_of(str(tree))}.db")
+    assert found["sqlite_path"] in found["permission_issues"][0]
 
 
 def test_damage_that_is_found(config: Config, tree: Path) -> None:

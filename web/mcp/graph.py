@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 from engine.catalog import Catalog
 from engine.errors import (
@@ -13,6 +14,7 @@ from engine.errors import (
     IndexBusyError,
 )
 from engine.job_records import TERMINAL, Job, JobState
+from engine.roots import project_id_of, resolve
 from web.mcp.job_reading import error_of, failed_job, log_uri, outcome_text
 from web.mcp.shapes import part, record
 from web.mcp.tool import Answer, failure_text
@@ -144,6 +146,14 @@ def _hints(details: Mapping[str, object]) -> list[str]:
 def _fixes_of(error: EngineError) -> list[str]:
     known = next((fixes for kind, fixes in _FIXES.items() if isinstance(error, kind)), ())
     return [*([error.hint] if error.hint else []), *known]
+
+
+def add_database(error: EngineError, catalog: Catalog, folder: str) -> None:
+    """Let an error name the database of a folder, if there is one; it need not be sound."""
+    file = catalog.data_dir / f"{project_id_of(resolve(folder))}.db"
+    with suppress(OSError):
+        if file.exists():
+            error.details["sqlite_path"] = str(file)
 
 
 def _storage_of(catalog: Catalog, root: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.errors import EngineError
+from engine.errors import EngineError, UnavailableError
 from engine.job_records import TERMINAL, Job, JobState
 from engine.records import IndexOptions
 from web import indexing
@@ -148,6 +148,8 @@ class _Indexing:
                 _rename(error, "path", "files")
             _rename(error, "include_patterns", "include")
             _rename(error, "exclude_patterns", "exclude")
+            if isinstance(error, UnavailableError):
+                graph.add_database(error, self._desk.catalog, given.repository_path)
             raise
         return graph.answer_of(self._desk.catalog, job, warnings)
 
