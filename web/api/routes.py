@@ -1,8 +1,9 @@
 """The routes of the JSON API, and what all of them share."""
 
+from collections.abc import Iterable
 from copy import copy
 
-from litestar import Router
+from litestar import Response, Router, route
 from litestar.handlers import HTTPRouteHandler
 
 from web.api import doctor, events, files, jobs, memories, projects, search, symbols
@@ -18,7 +19,7 @@ def api_router() -> Router:
     handlers = [handler for resource in RESOURCES for handler in resource.HANDLERS]
     return Router(
         "/api/v1",
-        route_handlers=[with_errors(handler) for handler in handlers],
+        route_handlers=[*_answers_to_options(handlers), *map(with_errors, handlers)],
         guards=[refuse_unknown_parameters],
     )
 
@@ -28,3 +29,20 @@ def with_errors(handler: HTTPRouteHandler) -> HTTPRouteHandler:
     described = copy(handler)
     described.responses = {**RESPONSES, **(handler.responses or {})}
     return described
+
+
+def _answers_to_options(handlers: Iterable[HTTPRouteHandler]) -> list[HTTPRouteHandler]:
+    """Say what works at each path; the framework names the methods of its first handler alone."""
+    methods: dict[str, set[str]] = {}
+    for handler in handlers:
+        for path in handler.paths:
+            methods.setdefault(path, {"OPTIONS"}).update(handler.http_methods)
+    return [_answer_to_options(path, ", ".join(sorted(each))) for path, each in methods.items()]
+
+
+def _answer_to_options(path: str, allowed: str) -> HTTPRouteHandler:
+    @route(path, http_method="OPTIONS", status_code=204, include_in_schema=False)
+    async def options() -> Response[None]:
+        return Response(None, headers={"Allow": allowed})
+
+    return options
