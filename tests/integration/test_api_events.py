@@ -162,7 +162,7 @@ def test_there_are_not_more_streams_than_that() -> None:
         for stream in streams:
             await anext(stream)
         with pytest.raises(Refusal):
-            pulse.check_room()
+            await anext(pulse.stream(None))
         await pulse.close()
 
     asyncio.run(tell())

@@ -36,17 +36,20 @@ async def events(
     A client that comes back with `Last-Event-ID` gets what it missed, or `state` when that is too
     long ago. A line `: ping` comes at least every 15 s. 32 streams at most.
     """
-    service.pulse.check_room()
-    return Stream(_lines(service, last_event_id), media_type="text/event-stream")
+    stream = service.pulse.stream(last_event_id)
+    first = await anext(stream)  # it has its place before the answer begins, or is refused
+    return Stream(_lines(first, stream), media_type="text/event-stream")
 
 
-async def _lines(service: Service, last_id: str | None) -> AsyncIterator[bytes]:
-    yield f"retry: {_RETRY_MS}\n\n".encode()
-    async for event in service.pulse.stream(last_id):
-        yield _PING if event is None else _line(event)
+async def _lines(first: Event | None, stream: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
+    yield f"retry: {_RETRY_MS}\n\n".encode() + _line(first)
+    async for event in stream:
+        yield _line(event)
 
 
-def _line(event: Event) -> bytes:
+def _line(event: Event | None) -> bytes:
+    if event is None:
+        return _PING
     data = json.dumps(as_json(event.data), separators=(",", ":"))
     return f"id: {event.id}\nevent: {event.type}\ndata: {data}\n\n".encode()
 

@@ -68,12 +68,7 @@ class Pulse:
         """How many there are."""
         return len(self._queues)
 
-    def check_room(self) -> None:
-        """Refuse one more stream than there may be.
-
-        Raises:
-            Refusal: There are enough.
-        """
+    def _check_room(self) -> None:
         if self.streams >= MOST_STREAMS:
             raise Refusal(
                 "too_many_requests", f"{MOST_STREAMS} streams are open", hint="share one a page"
@@ -82,11 +77,16 @@ class Pulse:
     async def stream(self, last_id: str | None) -> AsyncIterator[Event | None]:
         """Give events as they happen, None when there was none for a while.
 
+        It has its place from its first item on, which is there at once.
+
         Args:
-            last_id: Of the last event that the client saw; the ones after it come first. When it is
-                not known any more, and for a new client, the present state comes first.
+            last_id: Of the last event that the client saw; the ones after it come first, or None.
+                When it is not known any more, and for a new client, the present state comes first.
+
+        Raises:
+            Refusal: There are as many streams as there may be.
         """
-        self.check_room()
+        self._check_room()
         queue: asyncio.Queue[Event | None] = asyncio.Queue(_MOST_BEHIND)
         self._queues.add(queue)
         try:
@@ -96,7 +96,7 @@ class Pulse:
                 queue.get_nowait()
             if missed is None:
                 yield self._state()
-            for event in missed or ():
+            for event in (None,) if missed == [] else missed or ():
                 yield event
             self._keep_looking()
             while not self._is_closed:

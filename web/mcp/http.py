@@ -20,6 +20,8 @@ from web.mcp.server import CairnServer
 #: A session without a request or an open stream for so long has lost its client.
 IDLE_S = 45.0
 _MOST_SESSIONS = 200
+#: SSE streams at the same time; each is a session for as long as it is open.
+MOST_STREAMS = 100
 _MESSAGES = "/messages"
 _PLAIN = "this is no message of a client"
 #: How the library refuses a message of SSE, and how we say it.
@@ -89,6 +91,7 @@ class McpApps:
             session_idle_timeout=idle_s,
             max_sessions=_MOST_SESSIONS,
         )
+        self._streams = 0
         self._sse = SseServerTransport(f"{sse_path}{_MESSAGES}", security_settings=security)
 
     @asynccontextmanager
@@ -131,6 +134,10 @@ class McpApps:
             await _respond(send, 400, refusal.as_json().encode())
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._streams >= MOST_STREAMS:
+            await _refuse(send, 429)
+            return
+        self._streams += 1
         try:
             whole = {**scope, "root_path": ""}  # the transport would put it before its own path
             async with self._sse.connect_sse(whole, receive, send) as (reading, writing):
@@ -138,6 +145,8 @@ class McpApps:
                 await self._server.run(reading, writing, options)
         except ValueError:  # refused by the security settings, and answered already
             return
+        finally:
+            self._streams -= 1
 
 
 def _path_of(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with an end to the patience for the head of a request, and errors in the one shape."""
+"""HTTP/1.1 with an end to the patience for who says or takes nothing; errors in the one shape."""
 
 import asyncio
 import json
@@ -15,13 +15,21 @@ from web.security.headers import protected
 
 #: How long the head of a request may take from its first byte on, or from the connection on.
 HEAD_S = 10.0
+#: How long an answer may wait for a client that takes nothing of it.
+SEND_S = 30.0
 _TOO_LARGE = 431
 
 
 class PatientProtocol(H11Protocol):
-    """A connection that is closed when the head of a request does not come to its end."""
+    """A connection that ends when the head of a request does not, or when nobody takes an answer.
 
+    Attributes:
+        send_s: How long an answer may wait for its client.
+    """
+
+    send_s = SEND_S
     _timer: asyncio.TimerHandle | None = None
+    _deaf: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
@@ -31,7 +39,19 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._wait_no_more()
+        self._listen_no_more()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to take what is there."""
+        super().pause_writing()
+        if self._deaf is None:  # closing would wait for the client as well
+            self._deaf = self.loop.call_later(self.send_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client takes it."""
+        self._listen_no_more()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; after them, wait for the rest of a head, or for none."""
@@ -76,3 +96,8 @@ class PatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _listen_no_more(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None

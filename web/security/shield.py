@@ -5,7 +5,6 @@ puts the headers of ``headers`` on whatever is answered, and logs a line: method
 time, never what was asked.
 """
 
-import asyncio
 import json
 import re
 import time
@@ -36,8 +35,6 @@ from web.security.session import Session
 
 MOST_QUERY_BYTES = 4096
 MOST_HEADER_BYTES = 16 << 10
-#: Who does not take an answer for so long is not served any more.
-SEND_S = 30.0
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
@@ -236,13 +233,12 @@ class _Answer:
         self.status = 0  # 0 until it has begun
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the answer, while the client takes it."""
+        """Pass on a part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             named = protected(message.get("headers", ()), self.request_id.encode())
             message = {**message, "headers": named}
-        async with asyncio.timeout(SEND_S):
-            await self._send(message)
+        await self._send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
         """Answer with an error, unless something else was begun."""
