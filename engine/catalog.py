@@ -222,13 +222,22 @@ class Catalog:
 
     def roots(self) -> list[str]:
         """Give the roots of all projects that can be opened, as the disk spells them."""
-        roots = []
+        return [each for each in self.everywhere() if not _ID.fullmatch(each)]
+
+    def everywhere(self) -> list[str]:
+        """Give what a search over all projects is put to.
+
+        Returns:
+            The roots, sorted; then the ids of projects that cannot be opened, whose roots nobody
+            knows: a search reports them among its errors.
+        """
+        roots, ids = [], []
         for file in database_files(self._config.data_dir):
             try:
                 roots.append(self.open_file(file).root)
             except EngineError:
-                continue
-        return sorted(roots)
+                ids.append(file.stem)
+        return [*sorted(roots), *sorted(ids)]
 
     def forget(self, path: str) -> None:
         """Delete the index of exactly this folder; the folder itself is not touched.
@@ -289,7 +298,7 @@ class Catalog:
         return traced(self._config.data_dir, process=process)
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
-        """Search several projects and merge their answers by score.
+        """Search several projects, named by paths or ids, and merge their answers by score.
 
         A project that fails is reported in ``errors`` and never fails the rest; with a single
         project, its error is raised. ``project:`` in the query chooses among the paths.
@@ -309,7 +318,7 @@ class Catalog:
         asked: set[str] = set()
         for path in chosen_projects(list(dict.fromkeys(paths)), request):
             try:
-                index = self.open(path)
+                index = self.open_id(path) if _ID.fullmatch(path) else self.open(path)
                 if index.root not in asked:
                     asked.add(index.root)
                     answers.append(index.search(request))

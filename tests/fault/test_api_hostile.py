@@ -1,7 +1,6 @@
 """Whatever is asked over HTTP ends in an answer or in a clear refusal, and never in a failure."""
 
 import json
-import random
 import socket
 import string
 import time
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES
-from tests.support.server import Server, ask_until, serving
+from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
 _FAILURE = 500
@@ -95,17 +94,6 @@ def test_no_text_is_a_failure(client: httpx.Client, query: str, mode: str) -> No
     _is_answer(client.get("/api/v1/symbols", params={"name": query, "match": "fuzzy"}))
 
 
-@pytest.mark.soak
-@settings(
-    max_examples=5000,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(query=_texts, mode=st.sampled_from(["hybrid", "meaning", "keyword", "symbol", "regex"]))
-def test_none_of_many_texts_is_a_failure(client: httpx.Client, query: str, mode: str) -> None:
-    _is_answer(client.post("/api/v1/search", content=_asked(query, mode), headers=_JSON))
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -155,50 +143,6 @@ def test_no_path_leads_out(client: httpx.Client, project: str) -> None:
                 assert answer.status_code in (400, 403, 404, 414), (way, answer.text)
                 assert "canary-outside" not in answer.text
                 assert "root:" not in answer.text
-
-
-def test_two_hundred_requests_at_once_are_one_job(client: httpx.Client, folder: Path) -> None:
-    tree = write_tree(folder / "many", {f"a{n}.py": f"def f{n}(): pass\n" * 30 for n in range(600)})
-
-    def ask(_: int) -> httpx.Response:
-        return client.post("/api/v1/projects", json={"path": str(tree), "wait": False})
-
-    with ThreadPoolExecutor(50) as pool:
-        answers = list(pool.map(ask, range(200)))
-    assert {answer.status_code for answer in answers} <= {200, 202}
-    ids = {answer.json()["job_id"] for answer in answers}
-    jobs = client.get("/api/v1/jobs", params={"target": str(tree)}).json()
-    assert {job["job_id"] for job in jobs["jobs"]} == ids
-    assert len(ids) == 1 or all(job["status"] == "completed" for job in jobs["jobs"][1:])
-    ask_until(client, f"/api/v1/jobs/{jobs['jobs'][0]['job_id']}", status="completed")
-
-
-def test_projects_do_not_see_each_other(client: httpx.Client, folder: Path) -> None:
-    names = ["aardvark", "bumblebee", "chinchilla", "dragonfly", "echidna", "flamingo"]
-    trees = [
-        write_tree(folder / f"p{number}", {"same.py": f"def {name}():\n    return 1\n"})
-        for number, name in enumerate(names)
-    ]
-    for tree in trees:
-        assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
-    chance = random.Random(7)
-    for _ in range(120):
-        asked, wanted = chance.randrange(6), chance.randrange(6)
-        query = {"query": names[wanted], "project": str(trees[asked]), "mode": "keyword"}
-        hits = client.get("/api/v1/search", params=query).json()["hits"]
-        assert bool(hits) == (asked == wanted)
-        assert {hit["project"] for hit in hits} <= {str(trees[asked])}
-    gone = client.get("/api/v1/projects").json()["projects"]
-    victim = next(each for each in gone if each["path"] == str(trees[0]))
-
-    def search(_: int) -> int:
-        return client.get("/api/v1/search", params={"query": names[0]}).status_code
-
-    with ThreadPoolExecutor(8) as pool:
-        statuses = pool.map(search, range(40))
-        client.delete(f"/api/v1/projects/{victim['project_id']}")
-        assert set(statuses) <= {200}
-    assert client.get("/api/v1/search", params={"query": names[1]}).json()["hits"]
 
 
 def _spoken(server: Server, *pieces: bytes, wait_s: float = 14.0, pause_s: float = 0.0) -> bytes:

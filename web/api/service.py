@@ -80,10 +80,10 @@ class Service:
         return self.catalog.open(project)
 
     def roots(self) -> list[str]:
-        """Give the roots that a question is put to that names no project."""
+        """Give the roots that a question is put to that names no project; ids of broken ones."""
         if self.serving.roots:
             return list(self.serving.roots)
-        return self.catalog.roots()
+        return self.catalog.everywhere()
 
     async def _look(self) -> Pulses:
         return await asyncio.shield(self.lanes.work.run(self.catalog.feed.look))

@@ -189,7 +189,7 @@ class _Search:
         projects = self._desk.projects
         with asking(request.mode):
             if given.project_path is None and names_projects(request):
-                return self._desk.catalog.search(projects.roots(), request)
+                return self._desk.catalog.search(self._desk.catalog.everywhere(), request)
             return projects.index(given.project_path).search(request)
 
     def find_symbol(self, given: FindSymbol, _caller: Caller) -> Answer:
