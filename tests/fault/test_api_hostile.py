@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.agents import AgentSession
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES
 from tests.support.server import Server, serving
@@ -141,8 +142,48 @@ def test_no_path_leads_out(client: httpx.Client, project: str) -> None:
                 raw = quote(query, safe="/%=&+;:~\\.")
                 answer = client.get(url.copy_with(query=raw.encode()[:4200]))
                 assert answer.status_code in (400, 403, 404, 414), (way, answer.text)
-                assert "canary-outside" not in answer.text
-                assert "root:" not in answer.text
+                _tells_nothing_from_outside(answer.text)
+
+
+def test_why_says_nothing_of_what_is_outside(
+    client: httpx.Client, project: str, folder: Path
+) -> None:
+    outside = [str(folder / "secret.txt"), "/etc/passwd", "../secret.txt", "app/../../secret.txt"]
+    for way in [*outside, *_encodings()]:
+        answer = client.get(f"{project}/why", params={"path": way[:4000]})
+        assert answer.status_code in (200, 400, 404, 414), (way, answer.text)
+        _tells_nothing_from_outside(answer.text)
+        if way in outside:
+            assert answer.status_code in (400, 404), (way, answer.text)
+
+
+def test_no_resource_leads_out(server: Server, client: httpx.Client, folder: Path) -> None:
+    agent = AgentSession(server.url)
+    root = quote(str(folder / "tree"))
+    number = 0
+    for way in [*_encodings(), str(folder / "secret.txt"), str(folder / "home" / "server.json")]:
+        for uri in (
+            f"symbols://file/{way}?project={root}",
+            f"project://{quote(way)}/structure?project={root}",
+            f"logs://content?file={way}&project={root}",
+            f"symbols://stats?project={quote(way)}",
+        ):
+            told = agent.ask("resources/read", uri=uri)
+            assert "error" in told or way in _INSIDE, (uri, told)
+            _tells_nothing_from_outside(json.dumps(told))
+            number += 1
+    agent.end()
+    print(f"{number} resources")
+
+
+#: What leads back in, or to nothing but the root.
+_INSIDE = (".",)
+
+
+def _tells_nothing_from_outside(text: str) -> None:
+    assert "canary-outside" not in text
+    assert "root:" not in text
+    assert "boot_id" not in text
 
 
 def _spoken(server: Server, *pieces: bytes, wait_s: float = 14.0, pause_s: float = 0.0) -> bytes:
