@@ -2,27 +2,21 @@
 
 import json
 import socket
-import string
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.support.agents import AgentSession
 from tests.support.command import Command
-from tests.support.hostile import QUERY_CASES
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
 _FAILURE = 500
-_MOST_S = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -61,38 +55,7 @@ def _is_answer(answer: httpx.Response) -> None:
         assert set(told) == {"error", "message", "details"}
 
 
-def _asked(query: str, mode: str) -> bytes:
-    """Give a body, also with halves of surrogate pairs, which JSON can write."""
-    return json.dumps({"query": query, "mode": mode}).encode()
-
-
 _JSON = {"Content-Type": "application/json"}
-
-
-@pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
-def test_no_query_is_a_failure(client: httpx.Client, case: Any) -> None:
-    for mode in ("hybrid", "meaning", "keyword", "symbol", "regex"):
-        started = time.monotonic()
-        body = _asked(case.query, mode)
-        answer = client.post("/api/v1/search", content=body, headers=_JSON)
-        _is_answer(answer)
-        assert time.monotonic() - started < _MOST_S
-        if case.refused and mode in case.modes:
-            assert answer.status_code == 400
-
-
-_texts = st.text(max_size=200) | st.text(string.punctuation + 'ab :"/', max_size=60)
-
-
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(query=_texts, mode=st.sampled_from(["hybrid", "keyword", "symbol", "regex"]))
-def test_no_text_is_a_failure(client: httpx.Client, query: str, mode: str) -> None:
-    _is_answer(client.post("/api/v1/search", content=_asked(query, mode), headers=_JSON))
-    _is_answer(client.get("/api/v1/symbols", params={"name": query, "match": "fuzzy"}))
 
 
 @pytest.mark.parametrize(

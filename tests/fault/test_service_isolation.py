@@ -167,7 +167,7 @@ def _cross_hits(site: Site, queries: int) -> str:
 
 
 def test_projects_do_not_see_each_other(site: Site) -> None:
-    print(_cross_hits(site, 150))
+    print(_cross_hits(site, 200))
     _break_and_mend_one(site)
 
 

@@ -182,6 +182,7 @@ def _own_address() -> str:
     return "" if address.startswith("127.") else address
 
 
+@pytest.mark.soak
 def test_a_client_elsewhere_has_its_rate_whatever_it_says_of_itself(tmp_path: Path) -> None:
     address = _own_address()
     if not address:

@@ -61,6 +61,14 @@ class Both:
             _check_refusal(answer.json(), told, query)
         return answer.status_code == 200
 
+    def ask_by_name(self, name: str) -> None:
+        """Ask for symbols of a name, in every way."""
+        for match in ("exact", "prefix", "fuzzy"):
+            started = time.monotonic()
+            answer = self._client.get("/api/v1/symbols", params={"name": name, "match": match})
+            assert answer.status_code in (200, 400, 414), answer.text
+            assert time.monotonic() - started < _MOST_S
+
     def _check_hits(self, answer: dict[str, Any], told: dict[str, Any]) -> None:
         result = told["result"]
         assert not result.get("isError"), result
@@ -117,6 +125,7 @@ def test_no_question_is_a_failure_or_lost(both: Both) -> None:
         for mode in _MODES:
             is_answered = both.ask(case.query, mode)
             assert not (case.refused and is_answered and Mode(mode) in case.modes), case.name
+        both.ask_by_name(case.query.encode("utf-8", "replace").decode()[:2000])
 
 
 _texts = (

@@ -62,7 +62,7 @@ def test_a_newer_file_is_refused_in_plain_words_by_every_face(tmp_path: Path, tr
     file = command.home / f"{project_id_of(str(tree))}.db"
     damage.run(file, f"PRAGMA user_version = {newest() + 1}")
     before = file.read_bytes()
-    for arguments in (("search", "session"), ("index",), ("status",)):
+    for arguments in (("search", "session"), ("index",)):
         ended = command(*arguments)
         assert ended.code == 6, ended
         assert f"schema version {newest() + 1}" in ended.err + ended.out
