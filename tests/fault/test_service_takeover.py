@@ -101,7 +101,8 @@ def test_thirty_kills_of_servers_lose_nothing(command: Command, tree: Path) -> N
     for _ in range(30):
         with serving(command) as server, server.client() as client:
             if not client.get("/api/v1/jobs?status=running").json()["jobs"]:
-                client.post("/api/v1/projects", json={"path": str(tree), "wait": False})
+                again = {"path": str(tree), "wait": False, "force": True}
+                client.post("/api/v1/projects", json=again)
             time.sleep(draw.uniform(0.05, 3.0))
             amid += bool(client.get("/api/v1/jobs?status=running").json()["jobs"])
             _kill(server)
