@@ -208,7 +208,7 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
 def _roots_of(service: Service, question: SearchQuestion, request: SearchRequest) -> list[str]:
     """Give the roots to search; a project that is not there stays, for the search to report."""
     if not question.projects:
-        return service.catalog.everywhere() if names_projects(request) else service.roots()
+        return service.catalog.roots() if names_projects(request) else service.roots()
     if len(question.projects) == 1:
         return [service.index_of(question.projects[0]).root]
     roots = []

@@ -96,7 +96,7 @@ class Hit(Answer, frozen=True):
 class ProjectFailure(Answer, frozen=True):
     """A project that could not answer while the others did."""
 
-    project: Annotated[str, Meta(description="as it was named; the id of one that is damaged")]
+    project: str
     error: str
     message: str
 

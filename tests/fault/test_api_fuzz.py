@@ -1,0 +1,110 @@
+"""The API is what its description says: requests made of it, right ones and wrong ones.
+
+Schemathesis asks in all its phases, the one that follows links from answer to request included, and
+looks with all its checks but these:
+
+* ``positive_data_acceptance``: a query, a cursor, a path or a kind is judged by its own grammar,
+  which no JSON Schema tells. Instead a refusal of what the schema allows has to name its field.
+* ``ignored_auth`` and ``object_level_authorization`` find nothing to do: there is one user, and the
+  token is no part of the description.
+
+``/api/v1/events`` has no end and is left out.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import ROOT, Command
+from tests.support.server import Server, serving
+from tests.support.trees import SAMPLE, write_tree
+
+_TREES = 3
+_OPERATIONS = 20
+_SEED = "20251122"
+#: A body or a query that is too long is refused by another name than 400.
+_SETTINGS = """
+[checks]
+max_response_time = 2.0
+[checks.positive_data_acceptance]
+enabled = false
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 421, 431]
+[[operations]]
+include-operation-id = "indexProject"
+checks.max_response_time = 30.0
+"""
+
+
+def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
+    """Let Schemathesis ask a server; what it printed."""
+    for number in range(_TREES):
+        write_tree(folder / "trees" / f"t{number}", SAMPLE)
+    (folder / "schemathesis.toml").write_text(_SETTINGS)
+    command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    with serving(command, "--no-watch") as server, server.client() as client:
+        trees = sorted((folder / "trees").iterdir())
+        ended = [client.post("/api/v1/projects", json={"path": str(tree)}) for tree in trees]
+        assert {answer.status_code for answer in ended} == {200}
+        jobs = " ".join(answer.json()["job_id"] for answer in ended)
+        client.get("/api/v1/search", params={"query": "session"})  # what is kept is made
+        told = _schemathesis(server, folder, jobs, ["--max-examples", str(examples)], limit_s)
+        assert client.get("/health").status_code == 200
+    assert not (command.home / "logs" / "cairn.log").exists()
+    return told
+
+
+def _schemathesis(
+    server: Server, folder: Path, jobs: str, options: list[str], limit_s: float
+) -> str:
+    ended = subprocess.run(
+        [
+            str(Path(sys.executable).parent / "st"), "--no-color",
+            "--config-file", str(folder / "schemathesis.toml"),
+            "run", f"{server.url}/openapi.json", "--exclude-path", "/api/v1/events",
+            *options, "--seed", _SEED,
+            "--generation-database", "none", "--continue-on-failure",
+        ],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SCHEMATHESIS_HOOKS": "tests.support.schema_hooks",
+            "CAIRN_TREES": str(folder / "trees"),
+            "CAIRN_JOBS": jobs,
+        },
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=limit_s,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout[-20_000:] + ended.stderr
+    return ended.stdout
+
+
+def _check_counts(told: str, least: int) -> None:
+    """Fail unless it asked as much as was wanted, also along links."""
+    tested = re.search(r"Tested: (\d+)", told)
+    generated = re.search(r"(\d+) generated", told)
+    links = re.search(r"API Links: +(\d+) covered", told)
+    assert tested, told
+    assert generated, told
+    assert links, told
+    print(f"{tested[1]} operations, {generated[1]} requests, {links[1]} links followed: 0 failures")
+    assert int(tested[1]) >= _OPERATIONS
+    assert int(generated[1]) >= least
+    assert int(links[1]) > 0
+
+
+def test_each_operation_is_what_is_described(tmp_path: Path) -> None:
+    _check_counts(_ask_all(tmp_path, examples=3, limit_s=120), least=200)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("examples", [100, 1000])
+def test_each_operation_is_what_is_described_many_times(tmp_path: Path, examples: int) -> None:
+    _check_counts(_ask_all(tmp_path, examples=examples, limit_s=3600), least=10 * examples)
