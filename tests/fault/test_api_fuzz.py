@@ -25,9 +25,14 @@ from tests.support.trees import SAMPLE, write_tree
 
 _TREES = 3
 _OPERATIONS = 20
+_STORIES = 20  # that follow links, at the least
 _SEED = "20251122"
 #: A body or a query that is too long is refused by another name than 400.
 _SETTINGS = """
+[generation]
+max-examples = %d
+[phases.stateful.generation]
+max-examples = %d
 [checks]
 max_response_time = 2.0
 [checks.positive_data_acceptance]
@@ -44,7 +49,7 @@ def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
     """Let Schemathesis ask a server; what it printed."""
     for number in range(_TREES):
         write_tree(folder / "trees" / f"t{number}", SAMPLE)
-    (folder / "schemathesis.toml").write_text(_SETTINGS)
+    (folder / "schemathesis.toml").write_text(_SETTINGS % (examples, max(examples, _STORIES)))
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
         trees = sorted((folder / "trees").iterdir())
@@ -52,21 +57,19 @@ def _ask_all(folder: Path, examples: int, limit_s: float) -> str:
         assert {answer.status_code for answer in ended} == {200}
         jobs = " ".join(answer.json()["job_id"] for answer in ended)
         client.get("/api/v1/search", params={"query": "session"})  # what is kept is made
-        told = _schemathesis(server, folder, jobs, ["--max-examples", str(examples)], limit_s)
+        told = _schemathesis(server, folder, jobs, limit_s)
         assert client.get("/health").status_code == 200
     assert not (command.home / "logs" / "cairn.log").exists()
     return told
 
 
-def _schemathesis(
-    server: Server, folder: Path, jobs: str, options: list[str], limit_s: float
-) -> str:
+def _schemathesis(server: Server, folder: Path, jobs: str, limit_s: float) -> str:
     ended = subprocess.run(
         [
             str(Path(sys.executable).parent / "st"), "--no-color",
             "--config-file", str(folder / "schemathesis.toml"),
             "run", f"{server.url}/openapi.json", "--exclude-path", "/api/v1/events",
-            *options, "--seed", _SEED,
+            "--seed", _SEED,
             "--generation-database", "none", "--continue-on-failure",
         ],
         cwd=folder,

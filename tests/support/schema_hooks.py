@@ -16,6 +16,7 @@ from engine.roots import project_id_of
 _FILES = ["app/session.py", "README.md", "cmd/server/main.go"]
 _FOLDERS = sorted(map(str, Path(os.environ["CAIRN_TREES"]).iterdir()))
 _JOBS = os.environ["CAIRN_JOBS"].split()
+_MEMORIES: list[str] = []  # of the project that stays
 
 
 @schemathesis.hook
@@ -25,7 +26,7 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
     number = zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode())
     other = others[number % len(others)]
     of_project = bool(case.path_parameters) and "project_id" in case.path_parameters
-    changes = of_project and case.method != "GET"
+    changes = of_project and case.method != "GET" and "/memories" not in case.path
     if changes and case.path_parameters["project_id"] == project_id_of(kept):
         case.path_parameters["project_id"] = project_id_of(other)  # known from an earlier answer
     if not _is_right(case):
@@ -35,8 +36,10 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
     if case.meta.phase.name.value == "stateful" or number // 8 % 4 == 0:
         return
     if of_project:
-        folder = kept if case.method == "GET" else other
-        case.path_parameters["project_id"] = project_id_of(folder)
+        stays = case.method == "GET" or "/memories" in case.path
+        case.path_parameters["project_id"] = project_id_of(kept if stays else other)
+        if "memory_id" in case.path_parameters and _MEMORIES:
+            case.path_parameters["memory_id"] = _MEMORIES[number % len(_MEMORIES)]
         if case.query and "path" in case.query:
             case.query["path"] = _FILES[number % len(_FILES)]
     elif case.path_parameters and "job_id" in case.path_parameters:
@@ -44,6 +47,15 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
     elif case.path == "/api/v1/related" and case.query:
         case.query.update(project=kept, path=_FILES[0], line=9)
         case.query.pop("line_end", None)
+
+
+@schemathesis.hook
+def after_call(_context: Any, case: Any, response: Any) -> None:
+    """Learn of memories that were saved."""
+    is_saved = case.method == "POST" and case.path.endswith("/memories")
+    of_kept = project_id_of(_FOLDERS[0]) in (case.path_parameters or {}).values()
+    if is_saved and of_kept and response.status_code < 300:
+        _MEMORIES.append(response.json()["id"])
 
 
 def _is_right(case: Any) -> bool:
