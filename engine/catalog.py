@@ -225,12 +225,7 @@ class Catalog:
         return [each for each in self.everywhere() if not _ID.fullmatch(each)]
 
     def everywhere(self) -> list[str]:
-        """Give what a search over all projects is put to.
-
-        Returns:
-            The roots, sorted; then the ids of projects that cannot be opened, whose roots nobody
-            knows: a search reports them among its errors.
-        """
+        """Give all roots, then the ids of projects that cannot be opened: a search names them."""
         roots, ids = [], []
         for file in database_files(self._config.data_dir):
             try:

@@ -135,8 +135,7 @@ class McpApps:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._streams >= MOST_STREAMS:
-            await _refuse(send, 429)
-            return
+            raise Refusal("too_many_requests", f"{MOST_STREAMS} streams are open")
         self._streams += 1
         try:
             whole = {**scope, "root_path": ""}  # the transport would put it before its own path
