@@ -10,7 +10,6 @@ from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
 
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("schema")
