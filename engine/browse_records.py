@@ -67,3 +67,12 @@ class FileContent:
     generated: bool
     licence: str | None  # an SPDX expression
     updated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageShare:
+    """How much of a branch is written in a language."""
+
+    language: str
+    files: int
+    size_bytes: int  # of these files

@@ -11,6 +11,7 @@ from typing import TypeVar
 from engine.browse_records import (
     FileContent,
     FileSummary,
+    LanguageShare,
     ListPage,
     ListRequest,
     SkipSummary,
@@ -85,6 +86,15 @@ class Browser:
             _skip_summary,
         )
 
+    def languages(self) -> tuple[LanguageShare, ...]:
+        """Give how much is written in each language, the most bytes first."""
+        with self._store.read() as handle:
+            rows = listing.sum_languages(handle, self._branch(handle).id)
+        return tuple(
+            LanguageShare(language=language, files=files_, size_bytes=size)
+            for language, files_, size in rows
+        )
+
     def content(self, path: str) -> FileContent:
         """Give the text of a file as it was indexed; the disk is not read.
 
@@ -122,6 +132,16 @@ class Browser:
             licence=facts.licence,
             updated_at=iso_time(facts.updated_at_ms),
         )
+
+    def stored_path(self, path: str) -> str:
+        """Give the path of an indexed file as the disk spells it, from one as it is shown.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        relative = path_within(self._root, path)
+        with self._store.read() as handle:
+            return _as_stored(handle, self._branch(handle).id, relative)
 
     def _page(
         self,

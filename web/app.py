@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from litestar import Litestar, MediaType, get
+from litestar import Litestar
 from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
 
@@ -18,27 +18,12 @@ from web.api.requests import ApiRequest
 from web.api.routes import api_router, with_errors
 from web.api.service import Service
 from web.console.failures import log_traceback
+from web.pages.failures import as_pages, refusal_page
+from web.pages.rendering import Pages
+from web.pages.routes import pages_router
 from web.security.serving import Serving
 from web.security.shield import Logs, Shield
 from web.upkeep import Upkeep
-
-_HOME = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>CodeCairn</title></head>
-<body>
-<h1>CodeCairn</h1>
-<p>Local code search. This server answers programs:</p>
-<ul>
-<li><a href="/api/v1/projects">/api/v1/projects</a>: what is indexed</li>
-<li><a href="/openapi.json">/openapi.json</a>, <a href="/openapi.yaml">/openapi.yaml</a>:
-all requests and answers</li>
-<li><a href="/health">/health</a>: the state of the server;
-<a href="/metrics">/metrics</a>: its numbers</li>
-<li>/mcp and /sse: tools for coding agents</li>
-</ul>
-</body>
-</html>
-"""
 
 #: What lives as long as the server, beside what is here: entered in order, left in reverse.
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
@@ -61,6 +46,7 @@ def create_app(
         lifespans: What they need for as long as the server lives.
     """
     service = Service(catalog=catalog, serving=serving, observer=catalog.observer(version()))
+    pages = Pages()
     log = catalog.server_log()
 
     def note(error: BaseException) -> None:
@@ -69,7 +55,7 @@ def create_app(
 
     app = Litestar(
         route_handlers=[
-            home,
+            pages_router(pages),
             with_errors(health),
             with_errors(metrics),
             *description.HANDLERS,
@@ -78,21 +64,20 @@ def create_app(
         ],
         request_class=ApiRequest,
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
-        exception_handlers=handlers_of(note),
+        exception_handlers=as_pages(handlers_of(note), pages),
         lifespan=[_lifespan_of(service, Upkeep(catalog, serving, log.event)), *lifespans],
         openapi_config=openapi_config(),
         logging_config=None,
         signature_types=[Service],
     )
     app.state.service = service
-    app.asgi_handler = Shield(app.asgi_handler, serving, Logs(request=log.event, failure=note))
+    app.asgi_handler = Shield(
+        app.asgi_handler,
+        serving,
+        Logs(request=log.event, failure=note),
+        page_of=refusal_page(pages),
+    )
     return app
-
-
-@get("/", media_type=MediaType.HTML, include_in_schema=False)
-async def home() -> str:
-    """Say what is here."""
-    return _HOME
 
 
 def service_of(app: Litestar) -> Service:

@@ -107,6 +107,19 @@ def count_listed_skips(handle: Handle, branch_id: int, page: Page, *, reason: st
     )
 
 
+def sum_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
+    """Give language, files and bytes of a branch, the most bytes first."""
+    return list(
+        handle.execute(
+            """SELECT b.language, count(*), coalesce(sum(f.size_bytes), 0) AS size_bytes
+               FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+               WHERE f.branch_id = :branch_id
+               GROUP BY b.language ORDER BY size_bytes DESC, b.language""",
+            {"branch_id": branch_id},
+        )
+    )
+
+
 def read_odd_paths(handle: Handle, branch_id: int) -> Iterator[str]:
     """Give the indexed paths that have a byte beyond ASCII; reads all paths of the branch."""
     rows = handle.execute(

@@ -11,6 +11,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+_RENDER = """
+from web.pages.assets import address_of, folder_of
+from web.pages.rendering import Pages, Visit
+visit = Visit(theme="", here="/", is_fragment=False)
+facts = dict(status=404, title="t", message="m", hint="", is_open=True)
+assert address_of("app.css").encode() in Pages().html("error.html", visit, facts)
+print(folder_of("templates"))
+"""
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
@@ -50,8 +60,10 @@ def test_the_wheel_holds_all_that_the_program_reads(wheel: Path) -> None:
         (".scm", "engine/syntax/queries/"),
     ):
         assert any(name.startswith(folder) and name.endswith(suffix) for name in names)
-    assert any(name.startswith("web/templates/") for name in names)
-    assert any(name.startswith("web/static/") for name in names)
+    for folder in ("templates", "static"):
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        assert len(files) > 5
+        assert {f"web/{path.relative_to(ROOT).as_posix()}" for path in files} - names == set()
     assert not [name for name in names if name.startswith(("tests/", "engine/embedding/training/"))]
 
 
@@ -87,3 +99,12 @@ def test_the_wheel_works_away_from_its_source(wheel: Path, tmp_path: Path) -> No
     assert "Usage: cairn" in cairn("--help")
     assert '"files_indexed": 1' in cairn("index", "--json")
     assert "app.py:1-2" in cairn("search", "refresh session")
+    rendered = subprocess.run(
+        [sys.executable, "-c", _RENDER],
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"{site}/web/templates" in rendered.stdout

@@ -19,6 +19,9 @@ PAUSE_S = 10.0
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]}]', re.DOTALL)
 _JSON = re.compile(rb"application/json\s*(?:;\s*charset\s*=\s*\"?utf-?8\"?\s*)?", re.IGNORECASE)
+_FORM = re.compile(
+    rb"application/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*utf-?8\s*)?", re.IGNORECASE
+)
 
 
 async def read_body(
@@ -94,6 +97,21 @@ def check_json(body: bytes, content_types: list[bytes]) -> None:
     if _is_deeper_than(body, MOST_DEPTH):
         raise Refusal(
             "validation_error", f"the body is nested deeper than {MOST_DEPTH}", field="body"
+        )
+
+
+def check_form(content_types: list[bytes]) -> None:
+    """Refuse a body that is not the form of a page.
+
+    Raises:
+        Refusal: It is said to be something else, or nothing.
+    """
+    if len(content_types) != 1 or not _FORM.fullmatch(content_types[0].strip()):
+        raise Refusal(
+            "unsupported_media_type",
+            "the body is not said to be a form",
+            hint="send Content-Type: application/x-www-form-urlencoded",
+            field="Content-Type",
         )
 
 

@@ -24,6 +24,7 @@ from web.security.bodies import (
     MOST_BYTES_OF_AGENTS,
     Disconnected,
     already_read,
+    check_form,
     check_json,
     read_body,
 )
@@ -38,10 +39,15 @@ MOST_HEADER_BYTES = 16 << 10
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
+_OWN_PAGE = [b"same-origin"]
 _JSON_PATHS = "/api/"
 #: A memory may have a description of a mebibyte, and JSON escapes some of it.
 _MEMORIES = re.compile(r"/api/v1/projects/[^/]*/memories(/|$)")
 _AGENT_PATHS = ("/mcp", "/sse", "/messages")
+#: What is for programs; the rest is pages.
+_PROGRAM_PATHS = (_JSON_PATHS, *_AGENT_PATHS, "/health", "/metrics", "/openapi")
+#: What a page that says "a token is wanted" looks like; nothing in it is anybody's.
+_STATIC = re.compile(r"/static/[a-z0-9][a-z0-9._-]*")
 _CLOSING = frozenset({400, 408, 413, 431})  # what came after such a head is not read
 _SERVER_ERROR = 500
 _CLIENT_ERROR = 400
@@ -51,6 +57,18 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 RequestLog = Callable[..., None]
 #: Is told of what no handler caught.
 FailureLog = Callable[[BaseException], None]
+#: Shows a refusal to a browser.
+RefusalPage = Callable[[Scope, Refusal], bytes]
+
+
+def wants_page(scope: Scope) -> bool:
+    """Say whether a browser asks for something to look at; programs ask for other paths."""
+    if scope["path"].startswith(_PROGRAM_PATHS):
+        return False
+    return any(
+        name.lower() == b"accept" and b"text/html" in value.lower()
+        for name, value in scope["headers"]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +86,19 @@ class Shield:
         app: The application.
         serving: Where it is served, and to whom.
         logs: Where to tell what happens.
+        page_of: Shows refusals to browsers; they get JSON without it.
     """
 
-    def __init__(self, app: ASGIApp, serving: Serving, logs: Logs) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        serving: Serving,
+        logs: Logs,
+        *,
+        page_of: RefusalPage | None = None,
+    ) -> None:
         self._app = app
+        self._page_of = page_of
         self._hosts = Hosts(serving)
         self._session = Session(serving.token, serving.port)
         self._rates = Rates()
@@ -83,7 +110,8 @@ class Shield:
             await send({"type": "websocket.close", "code": 1008, "reason": "no WebSockets here"})
             return
         head = _Head(scope)
-        answer = _Answer(send, head.request_id)
+        page_of = self._page_of if self._page_of and wants_page(scope) else None
+        answer = _Answer(send, head, page_of)
         with on_behalf_of("http", answer.request_id), span("request") as told:
             await self._answer(head, receive, answer)
             told.name(" ".join(filter(None, (head.known_method, head.route))))
@@ -114,11 +142,14 @@ class Shield:
             if cookie is not None:
                 await answer.log_in(cookie)
                 return
-        self._session.check(head.texts(b"authorization"), head.texts(b"cookie"))
+        if not head.is_static:
+            self._session.check(head.texts(b"authorization"), head.texts(b"cookie"))
         if head.has_body:
             body = await read_body(receive, head.headers, most_bytes=_most_bytes_of(head.path))
             if body and head.path.startswith(_JSON_PATHS):
                 check_json(body, head.values(b"content-type"))
+            elif body and not head.path.startswith(_AGENT_PATHS):
+                check_form(head.values(b"content-type"))
             receive = already_read(body, receive)
         await self._app(head.scope, receive, answer.send)
 
@@ -133,11 +164,19 @@ class Shield:
         if not head.path.startswith("/"):
             raise Refusal("validation_error", "wanted a path that starts with /", field="path")
         self._hosts.check_host(head.values(b"host"), head.arrived_at)
-        self._hosts.check_origin(head.values(b"origin"), head.arrived_at)
-        sites = head.values(b"sec-fetch-site")
+        origins, sites = head.values(b"origin"), head.values(b"sec-fetch-site")
+        is_own_form = head.is_form and sites == _OWN_PAGE
+        if not (is_own_form and origins == [b"null"]):  # what browsers send for no-referrer
+            self._hosts.check_origin(origins, head.arrived_at)
         is_elsewhere = any(site.lower() not in _OF_OWN_PAGES for site in sites)
         if is_elsewhere and not head.is_visit:
             raise Refusal("forbidden", "pages of another site may not use this server")
+        if head.is_form and not (is_own_form or origins):
+            raise Refusal(
+                "forbidden",
+                "forms are taken from pages of this server only",
+                hint="programs use /api/v1",
+            )
 
     def _log(self, head: "_Head", answer: "_Answer", took_s: float) -> None:
         level = "info"
@@ -209,6 +248,16 @@ class _Head:
         return b"content-length" in self.headers or b"transfer-encoding" in self.headers
 
     @property
+    def is_form(self) -> bool:
+        """Whether it changes something as pages do; programs and agents have paths of their own."""
+        return self.method not in _SAFE and not self.path.startswith(_PROGRAM_PATHS)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it asks for a static file."""
+        return self.method in _SAFE and _STATIC.fullmatch(self.path) is not None
+
+    @property
     def is_visit(self) -> bool:
         """Whether somebody follows a link here, which any page may hold."""
         modes = [mode.lower() for mode in self.values(b"sec-fetch-mode")]
@@ -227,9 +276,11 @@ class _Head:
 class _Answer:
     """Sends an answer with the headers that every answer has."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, head: _Head, page_of: RefusalPage | None) -> None:
         self._send = send
-        self.request_id = request_id
+        self._scope = head.scope
+        self._page_of = page_of
+        self.request_id = head.request_id
         self.status = 0  # 0 until it has begun
 
     async def send(self, message: Message) -> None:
@@ -244,8 +295,12 @@ class _Answer:
         """Answer with an error, unless something else was begun."""
         if self.status:
             return
-        body = json.dumps(refusal.as_json()).encode()
-        headers = [(b"content-type", b"application/json")]
+        if self._page_of is None:
+            body = json.dumps(refusal.as_json()).encode()
+            headers = [(b"content-type", b"application/json")]
+        else:
+            body = self._page_of(self._scope, refusal)
+            headers = [(b"content-type", b"text/html; charset=utf-8")]
         if refusal.code == "unauthorized":
             headers.append((b"www-authenticate", b"Bearer"))
         if refusal.code == "too_many_requests":

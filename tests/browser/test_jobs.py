@@ -1,0 +1,56 @@
+"""Jobs in a browser: one is stopped and asked for again, and the server goes away meanwhile."""
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.pages import site
+from tests.support.trees import write_tree
+
+
+def test_a_job_is_stopped_and_asked_for_again(page: Page, home: Path) -> None:
+    many = {f"m{n}.py": f"def f{n}():\n    return {n}\n" * 40 for n in range(400)}
+    write_tree(home / "stopped", many)
+    page.goto("/")
+    page.get_by_label("Path of the folder").fill(str(home / "stopped"))
+    page.get_by_role("button", name="Index", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#job .chip.cancelled")).to_have_text("cancelled")
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator("#job .chip.completed")).to_be_visible()
+    page.get_by_role("link", name="Jobs").first.click()
+    page.locator(".states").get_by_text("cancelled").click()
+    expect(page.locator(".job-row")).to_have_count(1)
+
+
+def test_eight_tabs_share_a_stream(page: Page, home: Path) -> None:
+    tabs = [page, *(page.context.new_page() for _ in range(7))]
+    with page.expect_response("**/api/v1/events"):
+        page.goto("/jobs")
+    for tab in tabs[1:]:
+        tab.goto("/jobs")  # a browser has six connections to a server
+    write_tree(home / "shared", {"a.py": "x = 1\n"})
+    page.request.post("/api/v1/projects", data={"path": str(home / "shared")})
+    for tab in (tabs[0], tabs[-1]):
+        expect(tab.locator(".job-row", has_text="shared").first).to_be_visible()
+    tabs[0].close()
+    write_tree(home / "later", {"a.py": "x = 1\n"})
+    tabs[1].request.post("/api/v1/projects", data={"path": str(home / "later")})
+    expect(tabs[-1].locator(".job-row", has_text="later").first).to_be_visible()
+
+
+def test_a_job_that_is_gone_is_said_so(page: Page) -> None:
+    page.goto("/jobs/00000000-0000-0000-0000-000000000000")
+    expect(page.locator("main")).to_contain_text("no job has the id")
+
+
+def test_a_server_that_goes_is_said_so(browser: Browser, tmp_path: Path) -> None:
+    with site(tmp_path) as server:
+        context = browser.new_context(base_url=server.url)
+        page = context.new_page()
+        with page.expect_response("**/api/v1/events"):
+            page.goto("/jobs")
+        expect(page.locator("#gone")).to_be_hidden()
+        server.stop()
+        expect(page.locator("#gone")).to_be_visible()
+        context.close()

@@ -1,0 +1,89 @@
+"""Search in a browser: as one types, by keys alone, and when the query is bad."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_results_come_while_one_types_and_the_address_follows(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    box.press_sequentially("open session", delay=20)
+    expect(page.locator("#summary")).to_contain_text("result")
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    page.wait_for_url(re.compile(r"q=open(\+|%20)session&mode=hybrid$"))
+    page.get_by_role("radio", name="Regex").check()
+    page.wait_for_url(re.compile(r"q=open(\+|%20)session&mode=regex$"))
+    page.reload()
+    expect(box).to_have_value("open session")
+    expect(page.get_by_role("radio", name="Regex")).to_be_checked()
+
+
+def test_older_answers_do_not_come_after_newer_ones(page: Page) -> None:
+    page.goto("/search?q=session")
+    box = page.get_by_label("Search all code")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    box.fill("")
+    box.press_sequentially("Router", delay=10)
+    expect(page.locator("[data-hit]").first).to_contain_text("Router")
+    assert len([url for url in asked if "/search?" in url]) <= 2  # typing waits for a pause
+
+
+def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
+    page.goto("/search?q=open+session")
+    hits = page.locator("[data-hit]").count()
+    assert hits
+    box = page.get_by_label("Search all code")
+    box.fill("open foo:bar")
+    expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo', at character 6")
+    assert page.locator("[data-hit]").count() == hits
+    box.fill("open session")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_by_keys_alone(page: Page) -> None:
+    page.goto("/jobs")
+    page.keyboard.press("/")
+    page.keyboard.type("open session")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=open+session")
+    page.keyboard.press("j")
+    first = page.evaluate("document.activeElement.dataset.place")
+    page.keyboard.press("j")
+    second = page.evaluate("document.activeElement.dataset.place")
+    assert first
+    assert second != first
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.dataset.place") == first
+    page.keyboard.press("c")
+    expect(page.locator("#told")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()") == first
+    page.keyboard.press("m")
+    expect(page.locator("#told")).to_contain_text("The answer is copied")
+    assert "**File**" in page.evaluate("navigator.clipboard.readText()")
+    page.keyboard.press("x")
+    expect(page.locator("details.group").first).not_to_have_attribute("open", "")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_url("**/f/**")
+    page.go_back()
+    page.wait_for_url("**/search?q=open+session")
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    assert page.get_by_label("Search all code").input_value() == ""
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.wait_for_url(lambda url: url.endswith("/"))
+
+
+def test_more_results_are_put_below(page: Page) -> None:
+    page.goto("/search?q=numbered&mode=keyword")
+    before = page.locator("[data-hit]").count()
+    page.get_by_role("link", name="More results").click()
+    expect(page.locator("[data-hit]").nth(before)).to_be_attached()

@@ -1,0 +1,153 @@
+"""Home: projects with their figures, a folder to index, and what all pages share."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.jobs import until
+from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.trees import write_tree
+from web.pages.assets import assets, folder_of
+
+
+def test_a_project_is_shown_with_its_figures(pages_client: httpx.Client, pages_home: Path) -> None:
+    page = Page.of(pages_client.get("/"))
+    [card] = page.all("li", class_="card")
+    assert card["data-project"] == project_ids(pages_client)["sample"]
+    for wanted in ("sample", str(pages_home / "sample"), "files 36", "coverage 100 %", "python"):
+        assert wanted in page.text
+    widths = [float(rect["width"]) for rect in page.all("rect")]
+    assert sum(widths) == pytest.approx(100, abs=0.01)
+    assert page.all("input", type="search")[0]["name"] == "q"
+
+
+def test_htmx_gets_the_projects_alone(pages_client: httpx.Client) -> None:
+    part = Page.of(pages_client.get("/", headers={"HX-Request": "true"}))
+    assert part.elements[0][1]["id"] == "projects"
+    assert not part.all("html")
+
+
+def test_a_folder_is_indexed_by_a_form(pages_client: httpx.Client, pages_home: Path) -> None:
+    tree = write_tree(pages_home / "other", {"a.py": "def freshly_indexed():\n    return 1\n"})
+    answer = pages_client.post("/", data={"path": "~/other"}, headers=OWN_FORM)
+    assert answer.status_code == 303
+    place = answer.headers["location"]
+    assert re.fullmatch(r"/jobs/[0-9a-f-]{36}", place)
+    until(lambda: "completed" in Page.of(pages_client.get(place)).text)
+    assert str(tree) in Page.of(pages_client.get("/")).text
+    pages_client.delete(f"/api/v1/projects/{project_ids(pages_client)['other']}")
+
+
+@pytest.mark.parametrize("path", ["", "relative/one", "/nowhere/at/all", "/etc/passwd", "/" * 5000])
+def test_a_bad_path_is_explained_beside_what_was_typed(
+    pages_client: httpx.Client, path: str
+) -> None:
+    answer = pages_client.post("/", data={"path": path}, headers=OWN_FORM)
+    assert answer.status_code == 400
+    page = Page.of(answer)
+    [typed] = page.all("input", id="path")
+    assert (typed["value"], typed["aria-invalid"]) == (path, "true")
+    assert page.all("p", id="path-error", role="alert")
+
+
+def test_folders_can_be_picked_below_the_home_folder(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    page = Page.of(pages_client.get("/folders"))
+    assert "sample" in page.text
+    assert "hidden" not in page.text
+    inner = Page.of(pages_client.get("/folders", params={"path": str(pages_home / "sample")}))
+    assert inner.all("input", type="hidden", name="path")[0]["value"] == f"{pages_home}/sample"
+    for bad in ("/etc", str(pages_home / ".hidden"), str(pages_home.parent)):
+        browser = {"Accept": "text/html"}
+        answer = pages_client.get("/folders", params={"path": bad}, headers=browser)
+        assert answer.status_code == 400
+        assert "only folders in the home folder" in Page.of(answer).text
+
+
+def test_the_theme_is_kept_in_a_cookie(pages_client: httpx.Client) -> None:
+    assert "data-theme" not in Page.of(pages_client.get("/")).all("html")[0]
+    asked = {"theme": "dark", "back": "/jobs?status=failed"}
+    answer = pages_client.post("/theme", data=asked, headers=OWN_FORM)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs?status=failed")
+    page = Page.of(pages_client.get("/"))
+    assert page.all("html")[0]["data-theme"] == "dark"
+    assert page.all("button", name="theme")[0]["value"] == "light"
+    for back in ("//evil.example", "https://evil.example", "/\\evil", "javascript:x", "/a\nb"):
+        answer = pages_client.post("/theme", data={"back": back}, headers=OWN_FORM)
+        assert answer.headers["location"] == "/"
+    twice = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}
+    answer = pages_client.post("/theme", content=b"theme=a&theme=b", headers=twice)
+    assert answer.status_code == 400
+
+
+def test_errors_are_pages_for_browsers_and_json_for_all_else(pages_client: httpx.Client) -> None:
+    browser = {"Accept": "text/html,*/*;q=0.8"}
+    page = pages_client.get("/nowhere", headers=browser)
+    assert page.status_code == 404
+    assert "Not Found" in Page.of(page).text
+    for path, headers in (
+        ("/nowhere", {}),
+        ("/nowhere", {"Accept": "*/*"}),
+        ("/api/v1/nowhere", browser),
+    ):
+        answer = pages_client.get(path, headers=headers)
+        assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+    assert Page.of(pages_client.get("/", headers={**browser, "Host": "evil.example"})).text
+
+
+def test_a_server_with_a_token_and_without_projects(tmp_path: Path) -> None:
+    with site(tmp_path, CAIRN_TOKEN="a-token-of-some-length") as server:
+        with httpx.Client(base_url=server.url, headers={"Accept": "text/html"}) as stranger:
+            answer = stranger.get("/")
+            assert answer.status_code == 401
+            page = Page.of(answer)
+            assert "token" in page.text
+            assert stranger.get(page.all("link", rel="stylesheet")[0]["href"]).status_code == 200
+            assert stranger.get("/jobs").status_code == 401
+        with server.client() as client:
+            page = Page.of(client.get("/"))
+            assert "Nothing is indexed yet" in page.text
+            assert "cairn index" in page.text
+            assert "cairn index" in Page.of(client.get("/search?q=anything")).text
+
+
+def test_static_files_are_kept_by_their_contents(pages_client: httpx.Client) -> None:
+    page = Page.of(pages_client.get("/"))
+    places = [each["href"] for each in page.all("link")] + [
+        each["src"] for each in page.all("script")
+    ]
+    assert len(places) >= 4
+    for place in places:
+        answer = pages_client.get(place)
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        tag = answer.headers["etag"]
+        again = pages_client.get(place, headers={"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+        stale = pages_client.get(place.partition("?")[0] + "?v=older")
+        assert (stale.status_code, stale.headers["cache-control"]) == (200, "no-cache")
+    for bad in ("nothing.css", "%2e%2e%2fpyproject.toml", "..%2f..%2fpyproject.toml", "%00"):
+        assert pages_client.get(f"/static/{bad}").status_code in (400, 404)
+
+
+def test_what_was_taken_from_elsewhere_is_what_its_note_says() -> None:
+    note = (folder_of("static") / "VENDORED.txt").read_text("utf-8")
+    [(name, digest)] = re.findall(
+        r"^(\S+\.js)\n(?:  .*\n)*?  sha256: (\w{64})$", note, re.MULTILINE
+    )
+    assert hashlib.sha256(assets()[name].body).hexdigest() == digest
+
+
+def test_no_template_and_no_script_makes_what_the_policy_forbids() -> None:
+    templates = sorted(folder_of("templates").rglob("*.html"))
+    assert len(templates) > 10
+    for file in templates:
+        text = file.read_text("utf-8")
+        assert not re.search(
+            r"<style|\sstyle=|\son\w+=|<script(?! src=)|\|safe|javascript:", text
+        ), file
+    script = assets()["app.js"].body.decode()
+    assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|\beval\(|outerHTML", script)

@@ -1,0 +1,57 @@
+"""The system's Chromium, driven by tests; they are skipped, and say so, where there is none."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_WAIT_MS = 15_000
+
+
+def need_chromium() -> str:
+    """Give where the browser is; skip the test when the system has none."""
+    found = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("NO BROWSER: the pages are not tested in one; apt-get install chromium")
+    return found
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """Start the browser, and end it; nothing else of the thread may run an event loop meanwhile."""
+    found = need_chromium()
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=options)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """Open a tab; whatever the browser complains of fails the test, such as a policy's breach."""
+    context = browser.new_context(base_url=url, **options)
+    context.set_default_timeout(_WAIT_MS)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda said: (
+            complaints.append(said.text)
+            if said.type == "error" and "status of 4" not in said.text
+            else None
+        ),
+    )
+    try:
+        yield page
+        assert complaints == []
+    finally:
+        context.close()

@@ -1,0 +1,140 @@
+"""Pages as tests read them: their elements, their text, and whether anything in them is foreign."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+
+from tests.support.command import Command
+from tests.support.server import Server, serving
+from tests.support.trees import SAMPLE
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: All elements that templates have; a browser makes no others of what a repository holds.
+_ELEMENTS = frozenset(
+    "html head meta title link script body a header span svg ellipse path circle rect form input"
+    " kbd nav button p main footer dialog h1 h2 h3 div dl dt dd code section ul ol li label pre"
+    " strong progress aside details summary article mark time fieldset legend select option".split()
+)
+_PLACES = frozenset(
+    ("href", "src", "action", "formaction", "hx-get", "hx-post", "poster", "srcset")
+)
+
+
+class Page(HTMLParser):
+    """A page, read.
+
+    Args:
+        text: Its HTML.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    @classmethod
+    def of(cls, answer: httpx.Response) -> "Page":
+        """Read an answer, which must be a page in itself and in its headers."""
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+        page = cls(answer.text)
+        page.check()
+        return page
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """What a person reads."""
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
+        """Give the attributes of elements that have some; an underscore stands for a hyphen."""
+        named = {name.rstrip("_").replace("_", "-"): value for name, value in wanted.items()}
+        return [
+            attributes
+            for each, attributes in self.elements
+            if each == tag and named.items() <= attributes.items()
+        ]
+
+    @property
+    def links(self) -> list[str]:
+        """Where its links lead."""
+        return [each["href"] for each in self.all("a") if "href" in each]
+
+    def check(self) -> None:
+        """Make sure that it holds nothing but what templates write."""
+        for tag, attributes in self.elements:
+            assert tag in _ELEMENTS, tag
+            if tag == "script":
+                assert attributes["src"].startswith("/static/")
+            for name, value in attributes.items():
+                assert not name.startswith("on"), (tag, name)
+                assert name not in ("style", "srcdoc", "hx-on", "hx-vals", "hx-headers")
+                assert not name.startswith("hx-on"), (tag, name)
+                if name in _PLACES:
+                    assert value.startswith(("/", "#")), (tag, name, value)
+                    assert not value.startswith(("//", "/\\")), (tag, name, value)
+
+
+@contextmanager
+def site(folder: Path, *trees: Path, **variables: str) -> Iterator[Server]:
+    """Serve folders that are indexed already; the home folder of the server is this one."""
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(folder), **variables}
+    command = Command(home=folder / "data", folder=folder, variables=settings)
+    with serving(command, "--no-watch") as server:
+        with server.client() as client:
+            for tree in trees:
+                answer = client.post("/api/v1/projects", json={"path": str(tree)})
+                assert answer.json()["status"] == "completed", answer.text
+        yield server
+
+
+def project_ids(client: httpx.Client) -> dict[str, str]:
+    """Give the ids of projects by the names of their folders."""
+    found = client.get("/api/v1/projects").json()["projects"]
+    return {each["path"].rpartition("/")[2]: each["project_id"] for each in found}
+
+
+@cache
+def sample_files() -> dict[str, str | bytes]:
+    """Give the files of the project that tests of pages look at."""
+    body = "".join(f"    total = total + numbered[{line}] * {line}\n" for line in range(16))
+    long = "".join(f"def numbered_{n}(total, numbered):\n{body}\n\n" for n in range(8))
+    parts: dict[str, str | bytes] = {
+        f"parts/part_{n}.py": f"def numbered_part_{n}():\n    return {n}\n" for n in range(24)
+    }
+    names = (
+        b"na\xffme.py",
+        b"a b?c#d&e;f+.py",
+        b"%2e%2e%2fetc.py",
+        b"line\nbreak.py",
+        b"back\\.py",
+    )
+    odd: dict[str, str | bytes] = {
+        f"odd/{os.fsdecode(name)}": f"def odd_name_{number}():\n    return 1\n"
+        for number, name in enumerate(names)
+    }
+    ignored = {".gitignore": "build/\n", "build/out.py": "x = 1\n", "poetry.lock": "x\n"}
+    return {**SAMPLE, **parts, **odd, **ignored, "app/long.py": long}
+
+
+#: As a browser sends a form of a page of this server, whose policy hides where it comes from.
+OWN_FORM = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate"}

@@ -1,0 +1,73 @@
+"""Facets: what they count, and the queries that they write."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.records import Hit
+from engine.search.query import parse_query
+from web.pages.facets import facets_of, filters_in, with_filter, without
+
+
+def _hit(path: str, language: str = "python", kind: str | None = "function") -> Hit:
+    return Hit(
+        project="/home/me/app",
+        path=path,
+        line_start=1,
+        line_end=2,
+        language=language,
+        symbol=None,
+        kind=kind,
+        signature=None,
+        score=1.0,
+        why=(),
+        fresh=True,
+        snippet="",
+    )
+
+
+HITS = [
+    _hit("src/a.py"),
+    _hit("src/sub/b.py", kind=None),
+    _hit("docs/c.md", "markdown", "section"),
+]
+
+
+def test_values_are_counted_and_write_the_query_language() -> None:
+    facets = {facet.name: facet for facet in facets_of("open it", HITS)}
+    assert set(facets) == {"lang", "kind", "path", "tag"}  # one project tells nothing apart
+    assert [tuple(value) for value in facets["lang"].values] == [
+        ("python", 2, "open it lang:python", False),
+        ("markdown", 1, "open it lang:markdown", False),
+    ]
+    assert [value.label for value in facets["path"].values] == ["src/", "docs/"]
+    assert facets["tag"].values[0].query == "open it tag:.py"
+
+
+def test_a_filter_in_use_can_be_taken_out_and_a_folder_gone_into() -> None:
+    facets = {facet.name: facet for facet in facets_of("open lang:python path:src/", HITS[:2])}
+    [active] = facets["lang"].values
+    assert (active.query, active.is_active) == ("open path:src/", True)
+    assert [value.label for value in facets["path"].values] == ["src/", "src/sub/"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("a lang:go b", ["lang:go"]),
+        ('-path:"my dir/" language:go', ['-path:"my dir/"', "language:go"]),
+        ('"not lang:go" /kind:x/ std::vector http://x', []),
+        ("nolang:go case:yes", ["case:yes"]),
+    ],
+)
+def test_filters_are_found_where_the_query_language_has_them(query: str, found: list[str]) -> None:
+    assert [each.text for each in filters_in(query)] == found
+
+
+@given(st.text("ab \"\\/:-'", min_size=1, max_size=12).filter(str.strip))
+def test_any_value_can_be_written_and_read_again(value: str) -> None:
+    query = with_filter("word", "path", value)
+    assert [term.value for term in parse_query(query).values("path")] == [value]
+    [written] = filters_in(query)
+    assert written.value == value
+    assert without(query, written) == "word"

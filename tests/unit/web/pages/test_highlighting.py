@@ -1,0 +1,73 @@
+"""Code as lines and pieces: nothing is lost, and marks are where they were asked for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from web.pages import highlighting
+from web.pages.highlighting import Line, lines_of, words_in
+
+
+def _text(lines: list[Line]) -> str:
+    return "\n".join("".join(piece.text for piece in line.pieces) for line in lines)
+
+
+def _marked(lines: list[Line]) -> str:
+    pieces = [piece for line in lines for piece in line.pieces]
+    return "|".join(piece.text for piece in pieces if piece.is_marked)
+
+
+def test_code_has_colours_and_numbers() -> None:
+    lines = lines_of("def f():\n    return 'x'  # y\n", "python", first_line=7)
+    assert [line.number for line in lines] == [7, 8]
+    assert [(piece.css, piece.text) for piece in lines[0].pieces] == [
+        ("k", "def"),
+        ("", " "),
+        ("nf", "f"),
+        ("", "():"),
+    ]
+    assert ("c1", "# y") in [(piece.css, piece.text) for piece in lines[1].pieces]
+
+
+@pytest.mark.parametrize("language", ["python", "go", "nothing-known", "text", "markdown", ""])
+def test_nothing_is_lost(language: str) -> None:
+    text = 'a = """b\n\n  c"""\nd\t= 1\n'
+    assert _text(lines_of(text, language)) == text.removesuffix("\n")
+
+
+@given(
+    st.text("ab \n\"'#/*(){}\\", max_size=60),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=4),
+    st.sampled_from(["python", "c", "text"]),
+)
+def test_marks_cut_pieces_and_lose_nothing(
+    text: str, spans: list[tuple[int, int]], language: str
+) -> None:
+    inside = [(low, min(high, len(text))) for low, high in spans if low < min(high, len(text))]
+    lines = lines_of(text, language, marks=inside)
+    assert _text(lines) == text.removesuffix("\n")
+    wanted = {place for low, high in inside for place in range(low, high) if text[place] != "\n"}
+    assert len(_marked(lines).replace("|", "")) == len(wanted)
+
+
+def test_what_could_deceive_is_shown_as_an_escape() -> None:
+    shown = _text(lines_of("a\u202e b\x1b[31m\x00", "python"))
+    assert shown == "a\\u202e b\\x1b[31m\\x00"
+
+
+def test_what_is_large_or_long_stays_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = f"x = '{'a' * 2000}'"
+    assert [piece.css for piece in lines_of(long, "python")[0].pieces] == [""]
+    monkeypatch.setattr(highlighting, "MOST_CHARS", 10)
+    assert [piece.css for piece in lines_of("def function(): pass", "python")[0].pieces] == [""]
+
+
+def test_words_are_found_in_parts_of_names() -> None:
+    text = "openSession(open_session) Session"
+    assert [text[low:high] for low, high in words_in(text, ["open session", "session"])] == [
+        "openSession",
+        "open_session",
+        "Session",
+    ]
+    assert words_in(text, ["x", ""]) == []
+    assert words_in("a Session", ["session"], minds_case=True) == []

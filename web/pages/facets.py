@@ -1,0 +1,130 @@
+"""Filters beside the results: each is a link that writes the query language."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.records import Hit
+from web.pages.rendering import name_of
+
+_MOST_VALUES = 8
+_NAMES = "lang|language|path|file|kind|sym|symbol|branch|project|tag|case"
+_ALIASES = {"language": "lang", "file": "path", "symbol": "sym"}
+_TERM = re.compile(
+    rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""
+    rf"""|(?P<filter>-?(?P<name>{_NAMES}):(?!:|//)(?P<value>"(?:[^"\\]|\\.)*"|\S+)))"""
+)
+_PLAIN = re.compile(r'(?!:|//)[^\s"\\]+')
+
+
+class Filter(NamedTuple):
+    """A filter in a query."""
+
+    name: str
+    value: str
+    text: str  # as it is written
+    start: int
+    end: int
+
+
+class Value(NamedTuple):
+    """One of the values of a facet."""
+
+    label: str
+    number: int  # hits that have it, among those that were looked at
+    query: str  # with the filter added, or taken out again
+    is_active: bool
+
+
+class Facet(NamedTuple):
+    """A property of hits, and its values."""
+
+    title: str
+    name: str  # of the filter
+    values: tuple[Value, ...]
+
+
+def filters_in(query: str) -> list[Filter]:
+    """Give the filters that are written in a query, in order."""
+    return [
+        Filter(
+            name=_ALIASES.get(match["name"], match["name"]),
+            value=_unquoted(match["value"]),
+            text=match["filter"],
+            start=match.start("filter"),
+            end=match.end("filter"),
+        )
+        for match in _TERM.finditer(query)
+        if match["filter"]
+    ]
+
+
+def without(query: str, taken: Filter) -> str:
+    """Give a query without one of its filters."""
+    return " ".join(f"{query[: taken.start]} {query[taken.end :]}".split())
+
+
+def with_filter(query: str, name: str, value: str) -> str:
+    """Give a query with a filter more."""
+    if not _PLAIN.fullmatch(value):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        value = f'"{escaped}"'
+    return f"{query.rstrip()} {name}:{value}".strip()
+
+
+def facets_of(query: str, hits: Sequence[Hit]) -> list[Facet]:
+    """Give the facets that tell hits apart, and those that are in use.
+
+    Args:
+        query: As it was typed.
+        hits: The best ones, without snippets.
+    """
+    active = filters_in(query)
+    counted = [
+        ("Project", "project", Counter(name_of(hit.project) for hit in hits)),
+        ("Language", "lang", Counter(hit.language for hit in hits)),
+        ("Kind", "kind", Counter(hit.kind for hit in hits if hit.kind)),
+        ("Folder", "path", Counter(_folders(hits, active))),
+        ("Type of file", "tag", Counter(_ending(hit.path) for hit in hits)),
+    ]
+    facets = []
+    for title, name, counts in counted:
+        counts.pop("", None)
+        used = [each for each in active if each.name == name and not each.text.startswith("-")]
+        if len(counts) < 2 and not used:
+            continue
+        values = [
+            Value(each.value, counts[each.value], without(query, each), True) for each in used
+        ]
+        taken = {each.value for each in used}
+        values += [
+            Value(label, number, with_filter(query, name, label), False)
+            for label, number in counts.most_common(_MOST_VALUES)
+            if label not in taken and not (used and name != "path")
+        ]
+        facets.append(Facet(title, name, tuple(values)))
+    return facets
+
+
+def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
+    """Give the folder of each hit one level below the one that is asked for."""
+    inside = next((each.value for each in active if each.name == "path"), "")
+    base = inside if inside.endswith("/") else ""
+    folders = []
+    for hit in hits:
+        below = hit.path.removeprefix(base) if hit.path.startswith(base) else hit.path
+        head, slash, _ = below.partition("/")
+        folders.append(
+            f"{base if below is not hit.path or not base else ''}{head}/" if slash else ""
+        )
+    return folders
+
+
+def _ending(path: str) -> str:
+    stem, dot, ending = name_of(path).rpartition(".")
+    return f".{ending}" if dot and stem and _PLAIN.fullmatch(ending) else ""
+
+
+def _unquoted(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
