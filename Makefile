@@ -39,8 +39,9 @@ start: $(STAMP)
 	@$(BIN)/cairn index "$(REPO)"
 	@$(BIN)/python -m web.first_steps "$(REPO)" "$(CURDIR)/$(BIN)"
 
+# Three at a time on two cores: tests wait for processes more than they compute.
 test: check
-	$(PYTEST) -n 2
+	$(PYTEST) -n 3
 
 check: $(STAMP)
 	$(BIN)/ruff format --check $(CODE)
