@@ -9,7 +9,7 @@ from tests.support.browser import visiting
 from tests.support.pages import project_ids
 from tests.support.server import Server
 
-AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
+AXE = Path(__file__).resolve().parent / "node_modules/axe-core/axe.min.js"
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 _RUN = "rules => axe.run(document, {runOnly: rules}).then(found => found.violations)"
 
@@ -33,7 +33,7 @@ def _check(
     browser: Browser, server: Server, theme: str, width: int, pages: tuple[str, ...]
 ) -> None:
     if not AXE.exists():
-        pytest.skip("NO AXE-CORE: pages are not tested for barriers; npm ci")
+        pytest.skip("NO AXE-CORE: pages are not tested for barriers; npm ci --prefix tests/browser")
     with server.client() as client:
         project = project_ids(client)["sample"]
         job = client.get("/api/v1/jobs").json()["jobs"][0]["job_id"]

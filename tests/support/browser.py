@@ -22,10 +22,10 @@ def need_chromium() -> str:
 
 
 @contextmanager
-def browsing() -> Iterator[Browser]:
+def browsing(*arguments: str) -> Iterator[Browser]:
     """Start the browser, and end it; nothing else of the thread may run an event loop meanwhile."""
     found = need_chromium()
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    options = [*arguments, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=options)
         try:
