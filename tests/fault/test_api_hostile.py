@@ -235,7 +235,7 @@ def test_a_host_of_elsewhere_is_refused(server: Server) -> None:
         ("TRACE", "/api/v1/projects", 405),
         ("BREW", "/api/v1/projects", 405),
         ("PATCH", "/health", 405),
-        ("DELETE", "/", 405),
+        ("DELETE", "/", 403),  # as a form that no page of the server has sent
         ("GET", "/mcp/below", 404),
         ("POST", "/mcp/below", 404),
         ("GET", "/mcpx", 404),
