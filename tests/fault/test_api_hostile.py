@@ -256,6 +256,6 @@ def test_what_is_not_there_is_told_in_the_one_shape(
     told = answer.json()
     assert answer.headers["content-type"] == "application/json"
     assert (answer.status_code, set(told)) == (status, {"error", "message", "details"})
-    codes = {400: "validation_error", 404: "not_found", 405: "method_not_allowed"}
+    codes = {400: "validation_error", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
     assert told["error"] == codes[status]
     assert told["message"]
