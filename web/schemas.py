@@ -9,13 +9,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
 from engine.memory_records import Checkpoint
 from engine.records import SearchAnswer
 from web.terminal import rejoined
 
 _OPTIONAL = {"errors", "notes", "matches", "snippet_line", "explain"}
+_PLAIN = frozenset({bool, int, type(None)})
 _DIGITS = 6  # after the point; scores and milliseconds say nothing beyond
 
 # json leaves these as they are; a terminal would obey some of them.
@@ -29,21 +31,28 @@ class _Encoded(Protocol):
 
 def as_json(value: object) -> object:
     """Give a record, or a collection of them, as what ``json`` can write."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, str):
-        return _valid(value)
+    kind: type[Any] = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is str:
+        return _valid(str(value))
     if isinstance(value, float):
         return round(value, _DIGITS)
     if dataclasses.is_dataclass(value):
-        return {each.name: as_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {name: as_json(getattr(value, name)) for name in _names_of(kind)}
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, Mapping):
         return {_valid(str(key)): as_json(each) for key, each in value.items()}
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [as_json(each) for each in value]
-    if value is None or isinstance(value, int):
-        return value
-    return _valid(str(value))
+    return value if isinstance(value, int) else _valid(str(value))
+
+
+@cache
+def _names_of(kind: type[Any]) -> tuple[str, ...]:
+    """Give the names of a record's fields, in their order."""
+    return tuple(each.name for each in dataclasses.fields(kind))
 
 
 def answer_json(answer: SearchAnswer) -> dict[str, object]:

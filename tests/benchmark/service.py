@@ -37,6 +37,7 @@ from mcp.client.client import Client
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import Mode, SearchRequest
+from engine.roots import project_id_of
 from tests.benchmark.large import questions_of
 from tests.support.command import Command
 from tests.support.server import Server, serving
@@ -209,6 +210,7 @@ class Work:
         self._root = root
         self._done = 0  # files of the jobs that have ended
         self._current = ""
+        self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._repeat)
         self.wal_bytes = 0
@@ -231,9 +233,9 @@ class Work:
             client.post(f"/api/v1/jobs/{self._current}/cancel")
 
     def _submit(self) -> None:
-        body = {"path": self._root, "force": True, "wait": False}
         with self._server.client() as client:
-            answer = client.post("/api/v1/projects", json=body)
+            client.delete(f"/api/v1/projects/{project_id_of(self._root)}")
+            answer = client.post("/api/v1/projects", json={"path": self._root, "wait": False})
         assert answer.is_success, answer.text
         self._current = answer.json()["job_id"]
 
@@ -245,8 +247,9 @@ class Work:
             self.wal_bytes = max(self.wal_bytes, *wal)
             if job["status"] in ("completed", "failed", "cancelled"):
                 assert job["status"] == "completed", job
-                self._done += job["files_done"]
-                self._submit()
+                with self._lock:
+                    self._done += job["files_done"]
+                    self._submit()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import hashlib
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
 
 from engine.errors import InvalidInputError
 from engine.records import SearchAnswer, SearchRequest
@@ -11,6 +11,8 @@ from engine.records import SearchAnswer, SearchRequest
 #: Hits are ranked up to here; there are no pages beyond.
 MOST_HITS = 100
 _DIGITS = 12
+_SHOWN = frozenset({"limit", "max_tokens", "context", "explain"})
+_ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _SHOWN)
 
 
 def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -> int:
@@ -50,8 +52,8 @@ def next_cursor(
 
 def _digest(request: SearchRequest, projects: list[str]) -> str:
     """Tell questions apart; how much of an answer is shown is not part of one."""
-    asked = replace(request, limit=1, max_tokens=None, context=True, explain=False)
-    text = repr((astuple(asked), projects)).encode("utf-8", "surrogatepass")
+    asked = [getattr(request, name) for name in _ASKED]
+    text = repr((asked, projects)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:_DIGITS]
 
 

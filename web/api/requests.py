@@ -82,7 +82,9 @@ def told(error: str) -> tuple[str, str]:
     return message[:_MOST_DETAIL], field
 
 
-def refuse_unknown_parameters(connection: ASGIConnection[Any, Any, Any, Any], handler: Any) -> None:
+async def refuse_unknown_parameters(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: Any
+) -> None:
     """Refuse a query with a parameter that the handler does not know, or with one twice.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 from litestar import get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert
 
 from engine.errors import EngineError
 from engine.project_filters import names_projects
@@ -14,7 +14,7 @@ from engine.telemetry.recording import asking
 from web.api.paging import next_cursor, offset_of, page_within
 from web.api.requests import in_query
 from web.api.service import Service
-from web.api.shapes import SearchResult, shaped
+from web.api.shapes import SearchResult
 from web.schemas import answer_json
 
 _TAGS = ("search",)
@@ -175,8 +175,9 @@ async def related(
     wanted = RelatedRequest(
         path=path, line_start=lines.start, line_end=lines.end, limit=limit, context=context
     )
-    answer = await service.lanes.search.run(lambda: service.index_of(project).related(wanted))
-    return shaped(answer_json(answer), SearchResult)
+    return await service.lanes.search.run(
+        lambda: _result(service.index_of(project).related(wanted))
+    )
 
 
 async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
@@ -195,14 +196,18 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
     offset = offset_of(question.cursor, request, question.projects)
     page = page_within(request, offset)
 
-    def ask() -> SearchAnswer:
+    def ask() -> SearchResult:
         with asking(request.mode):
             roots = _roots_of(service, question, request)
-            return service.catalog.search_page(roots, page, offset)
+            answer = service.catalog.search_page(roots, page, offset)
+        cursor = next_cursor(answer, page, question.projects, offset)
+        return _result(answer, next_cursor=cursor)
 
-    answer = await service.lanes.search.run(ask)
-    cursor = next_cursor(answer, page, question.projects, offset)
-    return shaped({**answer_json(answer), "next_cursor": cursor}, SearchResult)
+    return await service.lanes.search.run(ask)
+
+
+def _result(answer: SearchAnswer, **more: object) -> SearchResult:
+    return convert({**answer_json(answer), **more}, SearchResult)
 
 
 def _roots_of(service: Service, question: SearchQuestion, request: SearchRequest) -> list[str]:
