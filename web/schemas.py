@@ -31,7 +31,7 @@ class _Encoded(Protocol):
 
 def as_json(value: object) -> object:
     """Give a record, or a collection of them, as what ``json`` can write."""
-    kind: type[Any] = type(value)
+    kind: Any = type(value)  # of which a cache is not sure that it has a hash
     if kind in _PLAIN:
         return value
     if kind is str:
