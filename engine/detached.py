@@ -1,7 +1,8 @@
 """The process that runs jobs when nobody waits for them: ``python -m engine.detached``.
 
-It takes its settings from the environment, ends when there has been nothing to do for a moment, and
-at once when another runner lives. SIGTERM lets it end at the next file; nothing is lost by SIGKILL.
+It takes its settings from the environment, ends when there has been nothing to do for a moment and
+no server lives that may have something to do soon, and at once when another runner lives. SIGTERM
+lets it end at the next file; nothing is lost by SIGKILL.
 """
 
 import signal
@@ -12,6 +13,7 @@ from types import FrameType
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
+from engine.lock import yield_to_others
 
 _TRIES = 5  # to become the runner
 _WAIT_S = 0.2
@@ -26,10 +28,13 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
+    yield_to_others()
     try:
         with Catalog(load_config()) as catalog, catalog.traced("runner"):
             for _ in range(_TRIES):
-                if catalog.jobs.work(until_idle=True, stop=lambda: bool(wishes)):
+                if catalog.jobs.work(
+                    until_idle=lambda: catalog.server_url() is None, stop=lambda: bool(wishes)
+                ):
                     break
                 time.sleep(_WAIT_S)  # whoever has the lock may just be looking
     except EngineError as error:

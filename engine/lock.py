@@ -3,10 +3,12 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.errors import ProjectBusyError, UnavailableError
+
+_NICENESS = 10
 
 
 @contextmanager
@@ -69,6 +71,12 @@ def identity_of(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def yield_to_others() -> None:
+    """Let everybody else on this machine go first: who searches, and who works on it."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def is_alive(process: int) -> bool:

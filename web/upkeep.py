@@ -1,4 +1,7 @@
-"""What a server does besides answering: it runs jobs, and keeps indexes equal to their folders."""
+"""What a server does besides answering: it has jobs run, and keeps indexes equal to their folders.
+
+Jobs run in a process of their own: what a run does in Python would hold up those who search.
+"""
 
 import threading
 import time
@@ -9,8 +12,10 @@ from engine.errors import ConflictError, EngineError
 from engine.watch_records import WatchState
 from web.security.serving import Serving
 
-#: How long after a runner elsewhere has ended its place is taken.
+#: How soon after a runner has ended another one is started.
 _TURN_S = 0.5
+#: How long a process may take to become the runner.
+_START_S = 10.0
 #: How often it is looked whether each project has its watcher.
 _LOOK_S = 2.0
 #: How long a project is left alone that cannot be watched, such as one whose folder is away.
@@ -21,9 +26,9 @@ Note = Callable[..., None]
 
 
 class Upkeep:
-    """Runs jobs and watches projects in threads, from ``start`` to ``stop``.
+    """Has jobs run and watches projects in threads, from ``start`` to ``stop``.
 
-    Another process may do either already; then it is done here when that one ends.
+    Another process may do either already; then it is seen to here when that one ends.
 
     Args:
         catalog: The projects.
@@ -49,7 +54,7 @@ class Upkeep:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Begin nothing more; running jobs and watchers end with the catalog."""
+        """Begin nothing more; watchers end with the catalog, and the runner when it is idle."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -65,9 +70,12 @@ class Upkeep:
 
     def _run_jobs(self) -> None:
         is_failing = False
-        while not self._stop.wait(_TURN_S):
+        wait_s = 0.0
+        while not self._stop.wait(wait_s):
+            wait_s = _TURN_S
             try:
-                self._catalog.jobs.run_here()
+                if self._catalog.jobs.ensure_runner():
+                    wait_s = _START_S
                 is_failing = False
             except EngineError as error:
                 if not is_failing:

@@ -253,11 +253,11 @@ class Jobs:
                 self._ask_to_stop(job_id)
             self._ended.wait(_POLL_S)
 
-    def work(self, *, until_idle: bool, stop: Callable[[], bool]) -> bool:
+    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
         """Run jobs in this thread until told to stop; False when another process does already.
 
         Args:
-            until_idle: End when there has been no job for a moment.
+            until_idle: Asked when there has been no job for a moment: whether that is the end.
             stop: Asked several times a second.
 
         Raises:
@@ -269,16 +269,19 @@ class Jobs:
         """Run jobs in a thread of this process from now on; False when another process does."""
         return self._host.become()
 
-    def ensure_runner(self) -> None:
+    def ensure_runner(self) -> bool:
         """See to it that somebody runs jobs: this process, or one of its own where it may not.
+
+        Returns:
+            Whether a process was started, which takes a moment to become the runner.
 
         Raises:
             UnavailableError: The data directory cannot be written, or no process be started.
         """
         if self._runs_here:
             self._host.become()
-        else:
-            self._host.if_nobody_runs(self._host.start_detached)
+            return False
+        return self._host.if_nobody_runs(self._host.start_detached)
 
     def start_detached(self) -> None:
         """Start a process that runs what is pending and then ends.

@@ -77,7 +77,7 @@ class RunnerHost:
             self._thread.start()
             return True
 
-    def work(self, *, until_idle: bool, stop: Callable[[], bool]) -> bool:
+    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
         """Run jobs in this thread; False when somebody else does already, and goes on to.
 
         Raises:
@@ -182,7 +182,7 @@ class RunnerHost:
 
     def _run(self, runner: Runner) -> None:
         try:
-            runner.run(until_idle=False, stop=self._is_over)
+            runner.run(until_idle=lambda: False, stop=self._is_over)
         except BaseException as error:  # noqa: BLE001 - told to whoever waits
             self._failure = error
         finally:

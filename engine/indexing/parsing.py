@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.faults import fault_point
+from engine.lock import yield_to_others
 from engine.records import Skip
 from engine.source.content import inspect
 from engine.source.provenance import generator_of, licence_of
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _BATCHES_A_COLLECTION = 500
 _PR_SET_PDEATHSIG = 1
-_NICENESS = 10  # who searches or works on this machine goes first
 
 
 class Task(NamedTuple):
@@ -133,8 +133,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
-    with suppress(OSError):
-        os.nice(_NICENESS)
+    yield_to_others()
     for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
         os.putenv(f"{library}_NUM_THREADS", "1")
     meaning = _Meaning()

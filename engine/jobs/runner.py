@@ -26,8 +26,7 @@ from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.origins import on_behalf_of
 
-_LOOK_EVERY_S = 0.2
-_LOOK_IDLE_S = 0.5  # when nothing runs; a request of this process wakes the runner
+_LOOK_EVERY_S = 0.2  # for what other processes ask for; a request of this one wakes the runner
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
 
@@ -73,8 +72,13 @@ class Runner:
         """Look for jobs now."""
         self._wake.set()
 
-    def run(self, *, until_idle: bool, stop: Callable[[], bool]) -> None:
-        """Run jobs until told to stop, or until there has been none for a while."""
+    def run(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> None:
+        """Run jobs until told to stop, or, if that is to be, until there has been none for a while.
+
+        Args:
+            until_idle: Asked when there has been none; False lets it wait for more.
+            stop: Asked several times a second.
+        """
         pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
         pulse.start()
         idle_since_s = time.monotonic()
@@ -85,10 +89,9 @@ class Runner:
                 self._start_some()
                 if self._runs or self._waiting:
                     idle_since_s = time.monotonic()
-                elif until_idle and time.monotonic() - idle_since_s > _IDLE_S:
+                elif time.monotonic() - idle_since_s > _IDLE_S and until_idle():
                     break
-                is_busy = self._waiting or any(run.has_slot for run in list(self._runs.values()))
-                self._wake.wait(_LOOK_EVERY_S if is_busy else _LOOK_IDLE_S)
+                self._wake.wait(_LOOK_EVERY_S)
                 self._wake.clear()
         finally:
             self._suspend_all()

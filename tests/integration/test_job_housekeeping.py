@@ -60,7 +60,7 @@ def test_a_runner_keeps_house_every_24_hours(
         ahead_s = 3600 * (hour or 0)
         return hour is None
 
-    runner.run(until_idle=False, stop=stop)
+    runner.run(until_idle=lambda: False, stop=stop)
     assert times == [0, 24.1 * 3600, 48.3 * 3600]
 
 

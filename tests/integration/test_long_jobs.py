@@ -71,7 +71,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             daily=lambda: None,
             clock=clock,
         )
-        Runner(around).run(until_idle=True, stop=lambda: False)
+        Runner(around).run(until_idle=lambda: True, stop=lambda: False)
         assert (ledger.find(row.uuid).state, ledger.find(row.uuid).error) == ("completed", None)
     assert elapsed_s == [number * 3600.0 for number in range(1, HOURS + 1)]
 

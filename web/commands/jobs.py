@@ -214,7 +214,7 @@ def run_command(*, forever: bool, as_json: bool) -> None:
     job that is not done goes on as soon as something runs jobs again.
     """
     with Catalog(load_config()) as catalog, Interrupt("stopping") as interrupt:
-        while not catalog.jobs.work(until_idle=not forever, stop=interrupt.cancelled):
+        while not catalog.jobs.work(until_idle=lambda: not forever, stop=interrupt.cancelled):
             if not forever:
                 _print_outcome("another process runs jobs already", is_idle=False, as_json=as_json)
                 return
