@@ -13,7 +13,7 @@ from engine.config import load_config
 from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.jobs import until
-from tests.support.killing import processes_of
+from tests.support.killing import end_all, processes_of
 from tests.support.oracle import check_sound, contents
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import write_tree
@@ -39,8 +39,9 @@ def _begin(client: httpx.Client, tree: Path) -> str:
 
 
 def _kill(server: Server) -> None:
-    """Kill a server, and fail unless its parsing processes end with it."""
+    """Kill a server and the runner beside it, and fail unless their parsing processes end too."""
     assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+    end_all(server.home)
     until(lambda: not processes_of(server.home), within_s=_RESUMED_WITHIN_S)
 
 
@@ -74,6 +75,17 @@ def test_the_next_server_goes_on_with_the_job_and_watches(command: Command, tree
         until(is_found, within_s=15)
         origins = [each["origin"] for each in client.get("/api/v1/jobs").json()["jobs"]]
         assert origins.count("request") == 1
+
+
+def test_a_server_that_is_killed_takes_no_job_with_it(command: Command, tree: Path) -> None:
+    _write(tree)
+    with serving(command) as server, server.client() as client:
+        job_id = _begin(client, tree)
+        until(lambda: client.get(f"/api/v1/jobs/{job_id}").json()["files_done"] > 0)
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+    until(lambda: not processes_of(command.home))  # the runner ends when nothing is left
+    ended = command("jobs", "show", job_id, "--json").json()
+    assert (ended["status"], ended["attempt"], ended["files_done"]) == ("completed", 1, 600)
 
 
 @pytest.mark.soak

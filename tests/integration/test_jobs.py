@@ -220,6 +220,7 @@ def test_a_root_that_is_gone_fails_the_job_and_keeps_the_index(tmp_path: Path) -
     root = write_tree(tmp_path / "tree", SAMPLE)
     with catalog_in(tmp_path / "home") as catalog:
         catalog.jobs.follow(catalog.jobs.submit(str(root)).job_id)
+    with catalog_in(tmp_path / "home") as catalog:  # which runs nothing before it follows a job
         job_id = catalog.jobs.submit(str(root)).job_id
         root.rename(tmp_path / "elsewhere")
         job = catalog.jobs.follow(job_id)

@@ -31,7 +31,7 @@ def mounted(catalog: Catalog, served: tuple[str, ...]) -> Mounted:
     knows the addresses under which this machine is reached, so the library's own list is off.
 
     Args:
-        catalog: The projects; this process runs their jobs, or follows who does.
+        catalog: The projects; the server sees to it that somebody runs their jobs.
         served: Folders that questions are about when they name no project.
     """
     logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells the ids of sessions
