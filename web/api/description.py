@@ -2,7 +2,7 @@
 
 import json
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from litestar import Litestar, Request, Response, Router, get
@@ -42,18 +42,25 @@ class _NoPages(Router):
 @get("/openapi.json", include_in_schema=False, sync_to_thread=True)
 def openapi_json(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Give the description as JSON."""
-    return Response(json.dumps(_described(request.app)).encode(), media_type=_JSON)
+    return Response(_described(request.app).as_json, media_type=_JSON)
 
 
 @get("/openapi.yaml", include_in_schema=False, sync_to_thread=True)
 def openapi_yaml(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Give the description as YAML."""
-    return Response(msgspec.yaml.encode(_described(request.app)), media_type=_YAML)
+    return Response(_described(request.app).as_yaml, media_type=_YAML)
+
+
+class _Described(NamedTuple):
+    as_json: bytes
+    as_yaml: bytes
 
 
 @lru_cache(maxsize=4)
-def _described(app: Litestar) -> dict[str, Any]:
-    return json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))  # type: ignore[no-any-return]
+def _described(app: Litestar) -> _Described:
+    """Describe an application, which takes a good part of a second, once."""
+    found = json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))
+    return _Described(json.dumps(found).encode(), msgspec.yaml.encode(found))
 
 
 HANDLERS = (openapi_json, openapi_yaml)
