@@ -12,8 +12,8 @@ import pytest
 from engine.job_records import JobState
 from engine.telemetry.origins import on_behalf_of
 from tests.support.command import ROOT, Command
-from tests.support.jobs import catalog_in, wait_for
-from tests.support.killing import runner_of
+from tests.support.jobs import catalog_in, until, wait_for
+from tests.support.killing import processes_of, runner_of
 from tests.support.metrics import Numbers
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
@@ -87,6 +87,7 @@ def test_a_request_has_the_phases_of_its_search(tmp_path: Path, tree: Path) -> N
         client.get("/api/v1/search", params=asked, headers={"X-Request-ID": "ask"})
         client.get("/api/v1/search", params={"query": "nosuch:filter"})
         server.stop()
+    until(lambda: not processes_of(command.home))  # the runner, whose spans the job's are
     spans = spans_in(command.home)
     [request] = [each for each in spans if each["attributes"].get("cairn.request_id") == "ask"]
     assert request["name"] == "GET /api/v1/search"
