@@ -3,16 +3,21 @@
 The map, in the order of the data's way:
 
 * ``catalog`` holds all projects of a data directory, ``index`` is one open project: the only doors.
+  Behind them ``open_indexes`` has what is open, ``merging`` makes one answer of several projects',
+  ``runs`` brings one up to date, ``status`` says how it stands, ``deletion`` lets it go.
 * ``source`` says what is on disk: walking, ignore rules, reading, secrets, git's files.
 * ``syntax`` says what it means to a parser: languages, symbols, chunks, words.
 * ``indexing`` is one run, walk → read → parse → embed → store.
 * ``store`` is the only room that speaks SQLite.
 * ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
 * ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.
+* ``browsing`` and ``folder_browsing`` page through what an index holds, ``overview`` shows it from
+  above; all of them look at a ``checkout``.
 * ``memories`` keeps what agents save, and shows it and the files alike, as checkpoints.
 * ``evaluation`` measures answers by golden queries.
 * ``jobs`` makes a project's runs durable, ``dispatch`` has the jobs of all projects, ``watching``
-  follows the disk.
+  follows the disk, ``doctor`` finds what is damaged and mends it.
+* ``telemetry`` is what a process tells of itself, ``observing`` is who listens.
 * ``config``, ``records`` and ``errors`` are what crosses borders.
 
 Use it as a library::

@@ -1,7 +1,7 @@
 """The frozen records of what an index holds, a page at a time. Times are ISO 8601, UTC."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,153 @@ class FileContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSummary:
+    """A branch that is indexed."""
+
+    name: str  # empty outside of git
+    files: int
+    is_here: bool  # the one that a question is put to that names none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterValue:
+    """What a filter of a question can be."""
+
+    value: str
+    number: int | None = None  # of files, or of symbols, that have it; None: not counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPlace:
+    """A symbol or a file whose name begins as somebody types."""
+
+    path: str
+    name: str  # of a symbol, with its containers; empty for a file
+    kind: str  # of the symbol; the language of a file
+    line: int  # where the symbol starts; 1 for a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageShare:
     """How much of a branch is written in a language."""
 
     language: str
     files: int
     size_bytes: int  # of these files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderShare:
+    """What is indexed of a folder, with all that is below it."""
+
+    path: str  # from the root; empty for the root
+    name: str  # from the folder around it: ``src/main`` when that is the only way down
+    files: int  # that are indexed
+    size_bytes: int  # of these
+    skipped: int  # files that are not; a folder that is left out as a whole counts as one
+    folders: tuple["FolderShare", ...]  # in it, the largest first; none on the last level
+
+    @property
+    def share(self) -> float:
+        """How much of it is indexed, by the number of files; all of an empty one."""
+        found = self.files + self.skipped
+        return self.files / found if found else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSize:
+    """An indexed file and its size."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderView:
+    """A folder, what is in it, and the largest files that are directly in it."""
+
+    branch: str
+    folder: FolderShare
+    files: tuple[FileSize, ...]  # the largest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePoint:
+    """Where a file lies on the map of meaning."""
+
+    path: str
+    language: str
+    x: float  # 0 to 1, from the left
+    y: float  # 0 to 1, from the top
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeaningMap:
+    """Files laid out by what they mean: those that mean alike lie close."""
+
+    branch: str
+    model: str | None  # None: there are no vectors
+    points: tuple[FilePoint, ...]  # by path
+    files: int  # that have vectors; of very many, only some are points
+    fidelity: float  # how much of the differences between files the two axes show, 0 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFile:
+    """The one file that holds an index, and when it was looked at last."""
+
+    path: str
+    size_bytes: int  # with its WAL
+    schema_version: int
+    fingerprint: str
+    model: str | None
+    dimension: int | None  # numbers in a vector
+    checked_at: str | None  # when the doctor looked at all of it; None: never, or long ago
+    was_sound: bool  # then
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderEntry:
+    """A folder or file that lies directly in a folder."""
+
+    name: str
+    path: str
+    is_folder: bool
+    files: int  # indexed: below a folder, 1 for a file
+    skipped: int  # skipped: below a folder, and itself
+    size_bytes: int | None  # of the indexed files, or of a skipped one; None: unknown
+    updated_at: str | None  # when the index last took other contents in; None: nothing is indexed
+    language: str | None  # of an indexed file, as are lines and symbols
+    lines: int | None
+    symbols: int | None
+    reason: str | None  # a ``SkipReason``, when it is skipped itself
+    detail: str
+    advice: str  # what to do about it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderPage:
+    """Some of what lies in a folder: folders first, each kind by the bytes of its names."""
+
+    branch: str
+    path: str
+    entries: tuple[FolderEntry, ...]
+    total: int  # on all pages
+    updated_at: str | None  # when the branch was last indexed
+
+
+class FolderName(NamedTuple):
+    """What lies in a folder, in a tree of files."""
+
+    name: str  # of several folders, with slashes, when each holds the next one alone
+    path: str
+    is_folder: bool
+
+
+class FoundPath(NamedTuple):
+    """A path that a few letters may mean; rung, cost and length sort those of several projects."""
+
+    path: str
+    rung: int  # 0: the name itself … 5: nothing was asked
+    cost: int
+    marks: tuple[tuple[int, int], ...]  # what of it was typed, half-open, in characters

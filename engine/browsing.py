@@ -1,7 +1,5 @@
 """What an index holds, to page through: its files, their texts, and what was skipped."""
 
-import base64
-import binascii
 import json
 import os
 from collections.abc import Callable
@@ -9,30 +7,40 @@ from functools import partial
 from typing import TypeVar
 
 from engine.browse_records import (
+    BranchSummary,
     FileContent,
     FileSummary,
+    FilterValue,
     LanguageShare,
     ListPage,
     ListRequest,
+    NamedPlace,
     SkipSummary,
     Summary,
 )
+from engine.checkout import Checkout, state_of
 from engine.clock import iso_time
+from engine.cursors import cursor_of, place_of
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.explain import ADVICE
-from engine.indexing.scope import path_within
+from engine.folder_browsing import Folders
+from engine.kept import Kept
+from engine.overview.overview import Overview
 from engine.records import SkipReason, display_path
-from engine.store import blobs, files, listing
-from engine.store.connection import Handle, Store
+from engine.search import suggestions
+from engine.search.branches import NO_BRANCH, chosen_branch
+from engine.search.symbol_list import SymbolList
+from engine.store import blobs, files, listing, project
+from engine.store.connection import Handle
 from engine.store.listing import FileListRow, Page, SkipListRow
-from engine.store.project import BranchRow
+from engine.store.shown_paths import NOT_UTF8, as_stored
+from engine.symbol_records import SymbolListRequest, SymbolPage
 from engine.syntax.languages import DIALECTS, language_named
 from engine.syntax.packing import unpack_text
 
 #: The most of a page.
 MOST_LISTED = 1000
 _ALL = ListRequest()
-_NOT_UTF8 = "\ufffd"  # in a path that was shown: bytes that are not UTF-8, or that very character
 
 Row = TypeVar("Row", FileListRow, SkipListRow)
 
@@ -41,15 +49,17 @@ class Browser:
     """Reads one project's index.
 
     Args:
-        store: The project's database.
-        root: The resolved folder.
-        branch: Gives the branch to look at: the one checked out, or the latest.
+        checkout: The project.
     """
 
-    def __init__(self, store: Store, root: str, branch: Callable[[Handle], BranchRow]) -> None:
-        self._store = store
-        self._root = root
-        self._branch = branch
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._languages: Kept[tuple[LanguageShare, ...]] = Kept(1)
+        #: The project from above: its folders, its files by what they mean, its one file.
+        self.overview = Overview(checkout)
+        self._symbols = SymbolList()
+        #: What lies in a folder, which path is meant, and where a file is.
+        self.folders = Folders(checkout)
 
     def files(
         self, wanted: ListRequest = _ALL, *, language: str | None = None
@@ -86,29 +96,80 @@ class Browser:
             _skip_summary,
         )
 
+    def symbols(self, wanted: SymbolListRequest) -> SymbolPage:
+        """List symbols by name, with how many there are of each kind and language.
+
+        Raises:
+            InvalidInputError: An argument cannot be; ``details.field`` says which.
+        """
+        with self._checkout.read() as (handle, branch):
+            return self._symbols.page(handle, branch, wanted)
+
     def languages(self) -> tuple[LanguageShare, ...]:
         """Give how much is written in each language, the most bytes first."""
-        with self._store.read() as handle:
-            rows = listing.sum_languages(handle, self._branch(handle).id)
-        return tuple(
-            LanguageShare(language=language, files=files_, size_bytes=size)
-            for language, files_, size in rows
-        )
+        with self._checkout.read() as (handle, branch):
+            return self._languages.get(
+                state_of(handle, branch),
+                lambda: tuple(
+                    LanguageShare(language=language, files=files_, size_bytes=size)
+                    for language, files_, size in listing.sum_languages(handle, branch.id)
+                ),
+            )
 
-    def content(self, path: str) -> FileContent:
+    def branches(self) -> tuple[BranchSummary, ...]:
+        """Give the branches that are indexed, the one that is searched by default first."""
+        with self._checkout.read() as (handle, here):
+            rows = [each for each in project.read_branches(handle) if each.id != NO_BRANCH]
+        found = [
+            BranchSummary(name=each.name, files=each.found_files, is_here=each.id == here.id)
+            for each in rows
+        ]
+        return tuple(sorted(found, key=lambda each: (not each.is_here, each.name)))
+
+    def symbols_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
+        """Give symbols whose name begins so, one of each name, at least two characters typed."""
+        with self._checkout.read() as (handle, branch):
+            return suggestions.symbols_beginning(handle, branch.id, text, limit)
+
+    def files_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
+        """Give files whose path has all these words, the last of them perhaps only its start."""
+        with self._checkout.read() as (handle, branch):
+            return suggestions.files_beginning(handle, branch.id, text, limit)
+
+    def filter_values(self, name: str, start: str) -> tuple[FilterValue, ...]:
+        """Give the values of a filter (lang, kind, path, tag, sym, branch) that begin so."""
+        if name == "branch":
+            found = [each for each in self.branches() if each.name.startswith(start)]
+            return tuple(FilterValue(value=e.name, number=e.files) for e in found if e.name)
+        if name == "lang":
+            return suggestions.languages_beginning(self.languages(), start)
+        if name == "path":
+            return suggestions.paths_beginning(self.folders.paths(), start)
+        if name == "tag":
+            return suggestions.endings_beginning(self.folders.paths(), start)
+        with self._checkout.read() as (handle, branch):
+            if name == "kind":
+                return suggestions.kinds_beginning(self._symbols.kinds(handle, branch), start)
+            return suggestions.names_beginning(handle, branch.id, start) if name == "sym" else ()
+
+    def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
         """Give the text of a file as it was indexed; the disk is not read.
 
         Args:
             path: Absolute, or relative to the root; as it is shown when it is not UTF-8.
+            branch_name: Another branch than the one checked out, or the latest.
 
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
             FileNotIndexedError: The file is not in the index.
+            NotFoundError: The branch is not.
         """
-        relative = path_within(self._root, path)
-        with self._store.read() as handle:
-            branch = self._branch(handle)
-            relative = _as_stored(handle, branch.id, relative)
+        relative = self._checkout.path_within(path)
+        with self._checkout.read() as (handle, here):
+            branch = here
+            if branch_name is not None and branch_name != here.name:
+                branch = chosen_branch(project.read_branches(handle), branch_name, here.name)
+            relative = as_stored(handle, branch.id, relative)
             facts = files.read_file(handle, branch.id, relative)
             packed = blobs.read_text(handle, facts.blob_id) if facts else None
         if facts is None or packed is None:
@@ -119,7 +180,7 @@ class Browser:
             )
         text = unpack_text(packed).decode("utf-8", "replace")
         return FileContent(
-            project=display_path(self._root),
+            project=display_path(self._checkout.root),
             path=display_path(relative),
             branch=branch.name,
             language=facts.language,
@@ -134,14 +195,16 @@ class Browser:
         )
 
     def stored_path(self, path: str) -> str:
-        """Give the path of an indexed file as the disk spells it, from one as it is shown.
+        """Give a path from the root as the disk spells it, from one as it is shown.
 
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
         """
-        relative = path_within(self._root, path)
-        with self._store.read() as handle:
-            return _as_stored(handle, self._branch(handle).id, relative)
+        relative = self._checkout.path_within(path)
+        if NOT_UTF8 not in relative:
+            return relative
+        with self._checkout.read() as (handle, branch):
+            return as_stored(handle, branch.id, relative)
 
     def _page(
         self,
@@ -153,17 +216,16 @@ class Browser:
         limit = wanted.limit
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_LISTED}", field="limit")
-        folder = path_within(self._root, wanted.folder)
-        page = Page(folder, _place_of(wanted.cursor), limit + 1)
-        with self._store.read() as handle:
-            branch = self._branch(handle)
+        folder = self._checkout.path_within(wanted.folder)
+        page = Page(folder, place_of(wanted.cursor, os.fsdecode), limit + 1)
+        with self._checkout.read() as (handle, branch):
             rows = read(handle, branch.id, page)
             total = count(handle, branch.id, page)
         return ListPage(
             branch=branch.name,
             items=tuple(map(summary_of, rows[:limit])),
             total=total,
-            next_cursor=_cursor_of(rows[limit - 1].path) if len(rows) > limit else None,
+            next_cursor=cursor_of(os.fsencode(rows[limit - 1].path)) if len(rows) > limit else None,
         )
 
 
@@ -190,31 +252,8 @@ def _skip_summary(row: SkipListRow) -> SkipSummary:
     )
 
 
-def _as_stored(handle: Handle, branch_id: int, path: str) -> str:
-    """Give a path as the disk spells it, which a path with U+FFFD may not be."""
-    if _NOT_UTF8 not in path or files.read_file(handle, branch_id, path):
-        return path
-    odd = listing.read_odd_paths(handle, branch_id)
-    return next((each for each in odd if display_path(each) == path), path)
-
-
 def _languages(name: str) -> list[str]:
     language = language_named(name)
     if language is None:
         raise InvalidInputError(f"unknown language {name!r}", field="language")
     return sorted(DIALECTS.get(language, {language}))
-
-
-def _cursor_of(path: str) -> str:
-    return base64.urlsafe_b64encode(os.fsencode(path)).decode()
-
-
-def _place_of(cursor: str | None) -> str | None:
-    if cursor is None:
-        return None
-    try:
-        return os.fsdecode(base64.b64decode(cursor.encode("ascii"), b"-_", validate=True))
-    except (binascii.Error, ValueError) as error:
-        raise InvalidInputError(
-            "the cursor cannot be read", hint="start without one", field="cursor"
-        ) from error

@@ -1,35 +1,28 @@
 """All projects of a data directory: find, open, create, list, forget, and search across them."""
 
-import os
-import re
-import threading
-import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import Config
 from engine.dispatch.feed import Feed
 from engine.dispatch.jobs import Jobs
+from engine.dispatch.overview import Overview, summary_of
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.index import Index
-from engine.indexing.seed import delete_leftovers, seed
-from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.jobs.watchlist import database_files
-from engine.merging import merged, page_of, whole_request
+from engine.merging import page_of, search_all, whole_request
+from engine.open_indexes import OpenIndexes
 from engine.project_filters import chosen_projects
 from engine.records import (
-    ProjectError,
     ProjectSummary,
     SearchAnswer,
     SearchRequest,
 )
-from engine.roots import project_id_of, resolve, upwards
+from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.server_board import ServerBoard, server_board, server_url
-from engine.source.git import sibling_folders
-from engine.store.peek import read_root
 from engine.telemetry.logs import JobLog, server_log
 from engine.telemetry.recording import asking
 
@@ -39,9 +32,6 @@ if TYPE_CHECKING:
     from engine.observing.observer import Observer
     from engine.watching.teller import StatusCallback
     from engine.watching.watcher import Watcher
-
-_ID_CHARS = 64
-_ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Catalog:
@@ -62,14 +52,13 @@ class Catalog:
     ) -> None:
         self._config = config
         self._open_embedder = open_embedder
-        limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
-        self._pool = WorkerPool(config.worker_count, limits)
-        self._open: dict[str, Index] = {}
-        self._lock = threading.RLock()
+        self._indexes = OpenIndexes(config, open_embedder)
         #: The jobs of all projects.
         self.jobs = Jobs(config, self, open_embedder, runs_here=runs_jobs)
         #: What happens to the jobs and watchers of all projects, for whoever looks again and again.
         self.feed = Feed(config)
+        #: All projects with what they hold, for whoever looks again and again too.
+        self.overview = Overview(config, self.feed, self.open_file)
         self._watchers: dict[str, Watcher] = {}
 
     @property
@@ -88,10 +77,7 @@ class Catalog:
         for watcher in self._watchers.values():
             watcher.stop()
         self.jobs.close()
-        for index in self._open.values():
-            index.close()
-        self._open.clear()
-        self._pool.close()
+        self._indexes.close()
 
     def open(self, path: str) -> Index:
         """Open the project of a folder, or the one that encloses it.
@@ -99,11 +85,7 @@ class Catalog:
         Raises:
             ProjectNotFoundError: Neither the folder nor one above it is indexed.
         """
-        root = resolve(path)
-        for folder in upwards(root):
-            if self._database(folder).exists():
-                return self._index(folder, create=False)
-        raise _not_indexed(path)
+        return self._indexes.of_root(self._root_of(path))
 
     def create(self, path: str) -> Index:
         """Open the project of exactly this folder, made when there is none.
@@ -111,44 +93,33 @@ class Catalog:
         Raises:
             InvalidPathError: No folder is there, or it cannot be read.
         """
-        root = resolve(path)
-        if not os.path.exists(root):
-            raise InvalidPathError(f"path does not exist: {path}", field="path", path=path)
-        if not os.path.isdir(root):
-            raise InvalidPathError(
-                f"path is not a folder: {path}", hint="name a folder", field="path", path=path
-            )
-        if not os.access(root, os.R_OK | os.X_OK):
-            raise InvalidPathError(
-                f"permission denied: {path}",
-                hint="make the folder readable",
-                field="path",
-                path=path,
-            )
-        return self._index(root, create=True)
+        return self._indexes.of_root(folder_at(path), create=True)
 
     def watch(
         self,
         path: str,
         *,
+        create: bool = True,
         on_status: "StatusCallback | None" = None,
         on_job: "ChangeCallback | None" = None,
     ) -> "Watcher":
         """Keep the index of a folder equal to its disk from now on, in threads of this process.
 
         Args:
-            path: The root; made a project when it is none.
+            path: The root.
+            create: Make it a project when it is none.
             on_status: Hears each new status of the watcher, in its thread.
             on_job: Hears of its jobs while they go on and when they have ended, in its thread.
 
         Raises:
             InvalidPathError: No folder is there, or it cannot be read.
+            ProjectNotFoundError: It is no project, and is not to be made one.
             ProjectBusyError: Another watcher watches it.
             UnavailableError: The data directory cannot be written.
         """
         from engine.watching.live import watcher_of  # with watchfiles, which most calls do without
 
-        index = self.create(path)
+        index = self.create(path) if create else self._known(path)
         watcher = watcher_of(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
         watcher.start()
         self._watchers[index.root] = watcher
@@ -160,11 +131,7 @@ class Catalog:
         Raises:
             EngineError: The file is not a sound index.
         """
-        with self._lock:
-            known = [index for index in self._open.values() if index.project_id == file.stem]
-        if known and known[0].is_current():
-            return known[0]
-        return self._index(read_root(file, self._config.busy_timeout), create=False)
+        return self._indexes.of_file(file)
 
     def doctor(self, path: str) -> "Doctor":
         """Give the doctor of the project of a folder, or of the one that encloses it.
@@ -176,11 +143,8 @@ class Catalog:
         """
         from engine.doctor.doctor import Doctor  # with numpy, which most calls do without
 
-        for root in upwards(resolve(path)):
-            file = self._database(root)
-            if file.exists():
-                return Doctor(file, root, self._config, self._open_embedder)
-        raise _not_indexed(path)
+        root = self._root_of(path)
+        return Doctor(self._indexes.file_of_root(root), root, self._config, self._open_embedder)
 
     def doctor_of_id(self, project_id: str, *, path: str | None = None) -> "Doctor":
         """Give the doctor of the project of an id.
@@ -196,14 +160,13 @@ class Catalog:
         from engine.doctor.doctor import Doctor  # as in ``doctor``
         from engine.doctor.whereabouts import root_of
 
-        file = self._file_of(project_id)
+        file = self._indexes.file_of_id(project_id)
         if path is not None and project_id_of(resolve(path)) != project_id:
             raise InvalidPathError(
                 f"{path} is not the root of this project", field="path", path=path
             )
-        with self._lock:
-            guesses = [] if path is None else [resolve(path)]
-            guesses += [index.root for index in self._open.values()]
+        guesses = [] if path is None else [resolve(path)]
+        guesses += [index.root for index in self._indexes.opened()]
         root = root_of(file, guesses, self._config.busy_timeout)
         return Doctor(file, root, self._config, self._open_embedder)
 
@@ -213,16 +176,17 @@ class Catalog:
         Raises:
             ProjectNotFoundError: There is none.
         """
-        return self.open_file(self._file_of(project_id))
+        return self.open_file(self._indexes.file_of_id(project_id))
 
     def projects(self) -> list[ProjectSummary]:
         """List the projects by path; one that cannot be opened is listed with its error."""
-        summaries = [self._summary(file) for file in database_files(self._config.data_dir)]
+        files = database_files(self._config.data_dir)
+        summaries = [summary_of(file, self._config) for file in files]
         return sorted(summaries, key=lambda summary: summary.path)
 
     def roots(self) -> list[str]:
         """Give the roots of all projects that can be opened, as the disk spells them."""
-        return [each for each in self.everywhere() if not _ID.fullmatch(each)]
+        return [each for each in self.everywhere() if not is_project_id(each)]
 
     def everywhere(self) -> list[str]:
         """Give all roots, then the ids of projects that cannot be opened: a search names them."""
@@ -234,6 +198,10 @@ class Catalog:
                 ids.append(file.stem)
         return [*sorted(roots), *sorted(ids)]
 
+    def holds(self, root: str) -> bool:
+        """Say whether a resolved folder is a project, damaged or not; nothing is opened."""
+        return self._indexes.file_of_root(root).exists()
+
     def forget(self, path: str) -> None:
         """Delete the index of exactly this folder; the folder itself is not touched.
 
@@ -241,28 +209,35 @@ class Catalog:
             ProjectNotFoundError: It is not indexed.
             ProjectBusyError: It is being indexed.
         """
-        file = self._database(resolve(path))
+        file = self._indexes.file_of_root(resolve(path))
         if not file.exists():
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
         self._forget(file)
 
     def forget_id(self, project_id: str) -> None:
         """Delete the index of an id, also one that is damaged; as ``forget`` otherwise."""
-        self._forget(self._file_of(project_id))
+        self._forget(self._indexes.file_of_id(project_id))
 
     def _forget(self, file: Path) -> None:
         """Delete an index, after what this process does with it has ended."""
-        with self._lock:
-            known = [index for index in self._open.values() if index.project_id == file.stem]
-        for index in known:
-            watcher = self._watchers.pop(index.root, None)
-            if watcher:
-                watcher.stop()
-        Index.delete(file)
-        for index in known:
-            with self._lock:
-                self._open.pop(index.root, None)
-            index.close()
+        index = self._indexes.known(file)
+        watcher = self._watchers.pop(index.root, None) if index else None
+        if watcher:
+            watcher.stop()
+        try:
+            Index.delete(file)
+        except Exception:
+            if index and watcher:
+                self._watch_on(index.root, watcher)
+            raise
+        if index:
+            self._indexes.drop(index)
+
+    def _watch_on(self, root: str, watcher: "Watcher") -> None:
+        """Start a watcher again, unless another one watches by now."""
+        with suppress(EngineError):
+            watcher.start()
+            self._watchers[root] = watcher
 
     def serving(self) -> AbstractContextManager[ServerBoard]:
         """Hold the right to serve this data directory; its board tells others where.
@@ -292,6 +267,15 @@ class Catalog:
 
         return traced(self._config.data_dir, process=process)
 
+    def learn(self, is_stopped: Callable[[], bool]) -> None:
+        """Have each index that is open get to know what patterns were asked about since.
+
+        One that cannot be read keeps none of the others from it.
+        """
+        for index in self._indexes.opened():
+            with suppress(EngineError):
+                index.learn(is_stopped)
+
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects, named by paths or ids, and merge their answers by score.
 
@@ -304,30 +288,8 @@ class Catalog:
             EngineError: Every project failed; the first error.
         """
         with asking(request.mode):
-            return self._search(paths, request)
-
-    def _search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
-        started = time.perf_counter()
-        answers: list[SearchAnswer] = []
-        failures: list[tuple[str, EngineError]] = []
-        asked: set[str] = set()
-        for path in chosen_projects(list(dict.fromkeys(paths)), request):
-            try:
-                index = self.open_id(path) if _ID.fullmatch(path) else self.open(path)
-                if index.root not in asked:
-                    asked.add(index.root)
-                    answers.append(index.search(request))
-            except EngineError as error:
-                failures.append((path, error))
-        if not answers and failures:
-            raise failures[0][1]
-        if len(answers) == 1 and not failures:
-            return answers[0]
-        errors = tuple(
-            ProjectError(project=path, error=error.code, message=error.message)
-            for path, error in failures
-        )
-        return merged(request, answers, errors, (time.perf_counter() - started) * 1000)
+            chosen = chosen_projects(list(dict.fromkeys(paths)), request)
+            return search_all(chosen, request, self._named)
 
     def search_page(
         self, paths: Sequence[str], request: SearchRequest, offset: int
@@ -341,58 +303,23 @@ class Catalog:
             return self.search(paths, request)
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
-    def _index(self, root: str, *, create: bool) -> Index:
-        with self._lock:
-            return self._opened(root, create=create)
+    def _named(self, project: str) -> Index:
+        """Open the project of an id or a folder."""
+        return self.open_id(project) if is_project_id(project) else self.open(project)
 
-    def _opened(self, root: str, *, create: bool) -> Index:
-        known = self._open.get(root)
-        if known and not known.is_current():  # another process has forgotten it, or begun it anew
-            known.close()
-            del self._open[root]
-        if root not in self._open:
-            file = self._database(root)
-            if create:
-                delete_leftovers(file)
-            if create and not file.exists():
-                seed(file, root, map(self._database, sibling_folders(root)), self._config)
-            self._open[root] = Index(
-                file,
-                root,
-                self._config,
-                self._pool,
-                create=create,
-                open_embedder=self._open_embedder,
-            )
-        return self._open[root]
+    def _known(self, path: str) -> Index:
+        """Open the project of exactly this folder, which is there."""
+        root = resolve(path)
+        if not self.holds(root):
+            raise ProjectNotFoundError(f"{path} is not indexed", path=path)
+        folder_at(path)
+        return self._indexes.of_root(root)
 
-    def _file_of(self, project_id: str) -> Path:
-        file = self._config.data_dir / f"{project_id}.db"
-        if not (_ID.fullmatch(project_id) and file.exists()):
-            raise ProjectNotFoundError(
-                f"no project has the id {project_id[:_ID_CHARS]}", hint="list the projects"
-            )
-        return file
-
-    def _database(self, root: str) -> Path:
-        return self._config.data_dir / f"{project_id_of(root)}.db"
-
-    def _summary(self, file: Path) -> ProjectSummary:
-        try:
-            with Index.peek(file, self._config) as index:
-                return index.summary()
-        except EngineError as error:
-            return ProjectSummary(
-                project_id=file.stem,
-                path="",
-                files=0,
-                size_bytes=file.stat().st_size,
-                last_indexed_at=None,
-                error=error.message,
-            )
-
-
-def _not_indexed(path: str) -> ProjectNotFoundError:
-    return ProjectNotFoundError(
-        f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
-    )
+    def _root_of(self, path: str) -> str:
+        """Give the folder that is indexed: this one, or the nearest of those above it."""
+        for folder in upwards(resolve(path)):
+            if self._indexes.file_of_root(folder).exists():
+                return folder
+        raise ProjectNotFoundError(
+            f"{path} is not indexed", hint=f"index it: cairn index {path}", path=path
+        )

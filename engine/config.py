@@ -1,157 +1,22 @@
-"""Every setting once: name, default, unit, help. Arguments > environment > file > default.
+"""The settings in force, and where each comes from. Arguments > environment > file > default.
 
-The only place that reads the environment. ``CAIRN_<NAME>`` sets one (``CAIRN_WORKERS=1``), and
-``config.toml`` in the data directory another way (``workers = 1``).
+``settings`` has the table of them. The only place that reads the environment. ``CAIRN_<NAME>``
+sets one (``CAIRN_WORKERS=1``), and ``config.toml`` in the data directory another way
+(``workers = 1``).
 """
 
-import hmac
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from engine.errors import InvalidConfigError
-
-MIB = 1 << 20
-#: No file above this is ever read, whatever the settings say.
-LARGEST_FILE_BYTES = 10 * MIB
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting."""
-
-    name: str
-    default: int | str
-    minimum: int  # of a number, or of the characters of a text
-    maximum: int
-    unit: str
-    help: str
-    values: tuple[str, ...] = ()  # the only ones, when there are any
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "model",
-        "static",
-        1,
-        1000,
-        "text",
-        "what finds by meaning: static (built in), none, onnx:NAME, or a server",
-    ),
-    Setting(
-        "device",
-        "auto",
-        1,
-        10,
-        "text",
-        "where an onnx model runs: auto, cpu or cuda",
-        ("auto", "cpu", "cuda"),
-    ),
-    Setting(
-        "model_threads",
-        0,
-        0,
-        256,
-        "threads",
-        "of an onnx model on the processor; 0 means one per usable core",
-    ),
-    Setting(
-        "embedding_timeout",
-        7000,
-        50,
-        600_000,
-        "ms",
-        "how long a server may take for one batch of passages",
-    ),
-    Setting(
-        "query_timeout",
-        3000,
-        50,
-        600_000,
-        "ms",
-        "how long a server may take for a question, retries included",
-    ),
-    Setting(
-        "storage_patience",
-        600,
-        0,
-        31_536_000,
-        "s",
-        "how long a job waits for room on the disk before it fails",
-    ),
-    Setting(
-        "embedder_patience",
-        86_400,
-        0,
-        31_536_000,
-        "s",
-        "how long a job waits for a model, or a locked database, before it fails",
-    ),
-    Setting("jobs", 3, 1, 64, "jobs", "indexing jobs that run at the same time at most"),
-    Setting(
-        "job_retention",
-        7,
-        1,
-        3650,
-        "days",
-        "how long jobs that have ended are kept, with their events and logs",
-    ),
-    Setting("workers", 0, 0, 64, "processes", "parsing processes; 0 means one per usable core"),
-    Setting(
-        "worker_memory",
-        1024 * MIB,
-        256 * MIB,
-        65_536 * MIB,
-        "bytes",
-        "address space of a parsing process; what needs more is not parsed",
-    ),
-    Setting(
-        "max_file_size",
-        MIB,
-        0,
-        LARGEST_FILE_BYTES,
-        "bytes",
-        "larger files are skipped; 0 means 10 MB",
-    ),
-    Setting(
-        "parse_timeout", 1000, 50, 60_000, "ms", "a file that parses longer falls back to lines"
-    ),
-    Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
-    Setting(
-        "batch_bytes", MIB // 2, 65_536, 64 * MIB, "bytes", "source written in one transaction"
-    ),
-    Setting(
-        "queue_bytes", 32 * MIB, MIB, 1024 * MIB, "bytes", "source in flight between processes"
-    ),
-    Setting(
-        "watch_debounce", 500, 20, 10_000, "ms", "how long a watcher waits after the last change"
-    ),
-    Setting(
-        "watch_reconcile",
-        600,
-        5,
-        86_400,
-        "s",
-        "how often a watcher compares everything, as events can be lost",
-    ),
-    Setting(
-        "search_timeout",
-        2000,
-        10,
-        600_000,
-        "ms",
-        "a search by pattern gives what it has found by then",
-    ),
-    Setting(
-        "host", "127.0.0.1", 1, 255, "text", "where `cairn serve` listens; elsewhere needs a token"
-    ),
-    Setting("port", 7331, 0, 65_535, "port", "of `cairn serve`; 0 means any free one"),
-)
+from engine.secret import Secret
+from engine.settings import SETTINGS, Origin, Setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +44,10 @@ class Config:
     watch_debounce: int
     watch_reconcile: int
     host: str
+    editor: str
     port: int
+    #: Where each of them comes from, by its name; empty when nobody said so.
+    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def worker_count(self) -> int:
@@ -214,17 +82,15 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
     Raises:
         InvalidConfigError: A setting is unknown, of the wrong kind, or out of its range.
     """
-    home = data_dir or os.environ.get("CAIRN_HOME") or platformdirs.user_data_dir("codecairn")
+    home, home_origin = _home(data_dir)
     folder = Path(home).expanduser().absolute()
     if os.path.exists(folder) and not os.path.isdir(folder):  # False where nobody lets us look
         raise InvalidConfigError(f"the data directory {folder} is not a folder", field="data_dir")
     stored = _read_file(folder / "config.toml")
     values: dict[str, Any] = {}
+    origins = {"data_dir": home_origin}
     for setting in SETTINGS:
-        key = f"CAIRN_{setting.name.upper()}"
-        given: object = arguments.get(
-            setting.name, os.environ.get(key, stored.pop(setting.name, setting.default))
-        )
+        given, origins[setting.name] = _given(setting, arguments, stored)
         values[setting.name] = _checked(setting, given)
     if stored:
         unknown = sorted(stored)[0]
@@ -233,7 +99,7 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
             hint="known: " + ", ".join(setting.name for setting in SETTINGS),
             field=unknown,
         )
-    return Config(data_dir=folder, **values)
+    return Config(data_dir=folder, origins=origins, **values)
 
 
 def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
@@ -254,7 +120,9 @@ def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
                 f"unknown setting {name!r}", hint="known: " + ", ".join(known), field=name
             )
         values[name] = _checked(known[name], value)
-    return replace(config, **values)
+    return replace(
+        config, origins={**config.origins, **dict.fromkeys(values, Origin.ARGUMENT)}, **values
+    )
 
 
 def environment_of(config: Config) -> dict[str, str]:
@@ -262,6 +130,28 @@ def environment_of(config: Config) -> dict[str, str]:
     names = [setting.name for setting in SETTINGS]
     values = {f"CAIRN_{name.upper()}": str(getattr(config, name)) for name in names}
     return {**os.environ, **values, "CAIRN_HOME": str(config.data_dir)}
+
+
+def _home(data_dir: Path | None) -> tuple[Path | str, Origin]:
+    named = os.environ.get("CAIRN_HOME")
+    if data_dir:
+        return data_dir, Origin.ARGUMENT
+    if named:
+        return named, Origin.ENVIRONMENT
+    return platformdirs.user_data_dir("codecairn"), Origin.DEFAULT
+
+
+def _given(
+    setting: Setting, arguments: Mapping[str, int | str], stored: dict[str, object]
+) -> tuple[object, Origin]:
+    """Give the strongest value of a setting; what the file says is taken out of it."""
+    values: tuple[tuple[object, Origin], ...] = (
+        (arguments.get(setting.name), Origin.ARGUMENT),
+        (os.environ.get(f"CAIRN_{setting.name.upper()}"), Origin.ENVIRONMENT),
+        (stored.pop(setting.name, None), Origin.FILE),
+    )
+    found = next((each for each in values if each[0] is not None), None)
+    return found or (setting.default, Origin.DEFAULT)
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -301,34 +191,6 @@ def _checked_text(setting: Setting, given: object) -> str:
             field=setting.name,
         )
     return given
-
-
-class Secret:
-    """A key that no message, log or representation shows."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str = "") -> None:
-        self._text = text
-
-    def __bool__(self) -> bool:
-        return bool(self._text)
-
-    def __repr__(self) -> str:
-        return "Secret(…)" if self._text else "Secret()"
-
-    def reveal(self) -> str:
-        """Give the key itself, for the header it belongs in."""
-        return self._text
-
-    def is_equal(self, given: str) -> bool:
-        """Compare with what somebody gave, in a time that tells nothing; False when empty."""
-        same = hmac.compare_digest(self._text.encode(), given.encode("utf-8", "replace"))
-        return bool(self._text) and same
-
-    def blanked(self, text: str) -> str:
-        """Take the key out of a text, such as what a server says of it."""
-        return text.replace(self._text, "…") if self._text else text
 
 
 #: Keys that many programs share go only to the service they are for.

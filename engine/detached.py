@@ -13,7 +13,7 @@ from types import FrameType
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
-from engine.lock import yield_to_others
+from engine.priority import yield_as_session
 
 _TRIES = 5  # to become the runner
 _WAIT_S = 0.2
@@ -28,7 +28,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
-    yield_to_others()
+    yield_as_session()
     try:
         with Catalog(load_config()) as catalog, catalog.traced("runner"):
             for _ in range(_TRIES):

@@ -6,13 +6,13 @@ import re
 import uuid
 
 from engine.clock import iso_time
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidPathError
 from engine.indexing.forecast import Forecast, forecast
 from engine.records import PathExplanation, Skip, SkipReason, display_path
 from engine.search.breakdown import lowered
 from engine.search.pathrules import path_factors
 from engine.search.pathwords import DOCUMENT_FACTOR
+from engine.settings import LARGEST_FILE_BYTES
 from engine.source.notebook import NOTEBOOK_LANGUAGE
 from engine.source.reader import TreeReader
 from engine.source.walker import WalkRules

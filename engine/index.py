@@ -1,37 +1,29 @@
 """One open project: the only door to it. Delegates, and holds no logic of its own."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.browsing import Browser
-from engine.clock import iso_or_none, now_ms
+from engine.checkout import Checkout
+from engine.clock import now_ms
 from engine.config import Config, changed_config
+from engine.deletion import delete_contents, delete_project
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.questions import QuestionEmbedder
-from engine.errors import InvalidInputError, ProjectNotFoundError
 from engine.explain import explain_path
-from engine.faults import fault_point
-from engine.indexing.pauses import without_full_collections
-from engine.indexing.scope import Scope, options_of, path_within, scope_of
+from engine.indexing.scope import scope_of
 from engine.indexing.workers import WorkerLimits, WorkerPool
-from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.run import OpenProject
-from engine.jobs.view import jobs_that_matter
-from engine.jobs.wait_note import forget_note
-from engine.journal import NoJournal
-from engine.lock import indexing_lock
 from engine.records import (
     IndexOptions,
     IndexReport,
     PathExplanation,
-    Progress,
     ProgressCallback,
     ProjectSummary,
     RelatedRequest,
@@ -40,18 +32,16 @@ from engine.records import (
     SymbolHit,
     display_path,
 )
+from engine.runs import Runs
 from engine.search.places import MOST_THREADS, Effort
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
+from engine.status import status_of, summary_of
 from engine.status_records import ProjectStatus
-from engine.store import blobs, files, jobs, project, skips
-from engine.store.connection import Handle, Store, delete_database
-from engine.store.jobs import JobSearch
-from engine.store.migrate import delete_copies
-from engine.store.models import count_vectors, read_current_model
+from engine.store import project
+from engine.store.connection import Handle, Store
 from engine.store.peek import read_root
-from engine.store.project import BranchRow, ProjectRow
-from engine.watch_board import watch_status_of
+from engine.store.project import BranchRow
 
 if TYPE_CHECKING:
     from engine.evaluation.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
@@ -91,17 +81,12 @@ class Index:
         effort = Effort(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
         self._questions = QuestionEmbedder(config, open_embedder)
         self._searcher = Searcher(self._store, display_path(root), root, effort, self._questions)
+        self._checkout = Checkout(self._store, root, self._branch_here)
+        self._runs = Runs(self._store, root, config, pool, open_embedder)
         #: What the index holds, to page through: files, their texts, and what was skipped.
-        self.browse = Browser(self._store, root, self._branch_here)
+        self.browse = Browser(self._checkout)
         if create:
-            with self._store.write() as handle:
-                project.insert_project(
-                    handle,
-                    project_id=self.project_id,
-                    root=os.fsencode(root),
-                    max_file_size=config.max_file_size,
-                    now_ms=now_ms(),
-                )
+            self.make()
 
     @classmethod
     @contextmanager
@@ -123,12 +108,12 @@ class Index:
         Raises:
             ProjectBusyError: It is being indexed.
         """
-        with indexing_lock(file):
-            delete_copies(file)
-            delete_database(file)
-            file.with_suffix(".hand").unlink(missing_ok=True)
-            forget_note(file)
-        shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)
+        delete_project(file)
+
+    def make(self) -> None:
+        """Make the project, unless it is there; who was killed while making it left a file."""
+        root, most = os.fsencode(self.root), self._config.max_file_size
+        project.make_project(self._store, root, most, now_ms=now_ms())
 
     def is_current(self) -> bool:
         """Say whether the database file is still the one that was opened."""
@@ -159,28 +144,17 @@ class Index:
             Cancelled: ``cancelled`` said so.
             UnavailableError: Disk full, or the database stayed locked.
         """
-        from engine.indexing.run import Indexing  # with numpy, which other calls do without
-
-        options = options or IndexOptions()
-        scope = self._scope(options)
-        run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
-        with indexing_lock(self._store.path), without_full_collections():
-            self._make_clean(options)
-            return run.bring_up_to_date(
-                scope,
-                options,
-                journal=NoJournal(),
-                on_progress=on_progress or _ignore,
-                cancelled=cancelled or _never,
-            )
+        return self._runs.run(
+            options or IndexOptions(), on_progress=on_progress, cancelled=cancelled
+        )
 
     def for_jobs(self) -> OpenProject:
         """Give the project as the runner of jobs needs it."""
-        return OpenProject(self.root, self._ledger, {"index": self._perform})
+        return OpenProject(self.root, self._ledger, {"index": self._runs.perform})
 
     def for_watcher(self) -> "WatchedProject":
         """Give the project as its watcher needs it."""
-        from engine.indexing.watched import WatchedProject  # with numpy, as in ``index``
+        from engine.indexing.watched import WatchedProject  # with numpy; a search does without
 
         return WatchedProject(self._store, self.root)
 
@@ -191,37 +165,17 @@ class Index:
 
         return Checkpoints(self._store, self._searcher, self._questions, self.root)
 
-    def _perform(self, job: JobContext) -> dict[str, object]:
-        """Index as a job; what is raised lets it wait, or ends it."""
-        from engine.indexing.run import Indexing  # as in ``index``
-
-        options = options_of(job.parameters)
-        if job.has_begun:  # what was to be read anew is marked so since the first try
-            options = replace(options, force=False, force_clean=False)
-        scope = self._scope(options)
-        run = Indexing(self._store, self.root, self._config, self._pool, self._open_embedder)
-        with (
-            indexing_lock(self._store.path),
-            without_full_collections(),
-            self._store.accompanied(job),
-        ):
-            self._make_clean(options)
-            report = run.bring_up_to_date(
-                scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
-            )
-        if run.embedder_away:
-            raise run.embedder_away
-        return asdict(report)
-
-    def _make_clean(self, options: IndexOptions) -> None:
-        if options.force_clean:
-            from engine.doctor.rebuilding import wipe  # with numpy, as in ``index``
-
-            wipe(self._store, self.root, self._config)
-
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
         return self._searcher.search(request, self._checked_out())
+
+    def warm(self) -> None:
+        """Read what the first searches would wait for; for a process that answers many."""
+        self._searcher.warm(self._checked_out())
+
+    def learn(self, is_stopped: Callable[[], bool]) -> None:
+        """Get to know what patterns were asked about since; for a thread beside the questions."""
+        self._searcher.learn(is_stopped)
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Give code like that of a place, whose path may be absolute, by the vectors stored.
@@ -231,7 +185,7 @@ class Index:
             FileNotIndexedError: The file is not in the index.
             UnavailableError: The index, or this place of it, has no vectors.
         """
-        place = replace(wanted, path=path_within(self.root, wanted.path))
+        place = replace(wanted, path=self.browse.stored_path(wanted.path))
         return self._searcher.related(place, self._checked_out())
 
     def symbols(
@@ -259,45 +213,16 @@ class Index:
             InvalidPathError: The path lies outside the root, or cannot be one.
             FileNotIndexedError: The file is not in the index.
         """
-        relative = path_within(self.root, path)
+        relative = self.browse.stored_path(path)
         return self._searcher.outline(relative, self._checked_out(), asked=path)
 
     def status(self) -> ProjectStatus:
         """Describe the project."""
-        with self._store.read() as handle:
-            row = self._project(handle)
-            branch = self._branch_here(handle)
-            symbols, chunks = blobs.count_contents(handle, branch.id)
-            model = read_current_model(handle)
-            return ProjectStatus(
-                project_id=self.project_id,
-                path=display_path(self.root),
-                branch=branch.name,
-                files=files.count_files(handle, branch.id),
-                symbols=symbols,
-                chunks=chunks,
-                embeddings=count_vectors(handle, model, branch.id) if model else 0,
-                skips=skips.count_skips(handle, branch.id),
-                coverage=self._searcher.coverage(handle, branch),
-                model=model.name if model else None,
-                fingerprint=row.fingerprint or "",
-                size_bytes=self._store.size_bytes(),
-                last_indexed_at=iso_or_none(branch.indexed_at_ms),
-                jobs=jobs_that_matter(handle, self.project_id, self.root),
-                watch=watch_status_of(self._store.path),
-            )
+        return status_of(self._checkout, self._searcher)
 
     def summary(self) -> ProjectSummary:
         """Describe the project in short."""
-        with self._store.read() as handle:
-            branch = self._branch_here(handle)
-            return ProjectSummary(
-                project_id=self.project_id,
-                path=display_path(self.root),
-                files=files.count_files(handle, branch.id),
-                size_bytes=self._store.size_bytes(),
-                last_indexed_at=iso_or_none(branch.indexed_at_ms),
-            )
+        return summary_of(self._checkout)
 
     def why(self, path: str) -> PathExplanation:
         """Explain why a path is found or not, and what the next run would make of it.
@@ -308,10 +233,9 @@ class Index:
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
         """
-        relative = path_within(self.root, path)
-        with self._store.read() as handle:
-            branch = self._branch_here(handle)
-            rules = scope_of(IndexOptions(), self._project(handle)).rules
+        relative = self.browse.stored_path(path)
+        with self._checkout.read() as (handle, branch):
+            rules = scope_of(IndexOptions(), project.known_project(handle, self.root)).rules
             return explain_path(handle, branch.id, self.root, relative, rules)
 
     def evaluate(
@@ -326,8 +250,7 @@ class Index:
         from engine.evaluation.golden import EvaluationOptions
         from engine.evaluation.lost_targets import reach_of
 
-        with self._store.read() as handle:
-            branch = self._branch_here(handle)
+        with self._checkout.read() as (handle, branch):
             reach = reach_of(handle, branch.id, queries, self.why)
         chosen = options or EvaluationOptions()
         name = display_path(self.root)
@@ -339,11 +262,7 @@ class Index:
         Raises:
             ProjectBusyError: It is being indexed.
         """
-        with indexing_lock(self._store.path):
-            with self._store.write(durable=True) as handle:
-                project.delete_contents(handle)
-            fault_point("contents deleted")
-            self._store.compact()
+        delete_contents(self._store)
 
     def check(self, options: IndexOptions) -> None:
         """Make sure that these options can be used.
@@ -351,20 +270,7 @@ class Index:
         Raises:
             InvalidInputError: One cannot; a project that was never indexed is gone then.
         """
-        self._scope(options)
-
-    def _scope(self, options: IndexOptions) -> Scope:
-        """Check the scope; a project that was made for it alone goes when it cannot be read."""
-        with self._store.read() as handle:
-            row = self._project(handle)
-            is_new = not (project.read_branches(handle) or jobs.count_jobs(handle, JobSearch()))
-        try:
-            return scope_of(options, row)
-        except InvalidInputError:
-            if is_new:
-                self._store.close()
-                Index.delete(self._store.path)
-            raise
+        self._runs.scope(options)
 
     @contextmanager
     def _searching(
@@ -372,7 +278,16 @@ class Index:
     ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
         """Open the project once more, with some settings changed and nothing remembered."""
         config = changed_config(self._config, settings)
-        with closing(Index(self._store.path, self.root, config, self._pool, create=False)) as index:
+        with closing(
+            Index(
+                self._store.path,
+                self.root,
+                config,
+                self._pool,
+                create=False,
+                open_embedder=self._open_embedder,
+            )
+        ) as index:
             yield index.search
 
     def _checked_out(self) -> str:
@@ -380,17 +295,3 @@ class Index:
 
     def _branch_here(self, handle: Handle) -> BranchRow:
         return self._searcher.branch(handle, None, self._checked_out())
-
-    def _project(self, handle: Handle) -> ProjectRow:
-        row = project.read_project(handle)
-        if row is None:
-            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
-        return row
-
-
-def _never() -> bool:
-    return False
-
-
-def _ignore(_progress: Progress) -> None:
-    pass

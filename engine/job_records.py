@@ -104,6 +104,16 @@ class JobEvent:
     context: Mapping[str, object]  # ``repository``, ``files_processed``, ``phase`` and more
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobHistory:
+    """What happened to a job, as much of it as a page shows."""
+
+    numbers: Mapping[EventType, int]  # of all its events
+    events: tuple[JobEvent, ...]  # of the types that were asked for, in order
+    earlier: int | None  # the sequence before which there are more; None: these are the first
+    course: tuple[JobEvent, ...]  # changes of state, and some of what it told of its progress
+
+
 class Waits(Enum):
     """Whether who asks for a job waits for its end."""
 

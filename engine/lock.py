@@ -3,12 +3,10 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.errors import ProjectBusyError, UnavailableError
-
-_NICENESS = 10
 
 
 @contextmanager
@@ -64,6 +62,22 @@ def held_lock(file: Path) -> Iterator[str | None]:
         os.close(descriptor)
 
 
+def holder_of(file: Path) -> str | None:
+    """Give who holds a lock, without writing anything; None when nobody does."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+    else:
+        return None
+    finally:
+        os.close(descriptor)
+
+
 def identity_of(file: Path) -> tuple[int, int] | None:
     """Give what tells a lock file from another one of its name; None when it is not there."""
     try:
@@ -71,12 +85,6 @@ def identity_of(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def yield_to_others() -> None:
-    """Let everybody else on this machine go first: who searches, and who works on it."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def is_alive(process: int) -> bool:

@@ -1,10 +1,46 @@
 """How the answers of several projects become one, and one answer a page of it."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from engine.errors import EngineError
+from engine.index import Index
 from engine.records import Coverage, Hit, ProjectError, SearchAnswer, SearchRequest
 from engine.search.snippet import cut_to_tokens
+
+
+def search_all(
+    paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Index]
+) -> SearchAnswer:
+    """Put a question to projects, one after the other, each once; ``Catalog.search`` says the rest.
+
+    Args:
+        paths: How projects are named; two names of one project count once.
+        request: The question.
+        open_project: Opens a project by such a name.
+    """
+    started = time.perf_counter()
+    answers: list[SearchAnswer] = []
+    failures: list[tuple[str, EngineError]] = []
+    asked: set[str] = set()
+    for path in paths:
+        try:
+            index = open_project(path)
+            if index.root not in asked:
+                asked.add(index.root)
+                answers.append(index.search(request))
+        except EngineError as error:
+            failures.append((path, error))
+    if not answers and failures:
+        raise failures[0][1]
+    if len(answers) == 1 and not failures:
+        return answers[0]
+    errors = tuple(
+        ProjectError(project=path, error=error.code, message=error.message)
+        for path, error in failures
+    )
+    return _merged(request, answers, errors, (time.perf_counter() - started) * 1000)
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
@@ -24,7 +60,7 @@ def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> Search
     return replace(answer, hits=tuple(shown), truncated=answer.truncated or is_cut)
 
 
-def merged(
+def _merged(
     request: SearchRequest,
     answers: Sequence[SearchAnswer],
     errors: tuple[ProjectError, ...],

@@ -3,8 +3,10 @@
 from engine.errors import NotFoundError
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of, resolve
-from engine.search.query import Query, parse_query
+from engine.search.query import FILTERS, Query, parse_query
 
+#: The filters of the query language, as they are written.
+FILTER_NAMES = FILTERS
 _SHORT_ID_CHARS = 6
 
 

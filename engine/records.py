@@ -199,12 +199,15 @@ class SearchRequest:
     mode: Mode = Mode.HYBRID
     language: str | None = None
     path: str | None = None  # prefix or glob
+    file: str | None = None  # this one alone, from the root, as the disk spells it
     kind: str | None = None
     branch: str | None = None
     limit: int = 10  # 1 to 100
     max_tokens: int | None = None  # bound on the snippets, counted by syntax.analysis.tokens_of
     context: bool = True  # include snippets
     explain: bool = False  # say of each hit how its score came about
+    #: Only the first so many hits have snippets, freshness and explanations; None: all of them.
+    detailed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

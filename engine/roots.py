@@ -1,15 +1,23 @@
 """A project is known by its root: the resolved path of a folder, and the id made of it."""
 
 import os
+import re
 from hashlib import sha256
 
 from engine.errors import InvalidPathError
 from engine.records import is_path
 
+_ID = re.compile(r"[0-9a-f]{64}")
+
 
 def project_id_of(root: str) -> str:
     """Give the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
     return sha256(os.fsencode(root)).hexdigest()
+
+
+def is_project_id(text: str) -> bool:
+    """Say whether a project can have this id."""
+    return _ID.fullmatch(text) is not None
 
 
 def resolve(path: str) -> str:
@@ -21,6 +29,29 @@ def resolve(path: str) -> str:
     if not is_path(path):
         raise InvalidPathError("no path can have these characters", field="path")
     return os.path.realpath(os.path.expanduser(path))
+
+
+def folder_at(path: str) -> str:
+    """Give the absolute path without links of a folder that is there and can be read.
+
+    Raises:
+        InvalidPathError: It is not there, is no folder, or cannot be read.
+    """
+    root = resolve(path)
+    if not os.path.exists(root):
+        raise InvalidPathError(f"path does not exist: {path}", field="path", path=path)
+    if not os.path.isdir(root):
+        raise InvalidPathError(
+            f"path is not a folder: {path}", hint="name a folder", field="path", path=path
+        )
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InvalidPathError(
+            f"permission denied: {path}",
+            hint="make the folder readable",
+            field="path",
+            path=path,
+        )
+    return root
 
 
 def upwards(folder: str) -> list[str]:

@@ -62,20 +62,7 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-open-keys]")) keys["?"]();
 });
 
-/* Results: j and k go through them; the others do something with the one in focus. */
-
-const hits = () => all("[data-hit]").filter((hit) => hit.checkVisibility());
-const current = () => document.activeElement?.closest("[data-hit]");
-
-const step = (by) => {
-  const shown = hits();
-  const at = shown.indexOf(current());
-  const next = shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : at + by];
-  if (next) {
-    next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "nearest" });
-  }
-};
+/* A word at the edge of the window, for two seconds. */
 
 const say = (text) => {
   const told = find("#told");
@@ -94,82 +81,32 @@ const copy = async (text, what) => {
   }
 };
 
-Object.assign(keys, {
-  j: () => step(1),
-  k: () => step(-1),
-  o: () => current()?.querySelector("[data-open]").click(),
-  x: () => {
-    const group = current()?.closest(".group");
-    if (!group) return;
-    group.open = false;
-    const next = hits().find((hit) => group.compareDocumentPosition(hit) & 4);
-    (next || find("summary", group)).focus();
-  },
-  c: () => { const hit = current(); if (hit) copy(hit.dataset.place, hit.dataset.place); },
-  m: async () => {
-    const link = find("[data-markdown]");
-    if (link) copy(await (await fetch(link.href)).text(), "The answer");
-  },
-});
-keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };
-
-/* Lines of a file: #L10-L20 picks some, as a click on a number does, and a second one with shift. */
-
-const pickedIn = (hash) => {
-  const found = /^#L(\d+)(?:-L(\d+))?$/.exec(hash);
-  if (!found) return null;
-  const ends = [Number(found[1]), Number(found[2] || found[1])];
-  return [Math.min(...ends), Math.max(...ends)];
-};
-
-const pick = () => {
-  const ends = pickedIn(location.hash);
-  if (!ends || !find(".file-code")) return;
-  const isGiven = new URLSearchParams(location.search).has("lines") && ends[0] === ends[1];
-  if (!isGiven || pick.wasClicked) {
-    all(".line.picked").forEach((line) => line.classList.remove("picked"));
-    for (let number = ends[0]; number <= ends[1]; number += 1) {
-      document.getElementById(`L${number}`)?.classList.add("picked");
-    }
-  }
-  if (!pick.wasClicked) document.getElementById(`L${ends[0]}`)?.scrollIntoView({ block: "center" });
-};
-
-document.addEventListener("click", (event) => {
-  const number = event.target.closest(".file-code .n")?.dataset.n;
-  if (!number) return;
-  event.preventDefault();
-  const before = pickedIn(location.hash);
-  const hash = event.shiftKey && before ? `#L${before[0]}-L${number}` : `#L${number}`;
-  history.replaceState(null, "", hash);
-  pick.wasClicked = true;
-  pick();
-  pick.wasClicked = false;
-});
-addEventListener("hashchange", pick);
-document.addEventListener("DOMContentLoaded", pick);
-
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-copy-place]");
-  if (!button) return;
-  const lines = all(".line.picked .n").map((line) => line.dataset.n);
-  const place = `${button.dataset.copyPlace}:${lines[0] || 1}`;
-  copy(lines.length > 1 ? `${place}-${lines.at(-1)}` : place, "The place");
-});
-
 /* A bad query is answered with what is wrong, and says itself where that goes; what else fails
    changes nothing on the page. */
 
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.getResponseHeader("HX-Retarget")) {
-    event.detail.shouldSwap = true;
-    event.detail.isError = false;
-  }
+document.addEventListener("htmx:before:response", (event) => {
+  const { status, headers } = event.detail.ctx.response;
+  find("#gone").hidden = true;
+  if (status >= 400 && !headers.has("HX-Retarget")) event.preventDefault();
 });
-document.addEventListener("htmx:sendError", () => { find("#gone").hidden = false; });
-document.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.successful) find("#gone").hidden = true;
+document.addEventListener("htmx:error", ({ detail }) => {
+  if (detail.ctx && !detail.ctx.response) hear({ isGone: true });
 });
+
+/* While the server is gone it is asked for, and what is live on the page is asked for again when
+   it is back. */
+
+let isAsking = false;
+
+const askForServer = () => {
+  if (isAsking) return;
+  isAsking = true;
+  setTimeout(async () => {
+    const answer = await fetch("/health").catch(() => null);
+    isAsking = false;
+    hear({ isGone: answer === null });
+  }, 2000);
+};
 
 /* A choice of a list is a question already. */
 
@@ -198,7 +135,10 @@ const refresh = (part) => {
 /* What is told: that the server is gone or back, and of which job; of none, all may have changed. */
 const hear = ({ isGone, jobId }) => {
   find("#gone").hidden = !isGone;
-  if (isGone) return;
+  if (isGone) {
+    askForServer();
+    return;
+  }
   for (const part of all("[data-live]")) {
     const wanted = part.dataset.liveJob;
     if (!wanted || !jobId || wanted === jobId) refresh(part);

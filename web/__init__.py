@@ -1,1 +1,1 @@
-"""The faces of the engine: the command line now, pages and protocols beside it."""
+"""The faces of the engine: the command line, the pages, the JSON API, and the one for agents."""

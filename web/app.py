@@ -17,7 +17,9 @@ from web.api.metrics import metrics
 from web.api.requests import ApiRequest
 from web.api.routes import api_router, with_errors
 from web.api.service import Service
+from web.api.treatments import Treatments
 from web.console.failures import log_traceback
+from web.pages.export import delete_leftovers
 from web.pages.failures import as_pages, refusal_page
 from web.pages.rendering import Pages
 from web.pages.routes import pages_router
@@ -45,7 +47,6 @@ def create_app(
         handlers: More routes and mounted applications; all stand behind the same checks.
         lifespans: What they need for as long as the server lives.
     """
-    service = Service(catalog=catalog, serving=serving, observer=catalog.observer(version()))
     pages = Pages()
     log = catalog.server_log()
 
@@ -53,6 +54,12 @@ def create_app(
         log.event("failure", level="error", reason=type(error).__name__)
         log_traceback(error, str(catalog.data_dir / "logs"))
 
+    service = Service(
+        catalog=catalog,
+        serving=serving,
+        observer=catalog.observer(version()),
+        treatments=Treatments(note),
+    )
     app = Litestar(
         route_handlers=[
             pages_router(pages),
@@ -64,7 +71,7 @@ def create_app(
         ],
         request_class=ApiRequest,
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
-        exception_handlers=as_pages(handlers_of(note), pages),
+        exception_handlers=as_pages(handlers_of(note), pages, service),
         lifespan=[_lifespan_of(service, Upkeep(catalog, serving, log.event)), *lifespans],
         openapi_config=openapi_config(),
         logging_config=None,
@@ -91,6 +98,7 @@ def _lifespan_of(service: Service, upkeep: Upkeep) -> Lifespan:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         service.observer.start()
+        await asyncio.to_thread(delete_leftovers, service.catalog.data_dir)
         upkeep.start()
         try:
             yield

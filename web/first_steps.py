@@ -69,7 +69,8 @@ Next. Put cairn on the PATH of this shell (and in your shell's profile, to keep 
 def main(arguments: list[str]) -> int:
     """Search the project once, say what is next, and serve until Ctrl-C; the exit code.
 
-    What is served already goes on to be, and is not served twice.
+    All projects are served, so that a folder that is indexed from the page is searched and watched
+    as well. What is served already goes on to be, and is not served twice.
     """
     root, folder = os.path.realpath(arguments[0]), arguments[1]
     with Catalog(load_config()) as catalog:
@@ -82,7 +83,7 @@ def main(arguments: list[str]) -> int:
     if url:
         sys.stdout.write(f"\nCodeCairn serves on {url} already.\n")
         return 0
-    return _shown("serve", root)
+    return _shown("serve")
 
 
 def _shown(*command: str) -> int:

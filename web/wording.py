@@ -2,6 +2,13 @@
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
+#: The larger units of what is told in another one, the largest first, with how many it has.
+_LARGER = {
+    "bytes": (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)),
+    "ms": (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)),
+    "s": (("d", 86_400), ("h", 3600), ("min", 60)),
+}
+_SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "thread"}
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -49,6 +56,14 @@ def size(number_of_bytes: int) -> str:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} {_UNITS[-1]}"
+
+
+def quantity(number: int, unit: str) -> str:
+    """Give a number of a unit in its largest one: ``1 MiB``, ``1.5 s``, ``1 day``, ``14 days``."""
+    for name, many in _LARGER.get(unit, ()):
+        if number >= many:
+            return f"{number / many:.1f}".removesuffix(".0") + f" {name}"
+    return f"{number:,} {_SINGULARS.get(unit, unit) if number == 1 else unit}"
 
 
 def percent(share: float) -> str:

@@ -5,12 +5,14 @@ written since are asked.
 """
 
 import threading
+from operator import attrgetter
 from pathlib import Path
 
 from engine.config import Config
 from engine.dispatch.listing import JobListing
 from engine.errors import EngineError
 from engine.job_records import ACTIVE, Job, JobFilter, JobState
+from engine.jobs.last_check import LastChecks
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.records import display_path
 from engine.status_records import ProjectPulse
@@ -18,6 +20,7 @@ from engine.store.peek import read_root
 from engine.watch_board import watch_status_of
 
 _JOBS_A_PROJECT = 3  # the newest; one at most is active
+_OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # what says how a project is
 
 
 class Feed:
@@ -32,7 +35,9 @@ class Feed:
         self._listing = JobListing(config)
         self._watchlist = Watchlist(config.data_dir)
         self._jobs: dict[Path, tuple[Job, ...]] = {}
+        self._failed: dict[Path, Job] = {}
         self._paths: dict[Path, str] = {}
+        self._checks = LastChecks()
         self._lock = threading.Lock()
 
     def look(self) -> tuple[ProjectPulse, ...]:
@@ -45,7 +50,9 @@ class Feed:
                     project_id=file.stem,
                     path=self._paths[file],
                     jobs=self._jobs[file],
+                    failed=self._failed.get(file),
                     watch=watch_status_of(file),
+                    is_damaged=self._checks.is_damaged(file),
                 )
                 for file in files
             )
@@ -69,6 +76,23 @@ class Feed:
             root = read_root(file, self._config.busy_timeout)
             self._paths[file] = display_path(root)
         self._jobs[file] = self._listing.page(JobFilter(limit=_JOBS_A_PROJECT), file).jobs
+        failed = self._failure(file, self._jobs[file])
+        self._failed.pop(file, None)
+        if failed:
+            self._failed[file] = failed
+
+    def _failure(self, file: Path, newest: tuple[Job, ...]) -> Job | None:
+        """Give the last job that failed, unless one was completed since."""
+        for job in newest:
+            if job.status in _OUTCOMES:
+                return job if job.status is JobState.FAILED else None
+        if len(newest) < _JOBS_A_PROJECT:
+            return None
+        pages = [self._listing.page(JobFilter(status=state, limit=1), file) for state in _OUTCOMES]
+        last = max(
+            (job for page in pages for job in page.jobs), key=attrgetter("created_at"), default=None
+        )
+        return last if last and last.status is JobState.FAILED else None
 
 
 def _waits(jobs: tuple[Job, ...]) -> bool:

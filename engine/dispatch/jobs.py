@@ -7,7 +7,7 @@ becomes the runner; others follow what the runner writes into the project's data
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from engine.config import Config
 from engine.dispatch.foresight import Foresight
@@ -24,9 +24,11 @@ from engine.errors import (
 from engine.indexing.scope import options_of
 from engine.job_records import (
     TERMINAL,
+    EventType,
     Job,
     JobEvent,
     JobFilter,
+    JobHistory,
     JobOrigin,
     JobPage,
     JobState,
@@ -39,9 +41,11 @@ from engine.jobs.run import OpenProject
 from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
 from engine.records import IndexOptions
-from engine.store import jobs
+from engine.store import job_history, jobs
 from engine.store.jobs import JobRow
 
+_PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
+_MOST_SAMPLES = 240
 _POLL_S = 0.1
 _TRY_TO_RUN_S = 0.5
 _TRY_TO_START_S = 10.0  # a process takes a second or two until it runs jobs
@@ -155,6 +159,43 @@ class Jobs:
         with project.ledger.store.read() as handle:
             rows = jobs.read_events(handle, row.id, after=after, limit=limit)
         return tuple(event_of(job_id, project.root, each) for each in rows)
+
+    def history(
+        self,
+        job_id: str,
+        *,
+        types: Collection[EventType] = tuple(EventType),
+        before: int | None = None,
+        limit: int = 200,
+    ) -> JobHistory:
+        """Give the last events of a job, and its course as a whole; ``events`` gives all of them.
+
+        Args:
+            job_id: The job's id.
+            types: Of the events.
+            before: The sequence before which they are; None for the end.
+            limit: The most events to give.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        with project.ledger.store.read() as handle:
+            numbers = job_history.count_events(handle, row.id)
+            found = job_history.read_last_events(
+                handle, row.id, types, before=before, limit=limit + 1
+            )
+            course = job_history.read_samples(
+                handle, row.id, set(EventType) - _PROGRESS, sampled=_PROGRESS, most=_MOST_SAMPLES
+            )
+        shown = found[-limit:]
+        return JobHistory(
+            numbers={EventType(type_): number for type_, number in numbers.items()},
+            events=tuple(event_of(job_id, project.root, each) for each in shown),
+            earlier=shown[0].sequence if len(found) > limit else None,
+            course=tuple(event_of(job_id, project.root, each) for each in course),
+        )
 
     def logs(self, path: str) -> tuple[OperationLog, ...]:
         """Give the logs of a project's jobs that have ended, the newest first.

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.embedding.choice import Backend, choice_of
-from engine.errors import Cancelled, InvalidConfigError, ProjectNotFoundError
+from engine.errors import Cancelled, InvalidConfigError
 from engine.indexing.fingerprint import fingerprint
 from engine.indexing.scan import Known, scan
 from engine.indexing.scope import scope_of
 from engine.jobs.estimate import Survey
-from engine.records import FileEntry, IndexOptions, Skip, display_path
+from engine.records import FileEntry, IndexOptions, Skip
 from engine.source.git import find_repository, read_branch
 from engine.source.git_index import count_entries
 from engine.source.walker import WalkRules, walk
@@ -86,9 +86,7 @@ def survey(
     began = clock()
     deadline = began + budget_s
     with store.read() as handle:
-        row = project.read_project(handle)
-        if row is None:
-            raise ProjectNotFoundError(f"{display_path(root)} is not indexed")
+        row = project.known_project(handle, root)
         lacking = _chunks_lacking(handle, model)
         rules = scope_of(options, row).rules
         side = _side_of(handle, root, row, is_forced=options.force)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from engine.clock import now_ms
 from engine.doctor_records import Finding, Severity, Verification
-from engine.jobs.operation_log import log_block, write_log
+from engine.jobs.operation_log import VERIFIED_SOUND, log_block, write_log
 from engine.jobs.wording import bytes_of, duration_of, number_of
 
 
@@ -38,8 +38,8 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
     lines = [f"Warnings: {len(found.warnings)}"]
     lines += [f"What to do: {fix}" for fix in found.suggested_fixes]
     lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {bytes_of(size_bytes)}"]
-    end = "COMPLETE: sound" if found.ok else "COMPLETE: damaged"
-    yield from list(log_block(at_ms, f"VERIFY {end}", *lines))[:-1]
+    end = VERIFIED_SOUND if found.ok else "VERIFY COMPLETE: damaged"
+    yield from list(log_block(at_ms, end, *lines))[:-1]
 
 
 def _told(finding: Finding) -> Iterator[str]:

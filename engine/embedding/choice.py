@@ -107,7 +107,7 @@ def _backend_of(kind: str, setting: str) -> Backend:
         if "/" in setting and "@" not in setting and "://" not in setting:
             hint = f"a model of fastembed is written onnx:{setting.strip()}"
         raise InvalidConfigError(
-            f"model is {_shown(setting)!r}, which names no backend", hint=hint, field="model"
+            f"model is {shown_setting(setting)!r}, which names no backend", hint=hint, field="model"
         ) from error
 
 
@@ -130,7 +130,7 @@ def _checked_url(setting: str, backend: Backend, url: str) -> str:
         raise _refused(setting, "the server's URL cannot be read", backend)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise InvalidConfigError(
-            f"model is {_shown(setting)!r}: a URL here has no user, password, ? or #",
+            f"model is {shown_setting(setting)!r}: a URL here has no user, password, ? or #",
             hint="put the key into the environment as CAIRN_EMBEDDING_KEY",
             field="model",
         )
@@ -142,14 +142,14 @@ def _checked_url(setting: str, backend: Backend, url: str) -> str:
 
 def _refused(setting: str, what: str, backend: Backend) -> InvalidConfigError:
     return InvalidConfigError(
-        f"model is {_shown(setting)!r}: {what}",
+        f"model is {shown_setting(setting)!r}: {what}",
         hint=f"write it as {FORMS[backend]}",
         field="model",
     )
 
 
-def _shown(setting: str) -> str:
-    """Give the setting without what may be a password in its URL."""
+def shown_setting(setting: str) -> str:
+    """Give the setting without what may be a key or a password in its URL."""
     before, scheme, rest = setting.partition("://")
     authority, slash, path = rest.partition("/")
     authority = authority.rpartition("@")[2]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from engine.config import Config, Secret
+from engine.config import Config
 from engine.embedding.batches import BatchSize, batches_of, readable, tokens_in
 from engine.embedding.choice import Backend, Choice
 from engine.embedding.embedder import Passage, Vectors
@@ -16,6 +16,7 @@ from engine.embedding.prompts import Prompts, prompts_of
 from engine.embedding.protocols import LIMITS, address_of, request_of, vectors_in
 from engine.embedding.server import Clock, Patience, Server, TimedOutError, TooLargeError
 from engine.embedding.unit import padded, unit_rows
+from engine.secret import Secret
 
 #: Refusals of one batch, halved each time; at the last but one its texts go singly.
 _MOST_TRIES = 6

@@ -13,9 +13,9 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from engine.config import Secret
 from engine.embedding.transport import Answer, Broken, Late, Transport
 from engine.errors import Cancelled, EmbedderUnavailableError
+from engine.secret import Secret
 
 _FIRST_WAIT_S = 0.5  # doubles with each retry
 _LONGEST_WAIT_S = 60.0  # a server that wants a longer rest is away

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from engine.config import Secret
 from engine.errors import Cancelled
+from engine.secret import Secret
 
 _LOOK_S = 0.1  # how often a waiting request asks whether to stop
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

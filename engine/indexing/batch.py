@@ -14,6 +14,7 @@ from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, project, skips, vectors
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
+from engine.syntax.analysis import Analysis
 from engine.syntax.terms import terms_of
 
 #: What a file's rows, with its vector, weigh in a batch: a folder can hold 100,000 empty files.
@@ -114,6 +115,34 @@ class Batch:
             )
         )
         self._texts.append((blob_id, analysis.packed_text))
+        if parsed.vectors is not None:
+            self._vectors.append(parsed.vectors)
+            self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
+        self._add_chunks(blob_id, analysis)
+        self._add_symbols(blob_id, analysis)
+        self.size_bytes += analysis.size_bytes
+        return blob_id
+
+    def _add_chunks(self, blob_id: int, analysis: Analysis) -> None:
+        """Add the chunks of a blob whose symbols come next."""
+        first_symbol = self._next_symbol
+        for number, row in enumerate(analysis.chunks, self._next_chunk):
+            symbol_id = first_symbol + row.span.symbol if row.span.symbol >= 0 else None
+            self._chunks.append(
+                (
+                    number,
+                    blob_id,
+                    *row.span[:4],
+                    symbol_id,
+                    first_symbol + row.first_symbol,
+                    row.symbol_count,
+                    row.hash,
+                )
+            )
+            self._chunk_terms.append((number, row.name_terms, row.signature_terms, row.body_terms))
+        self._next_chunk += len(analysis.chunks)
+
+    def _add_symbols(self, blob_id: int, analysis: Analysis) -> None:
         first_symbol = self._next_symbol
         for number, symbol in enumerate(analysis.symbols, first_symbol):
             name = symbol.name
@@ -136,26 +165,6 @@ class Batch:
                 )
             )
         self._next_symbol += len(analysis.symbols)
-        for number, row in enumerate(analysis.chunks, self._next_chunk):
-            symbol_id = first_symbol + row.span.symbol if row.span.symbol >= 0 else None
-            self._chunks.append(
-                (
-                    number,
-                    blob_id,
-                    *row.span[:4],
-                    symbol_id,
-                    first_symbol + row.first_symbol,
-                    row.symbol_count,
-                    row.hash,
-                )
-            )
-            self._chunk_terms.append((number, row.name_terms, row.signature_terms, row.body_terms))
-        if parsed.vectors is not None:
-            self._vectors.append(parsed.vectors)
-            self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
-        self._next_chunk += len(analysis.chunks)
-        self.size_bytes += analysis.size_bytes
-        return blob_id
 
     def add_file(
         self, path: str, stat: FileStat, blob_id: int, *, known: files.KnownFile | None, now_ms: int

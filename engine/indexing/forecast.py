@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import EngineError
 from engine.indexing.scan import language_or_skip, skip_by_name
 from engine.records import FileEntry, FileStat, Skip
+from engine.settings import LARGEST_FILE_BYTES
 from engine.source.content import inspect
 from engine.source.probe import probe
 from engine.source.reader import Content, TreeReader

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
 from engine.indexing import leftovers
@@ -34,6 +33,7 @@ from engine.records import (
     SkipReason,
     display_path,
 )
+from engine.settings import LARGEST_FILE_BYTES
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader
 from engine.source.roots import check_root

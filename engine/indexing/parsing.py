@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.faults import fault_point
-from engine.lock import yield_to_others
+from engine.priority import yield_to_others
 from engine.records import Skip
 from engine.source.content import inspect
 from engine.source.provenance import generator_of, licence_of

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError, InvalidPathError
 from engine.records import IndexOptions, display_path, is_path
+from engine.settings import LARGEST_FILE_BYTES
 from engine.source.partial_walk import PathSet
 from engine.source.walker import WalkRules
 from engine.store.project import BranchRow, ProjectRow

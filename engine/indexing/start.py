@@ -3,16 +3,14 @@
 from typing import NamedTuple
 
 from engine.clock import now_ms
-from engine.errors import ProjectNotFoundError
 from engine.indexing.fingerprint import fingerprint
 from engine.indexing.model_switch import ModelSwitch
 from engine.indexing.scope import Scope, may_stay_partial
-from engine.records import IndexOptions, display_path
+from engine.records import IndexOptions
 from engine.source.git import GitHead
 from engine.source.partial_walk import PathSet
 from engine.store import project
 from engine.store.connection import Handle, Store
-from engine.store.project import ProjectRow
 
 
 class Start(NamedTuple):
@@ -40,7 +38,7 @@ def start_run(
     value = fingerprint()
     now = now_ms()
     with store.write() as handle:
-        row = _project(handle, root)
+        row = project.known_project(handle, root)
         project.update_scope(
             handle,
             include_patterns=scope.include_patterns,
@@ -58,17 +56,10 @@ def start_run(
 
 def standing(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | None:
     """Give what a run finds that has nothing to store first; None when the rest is out of date."""
-    row = _project(handle, root)
+    row = project.known_project(handle, root)
     branches = project.read_branches(handle)
     if row.fingerprint_id is None or row.fingerprint != fingerprint():
         return None
     if not may_stay_partial(scope, row, branches, head.branch):
         return None
     return Start(branches[0].id, {}, row.fingerprint_id, scope.only)
-
-
-def _project(handle: Handle, root: str) -> ProjectRow:
-    row = project.read_project(handle)
-    if row is None:
-        raise ProjectNotFoundError(f"{display_path(root)} is not indexed")
-    return row

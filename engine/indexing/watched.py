@@ -118,9 +118,7 @@ class WatchedProject:
         if not self._store.is_current():
             raise ProjectNotFoundError(f"{display_path(self.root)} was forgotten")
         with self._store.read() as handle:
-            row = project.read_project(handle)
-        if row is None:
-            raise ProjectNotFoundError(f"{display_path(self.root)} is not indexed")
+            row = project.known_project(handle, self.root)
         return scope_of(IndexOptions(only=only), row)
 
 

@@ -17,8 +17,10 @@ from engine.faults import fault_point
 from engine.job_records import CheckpointKind, EventType, JobOrigin
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
+from engine.jobs.movement import Movement
 from engine.jobs.pace import Outlook, Pace
 from engine.jobs.rates import Measured, Stopwatch
+from engine.jobs.suspects import Suspects
 from engine.journal import Tally
 from engine.records import Phase, Progress, display_path
 from engine.store import jobs
@@ -31,9 +33,7 @@ _EVENT_UNITS = 100
 _EVENT_MS = 10_000
 _CHECKPOINT_FILES = 500
 _CHECKPOINT_MS = 30_000
-_POISON_TRIES = 3
 _BLOCKED_BEAT_MS = 10_000
-_SLOW_S = 5.0  # without a step: then a reason is given
 _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
 
@@ -71,19 +71,16 @@ class JobContext:
         #: Whether this process is to end.
         self.is_suspended = False
         self.stages = Stages()  # of what is traced
-        self._suspects: dict[str, int] = json.loads(row.suspects)
+        self._suspects = Suspects(row.suspects)
         self._base = row.files_done  # files that earlier tries did
         self._floor = row.files_done  # what is on record
         self._files_total = row.files_total
         self._chunks_base = row.chunks_done  # chunks that earlier tries did
         self._chunks_floor = row.chunks_done
         self._chunks_total = row.chunks_total
-        self._phase: Phase | None = None
-        self._path = ""
+        self._at = Movement(time.monotonic())
         self._pace = Pace(outlook)
         self._stopwatch = Stopwatch(clock())
-        self._moved_s = time.monotonic()
-        self._position: tuple[Phase, int, int] | None = None
         now = clock()
         self._marks = _Marks(row.files_done + row.chunks_done, now, row.files_done, now)
         self._next_marks = self._marks
@@ -150,15 +147,11 @@ class JobContext:
         if progress.phase is Phase.EMBEDDING and self._embedded_before is None:
             self._embedded_before = self.tally.embeddings
             self._chunks_total = self._chunks_base + (progress.total or 0)
-        if progress.phase is not self._phase:
+        if progress.phase is not self._at.phase:
             self.stages.enter(f"job.{progress.phase}")
-        self._phase = progress.phase
-        self._path = progress.current_path
-        position = (progress.phase, progress.done, progress.bytes_done)
-        if position != self._position:
-            self._position = position
-            self._moved_s = time.monotonic()
-        self._pace.note(progress, time.monotonic())
+        now_s = time.monotonic()
+        self._at.note(progress, now_s)
+        self._pace.note(progress, now_s)
         self._stopwatch.observe(self._clock(), progress)
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
@@ -200,7 +193,7 @@ class JobContext:
 
     def is_poison(self, path: str) -> bool:
         """Say whether a file was in hand too often when the process died."""
-        return self._suspects.get(display_path(path), 0) >= _POISON_TRIES
+        return self._suspects.is_poison(path)
 
     # The companion of its writes.
 
@@ -323,23 +316,12 @@ class JobContext:
         """Give what is true now and means nothing later."""
         rate, remaining_ms = self._pace.rate, self._pace.remaining_ms
         return {
-            "phase": self._phase,
-            "current_path": self._path.encode("utf-8", "surrogateescape") or None,
+            "phase": self._at.phase,
+            "current_path": self._at.path.encode("utf-8", "surrogateescape") or None,
             "rate": rate,
             "remaining_ms": remaining_ms,
-            "waiting": self._reason_to_wait(),
+            "waiting": self._at.reason_to_wait(time.monotonic()),
         }
-
-    def _reason_to_wait(self) -> str | None:
-        """Say why nothing has moved for a while."""
-        idle_s = time.monotonic() - self._moved_s
-        if idle_s < _SLOW_S:
-            return None
-        if self._phase is Phase.EMBEDDING:
-            return f"waiting for the embedding model, for {idle_s:.0f} s"
-        if self._phase is Phase.PARSING:
-            return f"processing a file that takes long, for {idle_s:.0f} s"
-        return None
 
     def _counts(self) -> dict[str, int]:
         counts = {name: getattr(self.tally, name) for name in _COUNTED}
@@ -350,7 +332,7 @@ class JobContext:
         return {
             "files_processed": self.files_done,
             "files_total": self._files_total,
-            "phase": self._phase,
+            "phase": self._at.phase,
         }
 
     def _append_progress(self, handle: Handle, now: int, row: JobRow | None = None) -> None:
@@ -360,17 +342,18 @@ class JobContext:
             "files_processed": done,
             "chunks_done": row.chunks_done if row else self.chunks_done,
             "chunks_total": self._chunks_total,
-            "current_file": display_path(self._path),
+            "chunks": self._recorded.get("chunks", 0) if row else self.tally.chunks,
+            "current_file": display_path(self._at.path),
             "rate": self._pace.rate,
             "remaining_ms": self._pace.remaining_ms,
         }
         jobs.append_event(handle, self.row.id, EventType.PROGRESS, at_ms=now, context=context)
 
     def _append_checkpoint(self, handle: Handle, now: int) -> None:
-        is_embedding = self._phase is Phase.EMBEDDING
+        is_embedding = self._at.phase is Phase.EMBEDDING
         kind = CheckpointKind.EMBEDDING if is_embedding else CheckpointKind.POSITION
         state = {
-            "path": display_path(self._path),
+            "path": display_path(self._at.path),
             "files_done": self.files_done,
             "files_total": self._files_total,
             "chunks_done": self.chunks_done,
@@ -380,16 +363,3 @@ class JobContext:
         fault_point("job checkpoint filled")
         context = {"kind": kind, **self._told(), "path": state["path"]}
         jobs.append_event(handle, self.row.id, EventType.CHECKPOINT, at_ms=now, context=context)
-
-
-def suspects_after_crash(row: JobRow, path: str) -> str:
-    """Give a job's suspects with the file that was in hand when its runner died.
-
-    One that ends the process does so each time: who was not in hand this time is cleared.
-    """
-    before: dict[str, int] = json.loads(row.suspects)
-    suspects = {name: times for name, times in before.items() if times >= _POISON_TRIES}
-    if path:
-        name = display_path(path)
-        suspects[name] = before.get(name, 0) + 1
-    return json.dumps(suspects)

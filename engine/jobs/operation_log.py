@@ -44,6 +44,12 @@ _COUNTS = {  # of a report, and of what a job that did not complete has counted
 }
 
 
+#: What the log of a check says when nothing is damaged.
+VERIFIED_SOUND = "VERIFY COMPLETE: sound"
+#: What the log of a job says that began the index anew.
+FORCED_CLEAN = "Force Clean: true"
+
+
 class LogFacts(NamedTuple):
     """What a log tells beside the job's own rows."""
 
@@ -158,11 +164,11 @@ def write_log(folder: Path, status: str, at_ms: int, lines: Iterable[str]) -> Pa
         raise
 
 
-def operation_logs(folder: Path) -> tuple[OperationLog, ...]:
-    """Give the logs of a project, the newest first."""
+def operation_logs(folder: Path, status: str = "*") -> tuple[OperationLog, ...]:
+    """Give the logs of a project, the newest first; all of them, or those of a status."""
     found: list[tuple[str, int, OperationLog]] = []
     with contextlib.suppress(OSError):
-        for path in folder.iterdir():
+        for path in folder.glob(f"{status}-*.log"):
             match = _NAME.fullmatch(path.name)
             if match is None:
                 continue
@@ -175,6 +181,11 @@ def operation_logs(folder: Path) -> tuple[OperationLog, ...]:
                 log = OperationLog(path.name, status, f"{day}T{time}Z", facts.st_size, path)
                 found.append((stamp, int(number or 1), log))
     return tuple(log for _, _, log in sorted(found, reverse=True))
+
+
+def latest_log(folder: Path, status: str) -> OperationLog | None:
+    """Give the newest log of a kind; None when there is none."""
+    return next(iter(operation_logs(folder, status)), None)
 
 
 def _written_log(folder: Path, stem: str, uuid: str) -> Path | None:
@@ -234,7 +245,7 @@ def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
     lines = [f"Repository: {facts.root}", f"{_JOB}{row.uuid}"]
     is_clean = bool(parameters.get("force_clean"))
     mode = "all files anew" if is_clean or parameters.get("force") else "what has changed"
-    cleaned = ", Force Clean: true" if is_clean else ""
+    cleaned = f", {FORCED_CLEAN}" if is_clean else ""
     lines.append(f"Mode: {mode}{cleaned}, Asked for by: {row.origin}")
     for name, value in sorted(parameters.items()):
         if name not in ("force", "force_clean") and value not in (None, [], "", False):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from engine.clock import iso_time
 from engine.job_records import EventType
+from engine.roots import is_project_id
 from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import EndedJob, JobRow
@@ -95,7 +96,7 @@ def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: 
     """
     deleted = 0
     for folder in _entries(logs):
-        if not folder.is_dir() or folder.is_symlink() or not _is_project_id(folder.name):
+        if not folder.is_dir() or folder.is_symlink() or not is_project_id(folder.name):
             continue
         if folder.name in project_ids:
             continue
@@ -166,7 +167,3 @@ def _entries(folder: Path) -> Iterator[Path]:
 def _delete(file: Path) -> None:
     with contextlib.suppress(OSError):
         file.unlink()
-
-
-def _is_project_id(name: str) -> bool:
-    return re.fullmatch("[0-9a-f]{64}", name) is not None

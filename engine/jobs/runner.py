@@ -17,11 +17,12 @@ from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
 from engine.job_records import JobState
-from engine.jobs.context import JobContext, suspects_after_crash
+from engine.jobs.context import JobContext
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Clock
 from engine.jobs.pace import Outlook
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
+from engine.jobs.suspects import Suspects
 from engine.jobs.watchlist import Found, Watchlist
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.origins import on_behalf_of
@@ -137,7 +138,7 @@ class Runner:
             hand = Hand(found.file.with_suffix(".hand"))
             undo.callback(hand.close)
             # Taken before the claim: a runner that dies between the two blames no file once more.
-            suspects = suspects_after_crash(row, hand.taken())
+            suspects = Suspects(row.suspects).after_crash(hand.taken())
             claimed = project.ledger.claim(row, self.boot_id, suspects)
             if claimed is None:
                 self._watchlist.look_again(found.file)

@@ -1,7 +1,7 @@
 """The checkpoints of a project: memories to save, find, change and delete, and its files."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -232,6 +232,21 @@ class Checkpoints:
             total=total,
             next_cursor=cursor_of(found[len(shown) - 1][0]) if is_more else None,
         )
+
+    def tags(self, *, tags: Sequence[str] = (), limit: int = 50) -> Mapping[str, int]:
+        """Give the tags of memories, and how many have each, the most first.
+
+        Args:
+            tags: Only memories that pass these, as for ``search``.
+            limit: How many tags, 1 to 1,000.
+
+        Raises:
+            InvalidInputError: A tag or the limit is not valid.
+        """
+        check_limit(limit, MAX_LISTED)
+        choice = Choice.of(tags, only_memories=True)
+        with self._store.read() as handle:
+            return dict(memories.count_tags(handle, choice.rule, limit))
 
     def _updated(self, row: MemoryRow) -> Checkpoint:
         self._take_words_out()

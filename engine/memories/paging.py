@@ -5,11 +5,9 @@ checkpoint of a page, so whatever comes or goes meanwhile, none that stays is gi
 out; what is new stands before the first page.
 """
 
-import base64
-import binascii
 import uuid
 
-from engine.errors import InvalidInputError
+from engine import cursors
 from engine.memories.cards import Owner
 from engine.memories.tags import Choice
 from engine.store import file_cards, memories
@@ -46,8 +44,7 @@ def count_all(handle: Handle, choice: Choice, branch_id: int) -> int:
 
 def cursor_of(place: Moment) -> str:
     """Write the place of the last checkpoint of a page."""
-    name = f"{place.at_ms}/{uuid.UUID(bytes=place.uuid)}"
-    return base64.urlsafe_b64encode(name.encode()).decode()
+    return cursors.cursor_of(f"{place.at_ms}/{uuid.UUID(bytes=place.uuid)}".encode())
 
 
 def place_of(cursor: str | None) -> Moment:
@@ -56,14 +53,11 @@ def place_of(cursor: str | None) -> Moment:
     Raises:
         InvalidInputError: It is not one that ``cursor_of`` wrote.
     """
-    if cursor is None:
-        return FROM_THE_NEWEST
-    try:
-        at_ms, _, name = base64.urlsafe_b64decode(cursor).decode().partition("/")
-        place = Moment(int(at_ms), uuid.UUID(name).bytes)
-        place.at_ms.to_bytes(8, signed=True)  # what SQLite can compare
-    except (binascii.Error, ValueError, OverflowError) as error:
-        raise InvalidInputError(
-            "the cursor cannot be read", hint="start without one", field="cursor"
-        ) from error
-    return place
+    return cursors.place_of(cursor, _moment_of) or FROM_THE_NEWEST
+
+
+def _moment_of(place: bytes) -> Moment:
+    at_ms, _, name = place.decode().partition("/")
+    moment = Moment(int(at_ms), uuid.UUID(name).bytes)
+    moment.at_ms.to_bytes(8, signed=True)  # what SQLite can compare
+    return moment

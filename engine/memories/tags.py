@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 from engine.memories.limits import read_tags
 from engine.memory_records import RESERVED_TAGS
 from engine.records import display_path
-from engine.store.filters import Filters, build_filters
+from engine.store.filters import Filters, PathRule, build_filters
 from engine.store.memories import TagRule
 from engine.syntax.languages import LANGUAGES
 
@@ -57,7 +57,7 @@ class Choice(NamedTuple):
         return build_filters(
             branch_id=branch_id,
             languages=(_languages(wanted), _languages(refused)),
-            endings=(_extensions(wanted), _extensions(refused)),
+            paths=PathRule(endings=(_extensions(wanted), _extensions(refused))),
         )
 
 

@@ -88,9 +88,14 @@ class Instruments:
     def _observed(self, measure: Measure) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:
             if measure is PEAK_MEMORY:
-                yield Observation(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB)
+                yield Observation(peak_memory_bytes())
                 return
             for labels, value in self._look_up(measure).items():
                 yield Observation(value, dict(zip(measure.labels, labels, strict=True)))
 
         return observe
+
+
+def peak_memory_bytes() -> int:
+    """Give the most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB

@@ -6,9 +6,21 @@ from contextlib import ExitStack
 
 from engine.config import Config
 from engine.errors import EngineError
+from engine.observing.condition import (
+    disk_use_of,
+    memory_use,
+    model_in_force,
+    problems_of,
+    runner_of,
+    settings_in_force,
+    versions_of,
+)
 from engine.observing.instruments import CONTENT_TYPE, Instruments, Values
 from engine.observing.survey import Survey
 from engine.observing.tracing import traced
+from engine.records import display_path
+from engine.settings import Origin
+from engine.status_records import ServerCondition
 from engine.telemetry import measures
 from engine.telemetry.measures import Measure
 from engine.telemetry.recording import heard_by
@@ -64,6 +76,26 @@ class Observer:
             self._survey.look()
             self._values = self._survey.values()
             return self._instruments.text()
+
+    def condition(self) -> ServerCondition:
+        """Say how the server and its data directory are; some milliseconds, as ``exposition``."""
+        with self._lock:
+            self._survey.look()
+            values, models = self._survey.values(), self._survey.models()
+        data_dir = self._config.data_dir
+        return ServerCondition(
+            versions=versions_of(self._version),
+            data_dir=display_path(str(data_dir)),
+            data_dir_origin=self._config.origins.get("data_dir", Origin.DEFAULT),
+            disk=disk_use_of(data_dir),
+            memory=memory_use(),
+            model=model_in_force(self._config, models),
+            runner=runner_of(data_dir),
+            jobs={state: int(number) for (state,), number in values[measures.JOBS].items()},
+            unreadable=int(values[measures.PROJECTS][("false",)]),
+            settings=settings_in_force(self._config),
+            problems=problems_of(data_dir),
+        )
 
     def _look_on(self) -> None:
         while True:

@@ -22,6 +22,7 @@ from engine.observing.instruments import Values
 from engine.store import job_counts
 from engine.store.connection import Store
 from engine.store.job_counts import Contents, JobCount
+from engine.store.models import ModelRow, read_current_model
 from engine.telemetry import measures
 from engine.telemetry.measures import Measure
 from engine.telemetry.recording import Meter
@@ -52,6 +53,7 @@ class _Project:
     by_state: Mapping[str, int] = field(default_factory=dict)
     flagged: int = 0
     running_since_ms: int | None = None
+    model: ModelRow | None = None  # whose vectors answer
     contents: Contents = field(default_factory=lambda: Contents(0, 0, {}))
 
 
@@ -109,6 +111,12 @@ class Survey:
             **_watch_values([watch_status_of(file) for file in self._files]),
         }
 
+    def models(self) -> dict[str, tuple[ModelRow, int]]:
+        """Give the models that answer, by name, with the number of indexes of each."""
+        rows = [each.model for each in self._projects.values() if each.model]
+        counts = Counter(row.name for row in rows)
+        return {row.name: (row, counts[row.name]) for row in rows}
+
     def _read(self, file: Path) -> None:
         if not file.exists():
             self._projects.pop(file, None)
@@ -121,6 +129,7 @@ class Survey:
             rows = job_counts.read_job_counts(handle, project.ended_id)
             project.by_state = job_counts.count_by_state(handle)
             active = [row for row in rows if row.state in ACTIVE]
+            project.model = read_current_model(handle)
             if is_new or not active:
                 project.contents = job_counts.count_contents(handle)
         self._add_up(project, rows)

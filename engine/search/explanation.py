@@ -12,7 +12,9 @@ from engine.store import fulltext
 from engine.store.connection import Handle
 
 
-def explained(handle: Handle, query: Query, found: Found, hits: Sequence[Hit]) -> list[Hit]:
+def explained(
+    handle: Handle, query: Query, found: Found, hits: Sequence[Hit], *, most: int | None = None
+) -> list[Hit]:
     """Give the hits, made of what was found, each with its explanation.
 
     Args:
@@ -20,12 +22,15 @@ def explained(handle: Handle, query: Query, found: Found, hits: Sequence[Hit]) -
         query: The question.
         found: What answers it.
         hits: Of the candidates that are shown, in their order.
+        most: Only the first so many are explained; None: all of them.
     """
-    matches = _word_matches(handle, query, found.shown)
-    return [
+    shown = found.shown[:most]
+    matches = _word_matches(handle, query, shown)
+    first = [
         replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
-        for hit, candidate in zip(hits, found.shown, strict=True)
+        for hit, candidate in zip(hits, shown, strict=False)
     ]
+    return [*first, *hits[len(first) :]]
 
 
 def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...]) -> Explanation:
@@ -53,7 +58,7 @@ def _word_matches(
         return {}
     for word in lexical_of(query).alternatives:
         chunks = fulltext.count_chunks_with(handle, word)
-        columns = fulltext.columns_with(handle, word, ids)
+        columns = fulltext.columns_with(handle, word, ids, chunks)
         for id_, words in matches.items():
             words.append(
                 WordMatch(word=word.strip('"'), columns=columns.get(id_, ()), chunks=chunks)

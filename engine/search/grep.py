@@ -1,10 +1,10 @@
 """Texts → which of them match, and where in them.
 
-Nothing is looked up beforehand: a trigram index would slow indexing down to 15 MB/s and make the
-index larger by a fifth of the source, while all of 100 MB is unpacked and searched in 0.2 s. The
-caller's thread reads and unpacks, another searches a megabyte at a time. Not more often than that
-do they meet: two threads that both unpack and search text by text take twice as long as one,
-because each has to wait for Python's lock 30,000 times.
+Which texts are worth a look is not said here (``sieve``), nor by the index: trigrams in it would
+slow indexing down to 15 MB/s and make it larger by a fifth of the source, while all of 100 MB is
+unpacked and searched in 0.2 s. The caller's thread reads and unpacks, another searches a megabyte
+at a time. Not more often than that do they meet: two threads that both unpack and search text by
+text take twice as long as one, because each has to wait for Python's lock 30,000 times.
 """
 
 import time

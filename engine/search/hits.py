@@ -5,11 +5,11 @@ from contextlib import ExitStack
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
 from engine.records import FileStat, Hit, SearchRequest, display_path
 from engine.search.rank import Candidate
 from engine.search.snippet import Excerpt, cut_to_tokens, excerpt_of
+from engine.settings import LARGEST_FILE_BYTES
 from engine.source.file_stat import stat_beneath
 from engine.source.reader import TreeReader
 from engine.store import blobs, chunks, files
@@ -39,9 +39,11 @@ def hits_of(
     place: Place,
 ) -> tuple[list[Hit], bool]:
     """Make hits, with snippets inside the token budget; True when something was cut."""
+    detailed = candidates[: request.detailed]
     owners = _owners(handle, candidates, filters)
-    excerpts = _excerpts(handle, candidates, place, with_snippet=request.context)
-    fresh = _freshness(handle, candidates, place) if place.is_checked_out else {}
+    excerpts = _excerpts(handle, detailed, place, with_snippet=request.context)
+    excerpts += [_bare(candidate.chunk) for candidate in candidates[len(detailed) :]]
+    fresh = _freshness(handle, detailed, place) if place.is_checked_out and detailed else {}
     budget = request.max_tokens
     is_cut = False
     hits = []
@@ -74,6 +76,11 @@ def hits_of(
             )
         )
     return hits, is_cut
+
+
+def _bare(chunk: ChunkFacts) -> Excerpt:
+    """Give the lines of a place whose text nobody reads."""
+    return Excerpt(chunk.line_start, chunk.line_end, "")
 
 
 def _excerpts(

@@ -6,9 +6,9 @@ remembered of the old one is dropped.
 """
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.store import files, models, project
+from engine.store import blobs, files, models, project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
 from engine.store.models import ModelRow
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 #: of a process, or between two writes of a running indexer, is answered sooner without.
 _QUESTIONS_BEFORE = 1
 _MOST_TREES = 2
+
+
+class Contents(NamedTuple):
+    """How much files of a branch hold, each blob once."""
+
+    symbols: int
+    chunks: int
+    embeddings: int  # chunks that have a vector
 
 
 class State:
@@ -38,6 +46,7 @@ class State:
         self._model: ModelRow | None = None
         self._knows_model = False
         self._embedded: dict[int, float] = {}
+        self._contents: dict[int, Contents] = {}
         self._lock = threading.Lock()
 
     def file_count(self, handle: Handle, branch_id: int) -> int:
@@ -63,6 +72,18 @@ class State:
             self._embedded[branch_id] = share
         return share
 
+    def contents(self, handle: Handle, branch_id: int) -> Contents:
+        """Give how much files of a branch hold (100,000 chunks in some 30 ms, the first time)."""
+        contents = self._contents.get(branch_id)
+        if contents is None:
+            symbols, chunks = blobs.count_contents(handle, branch_id)
+            embeddings, model = 0, self.model(handle)
+            if model is not None:
+                has_all = self.embedded_share(handle, branch_id) == 1.0
+                embeddings = chunks if has_all else models.count_vectors(handle, model, branch_id)
+            contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
+        return contents
+
     def no_filters(self, branch_id: int) -> Filters:
         """Give the conditions that only the branch sets."""
         filters = self._filters.get(branch_id)
@@ -87,6 +108,10 @@ class State:
 
                 tree = self._trees[branch_id] = tree_of(handle, branch_id)
             return tree
+
+    def kept_tree(self, branch_id: int) -> "Tree | None":
+        """Give the branch as a whole if it was read for others."""
+        return self._trees.get(branch_id)
 
     def vectors(
         self, handle: Handle, branch_id: int, model: ModelRow, tree: "Tree"

@@ -1,6 +1,7 @@
 """What a path says of a file's worth as an answer: tests, examples, vendored code, stubs down."""
 
 import functools
+import math
 import re
 
 from engine.search.breakdown import Part, lowered
@@ -57,3 +58,8 @@ def path_factors(
     if is_generated:
         factors.append(lowered("generated", GENERATED_FACTOR))
     return tuple(factors)
+
+
+def path_worth(path: str, *, is_generated: bool) -> float:
+    """Give the product of the factors: 1 for plain code, less for all else."""
+    return math.prod(part.value for part in path_factors(path, is_generated=is_generated))

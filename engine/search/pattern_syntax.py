@@ -15,9 +15,10 @@ from typing import NamedTuple
 #: Texts of which one is required, at most: each of them costs a search.
 _MOST_CHOICES = 4
 _MOST_CHARS = 64  # of one literal
+_MOST_NEEDED = 16  # choices that are told of a pattern
 
-_REPEAT = re.compile(r"(?:[*+?]|\{(\d+)(?:(,)(\d*))?\})\??")
-_GROUP = re.compile(r"\(\?(?:P?<(\w+)>|([imsU-]*)([:)]))")
+_REPEAT = re.compile(r"(?:[*+?]|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
+_GROUP = re.compile(r"\(\?(?:P?<([^>]+)>|([imsU-]*)([:)]))")
 _NAMED_ESCAPES = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 _CODE_ESCAPE = re.compile(r"\\x\{([0-9A-Fa-f]+)\}|\\x([0-9A-Fa-f]{2})|\\([0-7]{1,3})")
 _PROPERTY = re.compile(r"\\[pP](?:\{[^}]*\}|.)", re.DOTALL)
@@ -26,12 +27,17 @@ _SURROGATES = range(0xD800, 0xE000)
 _OPPOSITES = ({"\\s", "\\S"}, {"\\d", "\\D"}, {"\\w", "\\W"})
 
 
+#: Texts of which one is meant.
+Choices = tuple[str, ...]
+
+
 class Kind(Enum):
     """What a token is."""
 
     TEXT = auto()  # one character, or one of a few
     ANY = auto()  # one character that can be many
-    NOTHING = auto()  # a place between characters, or flags
+    NOTHING = auto()  # a place between characters
+    FLAGS = auto()  # no part of what is repeated: a repetition behind is of what is before
     LINE_END = auto()  # $
     OPEN = auto()
     CLOSE = auto()
@@ -108,7 +114,7 @@ def _group(pattern: str, at: int) -> Token:
         return Token(Kind.OPEN, at, at + 1)
     flags, _, without = (match[2] or "").partition("-")
     return Token(
-        Kind.NOTHING if match[3] == ")" else Kind.OPEN,
+        Kind.FLAGS if match[3] == ")" else Kind.OPEN,
         at,
         match.end(),
         folds="i" in flags,
@@ -176,22 +182,26 @@ class _Piece:
     """What is known of a part of a pattern."""
 
     #: Texts of which each match of the part is one; None when there may be others.
-    exact: tuple[str, ...] | None = ("",)
-    #: Texts of which each match of the part holds one; empty when none is known.
-    needed: tuple[str, ...] = ()
+    exact: Choices | None = ("",)
+    #: Texts of which each match of the part holds one; several times, for each holds in itself.
+    needed: tuple[Choices, ...] = ()
 
-    def best(self) -> tuple[str, ...]:
+    def all_needed(self) -> tuple[Choices, ...]:
+        """Give the texts of both."""
+        return self.needed if self.exact is None else (*self.needed, self.exact)
+
+    def best(self) -> Choices:
         """Give the texts that are worth most in a search, of both."""
-        return max(self.needed, self.exact or (), key=_worth)
+        return max(self.all_needed(), key=_worth, default=())
 
 
 @dataclass(slots=True)
 class _Sequence:
     """The pieces of one alternative, joined as they come."""
 
-    run: tuple[str, ...] = ("",)  # what the last exact pieces spell
+    run: Choices = ("",)  # what the last exact pieces spell
     is_exact: bool = True
-    needed: tuple[str, ...] = ()
+    needed: tuple[Choices, ...] = ()
     last: _Piece | None = None  # waits: a repetition may follow
 
     def add(self, piece: _Piece) -> None:
@@ -214,21 +224,22 @@ class _Sequence:
                 self._end_run(piece.exact)
             else:
                 self.run = joined
-        self.needed = max(self.needed, piece.needed, key=_worth)
+        self.needed += piece.needed
 
-    def _end_run(self, following: tuple[str, ...]) -> None:
-        self.needed = max(self.needed, self.run, key=_worth)
+    def _end_run(self, following: Choices) -> None:
+        self.needed += (self.run,)
         self.run, self.is_exact = following, False
 
     def piece(self) -> _Piece:
         """Give what is known of the whole alternative."""
         self._join()
-        needed = max(self.needed, self.run, key=_worth)
-        return _Piece(self.run if self.is_exact else None, needed)
+        if self.is_exact:
+            return _Piece(self.run, _useful(self.needed))
+        return _Piece(None, _useful((*self.needed, self.run)))
 
 
-def required_literals(tokens: Iterable[Token]) -> tuple[str, ...]:
-    """Give texts of which every match holds at least one; none when no such text is known.
+def required_literals(tokens: Iterable[Token]) -> tuple[Choices, ...]:
+    """Give texts that every match holds: at least one of each choice; best first, or none.
 
     Case is not told: where the pattern ignores it, so must the search for them. Follows R. Cox,
     "Regular Expression Matching with a Trigram Index" (2012), with literals in place of trigrams.
@@ -236,6 +247,8 @@ def required_literals(tokens: Iterable[Token]) -> tuple[str, ...]:
     stack: list[list[_Sequence]] = [[_Sequence()]]  # alternatives of each open group
     for token in tokens:
         sequence = stack[-1][-1]
+        if token.kind is Kind.FLAGS:
+            continue
         if token.kind is Kind.OPEN:
             stack.append([_Sequence()])
         elif token.kind is Kind.CLOSE:
@@ -251,22 +264,25 @@ def required_literals(tokens: Iterable[Token]) -> tuple[str, ...]:
             sequence.add(_Piece(None))
         else:
             sequence.add(_Piece(token.choices or ("",)))
-    best = _either(stack[0]).best() if len(stack) == 1 else ()
-    return best if 0 < len(best) <= _MOST_CHOICES else ()
+    if len(stack) > 1:
+        return ()
+    found = _useful(_either(stack[0]).all_needed())
+    return tuple(sorted(found, key=_worth, reverse=True)[:_MOST_NEEDED])
 
 
 def _either(alternatives: list[_Sequence]) -> _Piece:
     pieces = [sequence.piece() for sequence in alternatives]
-    exact: tuple[str, ...] | None = None
+    if len(pieces) == 1:
+        return pieces[0]
+    exact: Choices | None = None
     if all(piece.exact is not None for piece in pieces):
         exact = tuple(dict.fromkeys(text for piece in pieces for text in piece.exact or ()))
         if len(exact) > _MOST_CHOICES:
             exact = None
     bests = [piece.best() for piece in pieces]
-    needed = tuple(dict.fromkeys(text for best in bests for text in best))
-    if not all(bests) or "" in needed or len(needed) > _MOST_CHOICES:
-        needed = ()
-    return _Piece(exact, needed)
+    if exact is not None or not all(bests):
+        return _Piece(exact)
+    return _Piece(None, _useful([tuple(dict.fromkeys(text for best in bests for text in best))]))
 
 
 def _repeated(piece: _Piece, least: int, most: int | None) -> _Piece:
@@ -275,14 +291,21 @@ def _repeated(piece: _Piece, least: int, most: int | None) -> _Piece:
     if least == 0:
         is_optional = most == 1 and piece.exact is not None
         return _Piece((*(piece.exact or ()), "") if is_optional else None)
-    needed = piece.best()
+    needed = piece.all_needed()
     if piece.exact is not None and len(piece.exact) == 1:
         text = piece.exact[0]
-        needed = (text * min(least, max(1, _MOST_CHARS // max(1, len(text)))),)
-    return _Piece(None, needed if "" not in needed else ())
+        needed = (*needed, (text * min(least, max(1, _MOST_CHARS // max(1, len(text)))),))
+    return _Piece(None, _useful(needed))
 
 
-def _worth(texts: tuple[str, ...]) -> tuple[int, int]:
+def _useful(needed: Iterable[Choices]) -> tuple[Choices, ...]:
+    """Leave out choices that say nothing: with an empty text, or with too many."""
+    return tuple(
+        dict.fromkeys(each for each in needed if 0 < len(each) <= _MOST_CHOICES and all(each))
+    )
+
+
+def _worth(texts: Choices) -> tuple[int, int]:
     """Order what to search for: long texts are rare, and each of several costs a search."""
     if not texts or len(texts) > _MOST_CHOICES:
         return (0, 0)

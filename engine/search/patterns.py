@@ -7,14 +7,16 @@ one line unless the pattern asks for line breaks itself: by ``\n``, ``(?s)``, or
 ``[\s\S]``. ``\w``, ``\d``, ``\s`` and ``\b`` are about ASCII; ``\pL`` is any letter.
 """
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 import re2  # type: ignore[import-untyped]
 
 from engine.search.pattern_errors import refusal, refuse_half_characters, too_large
-from engine.search.pattern_syntax import Kind, Token, required_literals, tokens_of
+from engine.search.pattern_syntax import Choices, Kind, Token, required_literals, tokens_of
 from engine.search.query import Case, PatternTerm, Query
 
 # Where RE2 refuses a pattern as too large, after 40 ms at most.
@@ -55,6 +57,9 @@ class Pattern:
     window_bytes: int | None = None  # searched in one call; None: a text is never cut
     #: Of these, one matches in every text in which the pattern does; empty when none is known.
     literals: tuple["Pattern", ...] = ()
+    #: Texts that every text holds in which the pattern matches, at least one of each choice, if the
+    #: letters of ASCII are compared without their case; empty when none is known.
+    held: tuple[Choices, ...] = ()
 
     def search(
         self, text: bytes, at: int, check: Callable[[], None], end: int | None = None
@@ -129,13 +134,15 @@ def compile_pattern(term: PatternTerm, case: Case = Case.AUTO) -> Pattern:
     options.max_mem = _RUN_BYTES
     compiled = _compile("(?m)" + _with_line_ends(source, tokens), options)
     is_exact = is_exact and not any(token.folds for token in tokens)
+    required = required_literals(tokens)
     return Pattern(
         compiled=compiled,
         negated=term.negated,
         crosses_lines=crosses_lines,
         is_bound_to_text=any(token.is_text_end for token in tokens),
         window_bytes=None if crosses_lines else _window_of(compiled),
-        literals=_literals(tokens, is_exact=is_exact),
+        literals=_literals(tokens, required, is_exact=is_exact),
+        held=_held(required, is_exact=is_exact),
     )
 
 
@@ -170,12 +177,32 @@ def _with_line_ends(source: str, tokens: list[Token]) -> str:
     return "".join([*pieces, source[at:]])
 
 
-def _literals(tokens: list[Token], *, is_exact: bool) -> tuple[Pattern, ...]:
-    """Compile the required literals, unless they are all that the pattern is."""
+def _literals(
+    tokens: list[Token], required: tuple[Choices, ...], *, is_exact: bool
+) -> tuple[Pattern, ...]:
+    """Compile the best of the required literals, unless they are all that the pattern is."""
     if all(token.kind is Kind.TEXT and len(token.choices) == 1 for token in tokens):
         return ()
-    texts = required_literals(tokens)
+    texts = required[0] if required else ()
     if not texts or min(len(text.encode()) for text in texts) < _SHORTEST_LITERAL:
         return ()
     options = _options(_COMPILE_BYTES, is_exact=is_exact, crosses_lines=True)
     return tuple(Pattern(compiled=_compile(re2.escape(text), options)) for text in texts)
+
+
+def _held(required: tuple[Choices, ...], *, is_exact: bool) -> tuple[Choices, ...]:
+    """Leave of the required literals what holds whatever the case of the letters is."""
+    if is_exact:
+        return required
+    kept = (tuple(map(_caseless, texts)) for texts in required)
+    return tuple(texts for texts in kept if all(texts))
+
+
+def _caseless(text: str) -> str:
+    """Give the longest part without letters that have a case and are not in ASCII."""
+    parts = ("".join(part) for is_plain, part in groupby(text, _is_plain) if is_plain)
+    return max(parts, key=len, default="")
+
+
+def _is_plain(letter: str) -> bool:
+    return letter.isascii() or unicodedata.category(letter) == "Lo"

@@ -5,9 +5,8 @@ rules of ``pathrules``, then path and line. With words beside them, patterns fil
 rank, as without patterns.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -19,13 +18,12 @@ from engine.search.grep import (
     MOST_MATCHES,
     Deadline,
     OutOfTime,
-    Scan,
     Span,
     matching_texts,
     places_in,
 )
 from engine.search.lexical import Lexical, lexical_of, refused_match
-from engine.search.pathrules import path_factors
+from engine.search.pathrules import path_factors, path_worth
 from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.patterns import Pattern
 from engine.search.phrases import holds_phrases
@@ -48,6 +46,8 @@ MOST_FILES = 200
 #: Matches that are looked at, shared out over the files, each of which gets so many at least.
 _MOST_MATCHES = 4_000
 _LEAST_MATCHES = 20
+# Texts that are searched whatever their paths are worth; of more, so many first.
+_MOST_AT_ONCE = 512
 #: Chunks with words of the question that patterns are tried on, best first, when there are more.
 MOST_WORD_CHUNKS = 4000
 #: The share that stands for the match, and leads the list.
@@ -62,12 +62,19 @@ _DECORATORS = (b"@", b"#", b"[")
 _SCAN_SHARE = 0.9
 
 
+#: Gives the ids of the texts that each of some patterns may match; None is all texts.
+Passing = Callable[[Handle, Sequence[Pattern]], list[int] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much a search by pattern may take."""
+    """How much a search by pattern may take, and what spares it a look into each text."""
 
     seconds: float
     threads: int
+    passing: Passing | None = None
+    #: All texts that may be searched, best path first; None when that is not known.
+    ranked: Callable[[], Sequence[int]] | None = None
 
 
 def find_places(
@@ -111,12 +118,13 @@ class _Search:
         self._filters = filters
         self._effort = effort
         self._deadline = Deadline(effort.seconds)
+        self._scanning = Deadline(_SCAN_SHARE * effort.seconds)
         self._notes: list[str] = []
         self._is_capped = False
 
     def by_patterns(self) -> list[Candidate]:
         """Find by patterns alone."""
-        candidates = self._look_into(self._best_files(self._scan(None)))
+        candidates = self._look_into(self._best_files(self._matching()))
         refused = refused_match(self._query)
         if refused:
             ids = [candidate.chunk.id for candidate in candidates]
@@ -134,7 +142,8 @@ class _Search:
         best = list(dict.fromkeys(chunk.blob_id for chunk, _ in matched))
         is_all = len(matched) < MOST_WORD_CHUNKS
         if self._wanted:
-            found = set(self._scan(sorted(best) if is_all else None))
+            passing = self._passing(sorted(best) if is_all else None)
+            found = set(self._scan([passing], passing))
             if not is_all and len(found) <= MOST_FILES:
                 best, scores = sorted(found), {}
                 is_all = True
@@ -193,24 +202,53 @@ class _Search:
         scores = [candidate.lexical for candidate in candidates]
         return Found(shown, scores, self._is_capped, tuple(self._notes))
 
-    def _scan(self, among: Sequence[int] | None) -> list[int]:
-        """Give the texts in which each wanted pattern matches."""
-        deadline = Deadline(_SCAN_SHARE * self._effort.seconds)
-        rows = scanning.read_packed(self._handle, self._filters, among)
-        with closing(rows):
-            scan = matching_texts(rows, self._wanted, deadline, self._effort.threads)
-        if not scan.is_complete:
-            self._is_capped = True
-            size = scanning.count_bytes(self._handle, self._filters, among)
-            self._notes.append(_stopped_note(self._effort.seconds, scan, size))
-        return scan.blob_ids
+    def _matching(self) -> list[int]:
+        """Give the texts in which each pattern matches: all, or enough of those with best paths."""
+        passing = self._passing(None)
+        ranked = self._effort.ranked
+        if ranked is None or (passing is not None and len(passing) <= _MOST_AT_ONCE):
+            return self._scan([passing], passing)
+        chosen = set(ranked()) if passing is None else set(passing)
+        best_first = [blob_id for blob_id in ranked() if blob_id in chosen]
+        return self._scan(_growing(best_first), best_first)
+
+    def _scan(
+        self, batches: Iterable[Sequence[int] | None], texts: Sequence[int] | None
+    ) -> list[int]:
+        """Give the texts in which each wanted pattern matches.
+
+        Args:
+            batches: Texts to search, batch by batch, until more match than are ranked.
+            texts: Those of all batches; None is all there are.
+        """
+        found: list[int] = []
+        searched = 0
+        for batch in batches:
+            with closing(scanning.read_packed(self._handle, self._filters, batch)) as rows:
+                scan = matching_texts(rows, self._wanted, self._scanning, self._effort.threads)
+            found += scan.blob_ids
+            searched += scan.bytes_searched
+            if not scan.is_complete:
+                self._is_capped = True
+                size = scanning.count_bytes(self._handle, self._filters, texts)
+                self._notes.append(_stopped_note(self._effort.seconds, searched, size))
+            if not scan.is_complete or len(found) > MOST_FILES:
+                break
+        return found
+
+    def _passing(self, among: Sequence[int] | None) -> Sequence[int] | None:
+        """Give those of some texts that are worth a look; None is all texts."""
+        find = self._effort.passing
+        passing = find(self._handle, self._wanted) if find else None
+        if passing is None or among is None:
+            return among if passing is None else passing
+        return sorted({*passing}.intersection(among))
 
     def _best_files(self, blob_ids: Sequence[int]) -> Mapping[int, ShownFile]:
         """Give the files that show the texts, best path first, at most ``MOST_FILES`` of them."""
         by_factor: dict[float, list[tuple[int, ShownFile]]] = defaultdict(list)
         for blob_id, file in scanning.shown_files(self._handle, blob_ids, self._filters):
-            parts = path_factors(file.path, is_generated=file.is_generated)
-            factor = math.prod(part.value for part in parts)
+            factor = path_worth(file.path, is_generated=file.is_generated)
             by_factor[factor].append((blob_id, file))
             if len(by_factor[1.0]) == MOST_FILES:  # no factor is larger
                 break
@@ -283,8 +321,16 @@ class _Search:
         )
 
 
-def _stopped_note(seconds: float, scan: Scan, size: int) -> str:
-    done, total = f"{scan.bytes_searched / 1e6:,.0f}", f"{size / 1e6:,.0f}"
+def _growing(texts: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Cut texts into batches, each as large as all before it."""
+    at, size = 0, _MOST_AT_ONCE
+    while at < len(texts):
+        yield texts[at : at + size]
+        at, size = at + size, at + size
+
+
+def _stopped_note(seconds: float, searched: int, size: int) -> str:
+    done, total = f"{searched / 1e6:,.0f}", f"{size / 1e6:,.0f}"
     return (
         f"stopped to answer within {seconds:g} s: {done} of {total} MB were searched; narrow it by"
         " path: or lang:, or raise search_timeout"

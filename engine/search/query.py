@@ -3,10 +3,11 @@ r"""The query language of people and agents, read into a ``Query``.
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
     project:name tag:.md case:yes        a leading - negates any of them
 
-In mode ``regex`` the rest, blanks included, is one pattern: ``func \w+ lang:go``. Only when that
-rest is quoted terms and nothing else (``"a[0]" path:src``) is each of them a literal text; a quote
-inside a pattern is a quote, since code is full of them. There a colon makes a filter only after a
-filter's name.
+In mode ``regex`` the rest, blanks included, is one pattern: ``func \w+ lang:go``. Those at its ends
+count too, but for the one that parts it from a filter, and for line ends. Only when that rest is
+quoted terms and nothing else (``"a[0]" path:src``) is each of them a literal text; a quote inside a
+pattern is a quote, since code is full of them. There a colon makes a filter only after a filter's
+name.
 
 Raises nothing but ``InvalidQueryError``, which names the position.
 """
@@ -32,6 +33,7 @@ _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
 _SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
+_LINE_ENDS = "\r\n"
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -285,10 +287,11 @@ class _PatternScanner(_Scanner):
         if self._is_all_quoted:
             self._patterns.extend(self._quoted_terms)
             return
-        pieces = [self._text[start:end] for start, end in self._runs]
+        runs = [self._with_blanks(*run) for run in self._runs]
+        pieces = [self._text[start:end] for start, end in runs]
         places = []
         offset = 0
-        for (start, _), piece in zip(self._runs, pieces, strict=True):
+        for (start, _), piece in zip(runs, pieces, strict=True):
             places.append((offset, start))
             offset += len(piece) + 1
         self._patterns.append(
@@ -311,6 +314,18 @@ class _PatternScanner(_Scanner):
         else:
             self._read_rest(start, negated)
 
+    def _with_blanks(self, start: int, end: int) -> tuple[int, int]:
+        """Give a piece of the rest with the blanks around it, but for those that part it."""
+        text = self._text
+        low, high = start, end
+        while low and _is_blank(text[low - 1]):
+            low -= 1
+        while high < len(text) and _is_blank(text[high]):
+            high += 1
+        low += 0 < low < start and text[low - 1] not in _LINE_ENDS
+        high -= end < high < len(text) and text[high] not in _LINE_ENDS
+        return low, high
+
     def _read_rest(self, start: int, negated: bool) -> None:
         """Read a piece of the rest, up to white space that no backslash escapes."""
         quoted = _QUOTED_TERM.match(self._text, self._at)
@@ -330,6 +345,10 @@ class _PatternScanner(_Scanner):
             start = self._runs.pop()[0]
         self._runs.append((start, self._at))
         self._is_run_open = True
+
+
+def _is_blank(character: str) -> bool:
+    return character.isspace() and character not in _LINE_ENDS
 
 
 def _literal(quoted: re.Match[str], start: int, *, negated: bool) -> PatternTerm:

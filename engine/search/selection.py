@@ -7,7 +7,7 @@ from engine.records import SearchRequest
 from engine.search.query import FilterTerm, Query
 from engine.source.globs import Globs
 from engine.store.connection import Handle
-from engine.store.filters import Filters, build_filters, register_path_filter
+from engine.store.filters import Filters, PathRule, build_filters, register_path_filter
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
 _PATH_FUNCTION = "path_passes"
@@ -45,7 +45,7 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
         register_path_filter(handle, path_function, _all_of(predicates))
     return build_filters(
         branch_id=branch_id,
-        path_function=path_function,
+        paths=PathRule(path_function, request.file),
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),
@@ -61,6 +61,7 @@ def is_plain(query: Query, request: SearchRequest) -> bool:
         and not any(word.negated for word in query.words)
         and request.language is None
         and request.path is None
+        and request.file is None
         and request.kind is None
     )
 

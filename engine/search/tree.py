@@ -4,12 +4,15 @@ Nothing here depends on a question, and all of it holds for one state of the ind
 numbered from 0 over the files that are shown, a file's own in a row and in order.
 """
 
+import functools
+import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from engine.records import FileStat
 from engine.search.impacts import Impact, best_places, impact_of, total_of
+from engine.search.pathrules import path_worth
 from engine.search.pathwords import PathVocabulary, RankedFile
 from engine.search.recent import Recent
 from engine.store import blobs, chunks, files, fulltext
@@ -140,6 +143,11 @@ class Tree:
         impacts = [self._path_impact(handle, word) for word in words]
         return [self._by_path[number] for number in best_places(impacts, number)[0]]
 
+    @functools.cached_property
+    def ranked_texts(self) -> list[int]:
+        """The blob ids of the files, best path first, as places of patterns are ranked."""
+        return [file.blob_id for file in sorted(self.files, key=_by_worth)]
+
     def files_at(self, places: Iterable[int]) -> list[TreeFile]:
         """Give the file of each place."""
         return list(map(self.files.__getitem__, map(self._numbers.__getitem__, places)))
@@ -225,6 +233,10 @@ class Tree:
 def tree_of(handle: Handle, branch_id: int) -> Tree:
     """Read a branch."""
     return Tree(files.read_seen_files(handle, branch_id))
+
+
+def _by_worth(file: TreeFile) -> tuple[float, bytes]:
+    return -path_worth(file.path, is_generated=file.is_generated), os.fsencode(file.path)
 
 
 def _by_chunk(file: SeenFile) -> int:

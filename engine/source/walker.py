@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
 from engine.records import FileEntry, Skip, SkipReason, display_path
+from engine.settings import LARGEST_FILE_BYTES, MIB
 from engine.source.file_stat import file_stat_of
 from engine.source.folder_rules import FolderRules, GlobPosition, Refusal
 from engine.source.git_files import read_regular

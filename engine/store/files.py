@@ -199,11 +199,16 @@ def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) 
 
 def read_paths(handle: Handle, branch_id: int) -> list[str]:
     """Give the paths of all indexed files of a branch, sorted by their bytes."""
+    return [os.fsdecode(path) for path in read_path_bytes(handle, branch_id)]
+
+
+def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
+    """Give the same, as the disk has them."""
     rows = handle.execute(
         "SELECT path FROM files WHERE branch_id = :branch_id ORDER BY path",
         {"branch_id": branch_id},
     )
-    return [os.fsdecode(path) for (path,) in rows]
+    return [path for (path,) in rows]
 
 
 def total_bytes(handle: Handle) -> int:

@@ -1,8 +1,9 @@
 """What a search may see, as conditions: the only SQL that is put together from parts."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.store.connection import Handle
 
@@ -37,36 +38,38 @@ class Filters:
         return self.file_condition == _ON_BRANCH and self.chunk_condition == "TRUE"
 
 
+class PathRule(NamedTuple):
+    """Which paths pass."""
+
+    function: str | None = None  # name of an SQL function registered by ``register_path_filter``
+    file: str | None = None  # the only one
+    #: How paths must end, in all of these ways, and may not end, in any of these.
+    endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+
+
+_ALL_PATHS = PathRule()
+
+
 def build_filters(
     *,
     branch_id: int,
-    path_function: str | None = None,
+    paths: PathRule = _ALL_PATHS,
     languages: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     kinds: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     symbol_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
-    endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
 ) -> Filters:
     """Put conditions together from constant fragments.
 
     Args:
         branch_id: The branch to search.
-        path_function: Name of an SQL function registered by ``register_path_filter``.
+        paths: Which paths to search.
         languages: Names wanted (any of them; empty means all) and names refused.
         kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
             and the one that it is a part of.
         symbol_names: Lower-case symbol names wanted and refused, likewise.
-        endings: How paths must end, in all of these ways, and may not end, in any of these.
     """
-    file_parts = [_ON_BRANCH]
     values: dict[str, object] = {"branch_id": branch_id}
-    if path_function:
-        language = "(SELECT language FROM blobs WHERE id = f.blob_id)"
-        file_parts.append(f"{path_function}(f.path, {language})")
-    for name, ends, verdict in (("wanted", endings[0], ""), ("refused", endings[1], "NOT ")):
-        for number, ending in enumerate(sorted(ends)):
-            key = f"ending_{name}_{number}"
-            values[key] = os.fsencode(ending)
-            file_parts.append(f"{verdict}substr(f.path, -length(:{key})) = :{key}")
+    file_parts = [_ON_BRANCH, *_of_paths(paths, values)]
     of_blob = "EXISTS (SELECT 1 FROM blobs b WHERE b.id = f.blob_id AND {})"
     if wanted := _members("b.language", "language_wanted", languages[0], values):
         file_parts.append(of_blob.format(wanted))
@@ -95,6 +98,21 @@ def build_filters(
         " AND ".join(symbol_parts) or "TRUE",
         values,
     )
+
+
+def _of_paths(paths: PathRule, values: dict[str, object]) -> Iterator[str]:
+    if paths.file is not None:
+        values["file"] = os.fsencode(paths.file)
+        yield "f.path = :file"
+    if paths.function:
+        language = "(SELECT language FROM blobs WHERE id = f.blob_id)"
+        yield f"{paths.function}(f.path, {language})"
+    wanted, refused = paths.endings
+    for name, ends, verdict in (("wanted", wanted, ""), ("refused", refused, "NOT ")):
+        for number, ending in enumerate(sorted(ends)):
+            key = f"ending_{name}_{number}"
+            values[key] = os.fsencode(ending)
+            yield f"{verdict}substr(f.path, -length(:{key})) = :{key}"
 
 
 def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str], bool]) -> None:

@@ -19,6 +19,8 @@ PATH_WEIGHTS = (1.0, 3.0)
 _MERGED_PAGES = 500
 #: A merge that finds nothing to do changes one row (FTS5's documentation of ``merge``).
 _LEAST_CHANGES = 2
+# For each chunk that is looked up, so many can be gone through in the same time.
+_WALKED_A_CHUNK = 250
 
 
 class Scored(NamedTuple):
@@ -105,17 +107,37 @@ def count_chunks_with(handle: Handle, word: str) -> int:
     )
 
 
-def columns_with(handle: Handle, word: str, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Give, for each of the chunks that has a quoted word or phrase, the columns that have it."""
+def columns_with(
+    handle: Handle, word: str, ids: Sequence[int], holding: int
+) -> dict[int, tuple[str, ...]]:
+    """Give, for each of the chunks that has a quoted word or phrase, the columns that have it.
+
+    Args:
+        handle: A read transaction.
+        word: The quoted word or phrase.
+        ids: The chunks.
+        holding: How many chunks have it, of all. To go through these costs less than to look each
+            of 20 up, until there are some 5,000 (1.2 ms and 3.2 ms at 4,000).
+    """
     found: dict[int, tuple[str, ...]] = {}
+    wanted = set(ids)
     for column in CHUNK_COLUMNS:
-        rows = handle.execute(
-            """SELECT t.rowid FROM json_each(:ids) wanted CROSS JOIN chunk_terms t
-               ON t.rowid = wanted.value WHERE t.chunk_terms MATCH :match""",
-            {"ids": json.dumps(ids), "match": f"{column} : {word}"},
-        )
+        match = f"{column} : {word}"
+        if holding <= _WALKED_A_CHUNK * len(wanted):
+            rows = handle.execute(
+                """SELECT rowid FROM chunk_terms
+                   WHERE chunk_terms MATCH :match AND rowid BETWEEN :low AND :high""",
+                {"match": match, "low": min(wanted), "high": max(wanted)},
+            )
+        else:
+            rows = handle.execute(
+                """SELECT t.rowid FROM json_each(:ids) wanted CROSS JOIN chunk_terms t
+                   ON t.rowid = wanted.value WHERE t.chunk_terms MATCH :match""",
+                {"ids": json.dumps(ids), "match": match},
+            )
         for (chunk_id,) in rows:
-            found[chunk_id] = (*found.get(chunk_id, ()), column)
+            if chunk_id in wanted:
+                found[chunk_id] = (*found.get(chunk_id, ()), column)
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-from engine.store.paths import range_below
+from engine.store.paths import range_in
 
 
 class Page(NamedTuple):
@@ -121,16 +121,17 @@ def sum_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
 
 
 def read_odd_paths(handle: Handle, branch_id: int) -> Iterator[str]:
-    """Give the indexed paths that have a byte beyond ASCII; reads all paths of the branch."""
+    """Give the paths of files, then of skips, that have a byte beyond ASCII; reads all paths."""
     rows = handle.execute(
-        "SELECT path FROM files WHERE branch_id = :branch_id", {"branch_id": branch_id}
+        """SELECT path FROM files WHERE branch_id = :branch_id
+           UNION ALL SELECT path FROM skips WHERE branch_id = :branch_id""",
+        {"branch_id": branch_id},
     )
     return (os.fsdecode(path) for (path,) in rows if not path.isascii())
 
 
 def _range(branch_id: int, page: Page) -> dict[str, Any]:
-    below = range_below(os.fsencode(page.folder)) if page.folder else {"low": b"", "high": b"\xff"}
-    return {"branch_id": branch_id, **below}
+    return {"branch_id": branch_id, **range_in(page.folder)}
 
 
 def _values(branch_id: int, page: Page) -> dict[str, Any]:

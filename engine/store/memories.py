@@ -168,6 +168,18 @@ def count_memories(handle: Handle, rule: TagRule) -> int:
     )
 
 
+def count_tags(handle: Handle, rule: TagRule, limit: int) -> list[tuple[str, int]]:
+    """Give the tags of the memories that pass, with how many have each, the most first."""
+    return list(
+        handle.execute(
+            f"""SELECT t.value, count(*) FROM memories m CROSS JOIN json_each(m.tags) t
+                WHERE {_PASSES} GROUP BY t.value
+                ORDER BY count(*) DESC, t.value LIMIT :limit""",  # noqa: S608 - a constant
+            {**_values(rule), "limit": limit},
+        )
+    )
+
+
 def read_passing(handle: Handle, rule: TagRule) -> list[int]:
     """Give the ids of the memories that pass, rising."""
     rows = handle.execute(

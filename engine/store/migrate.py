@@ -56,6 +56,11 @@ def check(handle: apsw.Connection) -> int:
     return version
 
 
+def version_of(handle: apsw.Connection) -> int:
+    """Give the number of migrations that an index has had."""
+    return int(handle.execute("PRAGMA user_version").get)
+
+
 def migrate(handle: apsw.Connection, path: Path) -> None:
     """Bring a database to the newest shape.
 
@@ -86,14 +91,21 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
         raise
 
 
-def delete_copies(path: Path) -> None:
-    """Delete what was kept of a database before its steps, when the project itself goes.
+def delete_copies(path: Path, *, keeps_damaged: bool = False) -> None:
+    """Delete what was kept of a database, when the project itself goes.
+
+    Args:
+        path: The database file.
+        keeps_damaged: Whether the damaged files stay that a repair has put aside.
 
     Raises:
         UnavailableError: The folder cannot be written.
     """
+    patterns = [f"{path.stem}.v*.db", f"{path.stem}.v*.part-*"]
+    if not keeps_damaged:
+        patterns.append(f"{path.stem}.damaged-*")  # with their logs of changes
     try:
-        for pattern in (f"{path.stem}.v*.db", f"{path.stem}.v*.part-*"):
+        for pattern in patterns:
             for copy in path.parent.glob(pattern):
                 copy.unlink(missing_ok=True)
     except OSError as error:

@@ -4,6 +4,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+#: After every name that a folder can hold, which has 255 bytes at most, each of them any.
+_BEYOND_A_NAME = b"\xff" * 256
+
 
 def parts_of(
     branch_id: int, within: Iterable[str] | None
@@ -24,6 +27,11 @@ def parts_of(
 def range_below(folder: bytes) -> dict[str, bytes]:
     """Give the bounds of all paths in a folder: "/" and "0" are neighbours."""
     return {"low": folder + b"/", "high": folder + b"0"}
+
+
+def range_in(folder: str) -> dict[str, bytes]:
+    """Give the bounds of all paths in a folder of a branch; empty is the root."""
+    return range_below(os.fsencode(folder)) if folder else {"low": b"", "high": _BEYOND_A_NAME}
 
 
 def hexadecimal(paths: Sequence[str]) -> str:

@@ -3,8 +3,10 @@
 import json
 from typing import NamedTuple
 
+from engine.errors import ProjectNotFoundError
+from engine.records import display_path
 from engine.store import files, fulltext, memories, models
-from engine.store.connection import Handle
+from engine.store.connection import Handle, Store
 
 #: Files of a branch that is gone, deleted in one transaction of some 30 ms.
 _DELETED_AT_ONCE = 1000
@@ -55,6 +57,21 @@ def insert_project(
     )
 
 
+def make_project(store: Store, root: bytes, max_file_size: int, *, now_ms: int) -> None:
+    """Write the row of a project whose id is the name of its file, unless it is there."""
+    with store.read() as handle:
+        if read_project(handle):
+            return
+    with store.write() as handle:
+        insert_project(
+            handle,
+            project_id=store.path.stem,
+            root=root,
+            max_file_size=max_file_size,
+            now_ms=now_ms,
+        )
+
+
 def read_project(handle: Handle) -> ProjectRow | None:
     """Give the project's row; None in a file that was never filled."""
     row = handle.execute(
@@ -75,6 +92,22 @@ def read_project(handle: Handle) -> ProjectRow | None:
         size,
         indexed_at_ms,
     )
+
+
+def known_project(handle: Handle, root: str) -> ProjectRow:
+    """Give the project's row.
+
+    Args:
+        handle: A read transaction.
+        root: The resolved folder, for the error.
+
+    Raises:
+        ProjectNotFoundError: There is none.
+    """
+    row = read_project(handle)
+    if row is None:
+        raise ProjectNotFoundError(f"{display_path(root)} is not indexed")
+    return row
 
 
 def count_changes(handle: Handle) -> int | None:

@@ -40,6 +40,7 @@ class SymbolSpan(NamedTuple):
 
 
 _OF_FILES = "{} IN (SELECT f.blob_id FROM files f WHERE {})"
+_OF_A_FILE = "EXISTS (SELECT 1 FROM files f WHERE f.blob_id = {} AND {})"
 _AMONG = "{} IN (SELECT value FROM json_each(:among))"
 _HAS_CHUNK = "EXISTS (SELECT 1 FROM chunks c WHERE c.blob_id = {} AND {})"
 
@@ -73,11 +74,33 @@ def count_bytes(handle: Handle, filters: Filters, among: Sequence[int] | None = 
     return int(rows.get)
 
 
+def text_marks(handle: Handle, size: int) -> list[tuple[int, bytes]]:
+    """Give the ids of all texts, rising, each with the first bytes of its hash."""
+    rows = handle.execute(
+        "SELECT id, substr(text_hash, 1, :size) FROM blobs ORDER BY id", {"size": size}
+    )
+    return list(rows)
+
+
+def marked_texts(
+    handle: Handle, blob_ids: Sequence[int], size: int
+) -> list[tuple[int, bytes, bytes]]:
+    """Give those of some texts that are there still: id, the first bytes of its hash, packed."""
+    rows = handle.execute(
+        """SELECT b.id, substr(b.text_hash, 1, :size), t.packed
+           FROM json_each(:ids) wanted CROSS JOIN blobs b ON b.id = wanted.value
+           CROSS JOIN blob_texts t ON t.blob_id = b.id""",
+        {"size": size, "ids": json.dumps(blob_ids)},
+    )
+    return list(rows)
+
+
 def _conditions(
     column: str, filters: Filters, among: Sequence[int] | None
 ) -> tuple[str, dict[str, object]]:
     values = dict(filters.values)
-    parts = [_OF_FILES.format(column, filters.file_condition)]
+    of_files = _OF_FILES if among is None else _OF_A_FILE  # files are looked up for a few blobs
+    parts = [of_files.format(column, filters.file_condition)]
     if filters.chunk_condition != "TRUE":
         parts.append(_HAS_CHUNK.format(column, filters.chunk_condition))
     if among is not None:

@@ -10,7 +10,7 @@ sqlite-vec for any k, and a filter is one more array (figures in ``tests/benchma
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [  # with what goes with vectors everywhere
     "StoredVectors",
     "insert_chunk_vectors",
     "insert_file_vectors",
+    "iter_chunk_vectors",
     "nearest_chunks",
     "nearest_files",
     "quantized",
@@ -42,6 +43,8 @@ __all__ = [  # with what goes with vectors everywhere
 #: So many times the wanted number are compared exactly, those whose signs agree best.
 _LOOKED_AT = 10
 _LEAST_LOOKED_AT = 500
+#: Blocks that are read together, some 2 MB of vectors with 192 numbers.
+_BLOCKS_AT_ONCE = 200
 
 Ids = NDArray[np.int64]
 
@@ -81,6 +84,23 @@ def insert_file_vectors(
 def read_chunk_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
     """Give the vectors of all chunks."""
     return _read_all(handle, model.chunk_table, "01", model.dimension)
+
+
+def iter_chunk_vectors(handle: Handle, model: ModelRow) -> Iterator[StoredVectors]:
+    """Give the vectors of all chunks, some at a time and in no order, in little memory."""
+    table, after = model.chunk_table, -1
+    while True:
+        rows: list[tuple[Any, ...]] = handle.execute(
+            f"""SELECT c.validity, c.rowids, v.vectors, c.chunk_id FROM {table}_chunks c
+                CROSS JOIN {table}_vector_chunks01 v ON v._rowid_ = c.chunk_id
+                WHERE c.chunk_id > :after ORDER BY c.chunk_id LIMIT :limit""",  # noqa: S608
+            {"after": after, "limit": _BLOCKS_AT_ONCE},
+        ).fetchall()
+        if not rows:
+            return
+        after = rows[-1][3]
+        ids, flat = _used_rows(rows, row_bytes_of(model.dimension))
+        yield StoredVectors(ids, unpacked(flat))
 
 
 def read_file_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
@@ -227,6 +247,11 @@ def _read_blocks(
             CROSS JOIN {table}_vector_chunks{column} v ON v._rowid_ = c.chunk_id
             ORDER BY c.chunk_id"""  # noqa: S608 - our own names
     ).fetchall()
+    return _used_rows(rows, row_bytes)
+
+
+def _used_rows(rows: Sequence[tuple[Any, ...]], row_bytes: int) -> tuple[Ids, NDArray[np.uint8]]:
+    """Give the ids and the bytes of what is in blocks: (which are used, ids, bytes) of each."""
     used = np.frombuffer(b"".join([row[0] for row in rows]), np.uint8)
     ids = np.frombuffer(b"".join([row[1] for row in rows]), np.int64)
     flat = np.frombuffer(b"".join([row[2] for row in rows]), np.uint8).reshape(-1, row_bytes)

@@ -10,7 +10,8 @@ Written with the standard library alone: the logging packages take 20 ms (loggin
 import fcntl
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -78,6 +79,39 @@ class JobLog:
             self._append(data + b"\n")
         except (OSError, ValueError, TypeError, RecursionError):
             return
+
+    def recent(self, level: str, limit: int, *, but: str = "") -> list[dict[str, object]]:
+        """Give the last events of a level, the newest first, out of all that is kept.
+
+        Args:
+            level: Of the events.
+            limit: How many at most.
+            but: A type of events to leave out, such as one that others would drown in.
+        """
+        left_out = f'"event": "{but}"'.encode()
+        found: list[dict[str, object]] = []
+        for line in self._lines_with(f'"level": "{level}"'.encode()):
+            if len(found) == limit:
+                break
+            if left_out not in line:
+                with suppress(ValueError):
+                    event = json.loads(line)
+                    if isinstance(event, dict) and event.get("level") == level:
+                        found.append(event)
+        return found
+
+    def _lines_with(self, mark: bytes) -> Iterator[bytes]:
+        """Give the lines that hold some bytes, the newest first; 3 MB take some milliseconds."""
+        for number in range(_KEPT):
+            path = self._path.with_name(f"{self._path.name}.{number}") if number else self._path
+            data = b""
+            with suppress(OSError):
+                data = path.read_bytes()
+            start = len(data)
+            while (at := data.rfind(mark, 0, start)) >= 0:
+                start = data.rfind(b"\n", 0, at) + 1
+                end = data.find(b"\n", at)
+                yield data[start:end] if end >= 0 else data[start:]
 
     def forget(self, retention_ms: int) -> None:
         """Let old lines go, a file at a time.

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 
+from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.dispatch.jobs import ChangeCallback, Jobs
 from engine.errors import JobConflictError
 from engine.index import Index
-from engine.job_records import Job, JobOrigin, JobState
+from engine.job_records import Job, JobFilter, JobOrigin, JobState
 from engine.records import IndexOptions, Phase
 from engine.watching.teller import StatusCallback
-from engine.watching.watcher import Watcher
+from engine.watching.watcher import HeldError, Watcher
+
+#: Among which the last run over the whole project is looked for; others follow saved files.
+_LATEST_JOBS = 100
 
 
 def watcher_of(
@@ -34,12 +38,17 @@ def watcher_of(
 
 
 class _Runs:
-    """Has the watcher's runs done as jobs."""
+    """Has the watcher's runs done as jobs.
+
+    When a run over the whole project is cancelled while it watches, it begins none: somebody has
+    said that it is too much now. The next one that is asked for, or another watcher, goes on.
+    """
 
     def __init__(self, jobs: Jobs, root: str, on_job: ChangeCallback) -> None:
         self._jobs = jobs
         self._root = root
         self._on_job = on_job
+        self._since = iso_time(now_ms())
         self._owed: str | None = None  # a job that waits for vectors alone
 
     def __call__(self, only: tuple[str, ...] | None, stop: Callable[[], bool]) -> bool:
@@ -47,9 +56,14 @@ class _Runs:
 
         A job that waits for the embedding model must not hold up the words of later changes: it is
         left waiting, and the next run, which takes its place, is over the whole project.
+
+        Raises:
+            HeldError: The last run over the whole project was cancelled.
         """
         if self._owed is not None and self._makes_room(self._owed, stop):
             only = None
+        if not only and self._was_stopped():
+            raise HeldError("indexing was cancelled; it goes on when it is asked for again")
         options = IndexOptions(only=only or ())
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)
@@ -62,6 +76,14 @@ class _Runs:
             self._owed = job.job_id
             return True
         return job.status is JobState.COMPLETED
+
+    def _was_stopped(self) -> bool:
+        wanted = JobFilter(target=self._root, limit=_LATEST_JOBS)
+        whole = (each for each in self._jobs.list(wanted).jobs if not each.parameters.get("only"))
+        last = next(whole, None)
+        if last is None or last.status is not JobState.CANCELLED:
+            return False
+        return (last.finished_at or "") >= self._since
 
     def _followed(self, job_id: str, stop: Callable[[], bool]) -> Job:
         """Wait until a job has ended, or waits for vectors alone."""

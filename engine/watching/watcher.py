@@ -73,6 +73,10 @@ class Watched(Protocol):
         """Give what the index has under other names of the files at some paths."""
 
 
+class HeldError(EngineError):
+    """A run that somebody does not want; what waits stays until it is wanted."""
+
+
 class Watcher:
     """Watches one project, in a thread of its own (``start``) or in the caller's (``run``).
 
@@ -278,6 +282,8 @@ class Watcher:
         except InvalidPathError as error:
             is_done = False
             self._await_root(error.message)
+        except HeldError as error:
+            is_done, reason = False, str(error)
         except (Cancelled, EngineError) as error:
             is_done, reason = False, f"{error}; {_TRIED_AGAIN}"
         if is_done:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
 from tests.support.pages import project_ids
@@ -18,22 +18,40 @@ PAGES = (
     "/search?q=open+session",
     "/p/{project}/f/app/session.py?lines=3-5",
     "/jobs/{job}",
+    "/p/{project}",
+    "/p/{project}/map",
     "/p/{project}?skips=ignored",
+    "/p/{project}/doctor",
     "/",
+    "/p/{project}/symbols?name=ses&kind=class",
+    "/p/{project}/symbols?name=nothing&kind=class",
+    "/p/{project}/memories",
+    "/status",
     "/search?q=foo:bar",
     "/search?q=nothing+lang:rust",
     "/p/{project}/related/app/session.py",
     "/jobs",
     "/folders",
     "/nowhere",
+    "/p/{project}?folder=parts",
+    "/p/{project}/f/app/session.py?q=open_session&mode=keyword&at=0123456789",
+    "/p/{project}/f/poetry.lock",
+    "/p/{project}/tree",
+    "/find?q=session",
+    "/p/{project}/tree?after=9000",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def need_axe() -> None:
+    """Skip these tests, and say so, where axe-core is not installed."""
+    if not AXE.exists():
+        pytest.skip("NO AXE-CORE: pages are not tested for barriers; npm ci --prefix tests/browser")
 
 
 def _check(
     browser: Browser, server: Server, theme: str, width: int, pages: tuple[str, ...]
 ) -> None:
-    if not AXE.exists():
-        pytest.skip("NO AXE-CORE: pages are not tested for barriers; npm ci --prefix tests/browser")
     with server.client() as client:
         project = project_ids(client)["sample"]
         job = client.get("/api/v1/jobs").json()["jobs"][0]["job_id"]
@@ -44,17 +62,71 @@ def _check(
         for address in pages:
             page.goto(address.format(project=project, job=job))
             page.evaluate(AXE.read_text("utf-8"))
-            found = page.evaluate(_RUN, _RULES)
-            assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], address
+            _look(page, address)
+
+
+def _look(page: Page, what: str) -> None:
+    found = page.evaluate(_RUN, _RULES)
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], what
 
 
 @pytest.mark.parametrize(
-    ("theme", "width", "pages"), [("light", 1440, PAGES[:3]), ("dark", 320, PAGES[3:5])]
+    ("theme", "width", "pages"), [("light", 1440, PAGES[::3]), ("dark", 320, PAGES[1::3])]
 )
 def test_no_page_has_a_barrier(
     browser: Browser, server: Server, theme: str, width: int, pages: tuple[str, ...]
 ) -> None:
     _check(browser, server, theme, width, pages)
+
+
+@pytest.mark.parametrize(
+    ("theme", "width"), [("light", 320), pytest.param("dark", 1440, marks=pytest.mark.soak)]
+)
+def test_the_finder_has_no_barrier(
+    browser: Browser, server: Server, theme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto("/jobs")
+        page.evaluate(AXE.read_text("utf-8"))
+        page.keyboard.press("t")
+        for typed, number in (("part", 24), ("zzzz", 0)):
+            page.keyboard.type(typed)
+            expect(page.locator("#found [role=option]")).to_have_count(number)
+            _look(page, f"finder, {typed}")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("dark", 1440), ("light", 320)])
+def test_what_opens_on_the_search_page_has_no_barrier(
+    browser: Browser, server: Server, theme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+
+        def check(what: str) -> None:
+            page.evaluate(AXE.read_text("utf-8"))
+            _look(page, what)
+
+        page.goto("/search?q=open+session")
+        if width > 1200:
+            page.locator("#preview-body .line").first.wait_for()
+        page.locator(".around.below").first.click()
+        page.locator(".around.less").first.wait_for()
+        check("preview and more lines")
+        page.get_by_role("button", name="Save this search").click()
+        check("saving")
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.goto("/search")
+        page.get_by_role("heading", name="Saved searches").wait_for()
+        check("kept searches")
+        page.get_by_label("Search all code").press_sequentially("sess", delay=20)
+        page.get_by_role("listbox").wait_for()
+        page.keyboard.press("ArrowDown")
+        check("suggestions")
 
 
 @pytest.mark.soak

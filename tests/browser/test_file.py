@@ -1,9 +1,13 @@
 """A file in a browser: lines are picked, copied, linked; symbols lead to them; and what is not."""
 
-from playwright.sync_api import Page, expect
+from pathlib import Path
 
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import visiting
 from tests.support.pages import project_ids
 from tests.support.server import Server
+from tests.support.trees import write_tree
 
 
 def _address(server: Server, path: str) -> str:
@@ -34,7 +38,110 @@ def test_code_like_it_comes_when_it_is_scrolled_to(page: Page, server: Server) -
     expect(page.locator(".related-list")).to_be_visible()
 
 
+def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
+    page: Page, server: Server
+) -> None:
+    page.goto("/search?q=MAX_SESSIONS%7Copen_session%7Cdefault_store&mode=regex")
+    results = page.url
+    page.locator("[data-open]").first.click()
+    page.wait_for_load_state()  # before its scripts are there, no key does anything
+    at = page.locator("#match-at")
+    first = at.text_content()
+    stops = page.locator("[data-stops]").get_attribute("data-stops") or ""
+    lines = stops.split()
+    assert len(lines) >= 3
+    for _ in lines:
+        page.keyboard.press("n")
+        assert page.url.endswith(f"#L{lines[int(at.text_content() or 0) - 1]}")
+        expect(page.locator(".line.picked")).to_be_in_viewport()
+        expect(page.locator(".line.picked mark").first).to_be_visible()
+    expect(at).to_have_text(first or "")  # all the way round
+    page.keyboard.press("p")
+    expect(at).not_to_have_text(first or "")
+    page.get_by_role("link", name="Next match").click()
+    expect(at).to_have_text(first or "")
+    page.go_back()
+    page.wait_for_url(results)
+
+
+def test_y_makes_the_address_permanent(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/session.py#L9"))
+    page.keyboard.press("y")
+    expect(page.locator("#told")).to_be_visible()
+    address = page.url
+    assert "?at=" in address
+    assert address.endswith("#L9")
+    page.goto(address)
+    expect(page.locator("#other-version")).to_have_count(0)
+    page.goto(address.replace("?at=", "?at=0123456789")[:-20] + "#L9")
+    expect(page.locator("#other-version")).to_contain_text("The index keeps one version")
+    page.keyboard.press("y")
+    expect(page.locator("#other-version")).to_have_count(0)
+
+
+def test_the_editor_opens_the_line_that_is_picked(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/session.py"))
+    link = page.get_by_role("link", name="Open in VS Code")
+    assert (link.get_attribute("href") or "").endswith("/sample/app/session.py:1")
+    page.locator("#L7 .n").click()
+    assert (link.get_attribute("href") or "").endswith("/sample/app/session.py:7")
+
+
+def test_the_tree_unfolds_and_leads_on_by_keys(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/session.py"))
+    tree = page.locator(".file-tree")
+    expect(tree.locator("[aria-current]")).to_have_text("session.py")
+    tree.locator("summary", has_text="parts").focus()
+    page.keyboard.press("Enter")
+    expect(tree.get_by_role("link", name="part_7.py")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(tree.get_by_role("link", name="part_0.py")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/parts/part_0.py")
+
+
+def test_symbols_are_jumped_to_by_keys(page: Page, server: Server) -> None:
+    page.goto(_address(server, "app/session.py#L10"))
+    page.keyboard.press("s")
+    expect(page.locator(".outline a:focus")).to_contain_text("open_session")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".line.picked")).to_contain_text("close_session")
+
+
+def test_a_file_that_changed_is_indexed_again_from_its_page(page: Page, home: Path) -> None:
+    tree = write_tree(home / "changing", {"a.py": "old = 1\n"})
+    answer = page.request.post("/api/v1/projects", data={"path": str(tree)}).json()
+    write_tree(tree, {"a.py": "newer = 22\n"})
+    page.goto(f"/p/{answer['project_id']}/f/a.py")
+    expect(page.locator(".banner")).to_contain_text("changed on the disk since it was indexed")
+    page.get_by_role("button", name="Index this file again").click()
+    expect(page.locator(".file-code")).to_contain_text("newer = 22")
+    expect(page.locator(".banner")).to_have_count(0)
+    page.request.delete(f"/api/v1/projects/{answer['project_id']}")
+
+
 def test_a_file_that_is_not_indexed_is_a_page_with_a_reason(page: Page, server: Server) -> None:
+    page.goto(_address(server, "poetry.lock"))
+    expect(page.locator("main")).to_contain_text("lock files are made by tools")
+    page.get_by_role("link", name="To the folder").click()
+    expect(page.locator(".refused", has_text="poetry.lock")).to_be_visible()
     page.goto(_address(server, "nothing/here.py"))
-    expect(page.get_by_role("heading", name="Not Found")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     expect(page.locator("main")).to_contain_text("is not in the index")
+
+
+def test_without_scripts_matches_folders_and_lines_are_links(
+    browser: Browser, server: Server
+) -> None:
+    viewport = {"width": 320, "height": 700}
+    with visiting(browser, server.url, java_script_enabled=False, viewport=viewport) as page:
+        page.goto(_address(server, "app/session.py?q=session&mode=keyword"))
+        first = page.locator("#match-at").text_content()
+        page.get_by_role("link", name="Next match").click()
+        expect(page.locator("#match-at")).not_to_have_text(first or "")
+        page.locator("label[for=show-tree]").click()
+        page.locator(".file-tree summary", has_text="parts").click()
+        page.get_by_role("link", name="Open the folder").locator("visible=true").click()
+        page.get_by_role("link", name="part_7.py").click()
+        expect(page.locator(".file-code")).to_contain_text("numbered_part_7")

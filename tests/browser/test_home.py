@@ -6,11 +6,26 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import visiting
+from tests.support.embedders import Fakes
+from tests.support.jobs import catalog_in
+from tests.support.pages import project_ids, site
 from tests.support.server import Server
 from tests.support.trees import write_tree
 
 #: Everything that people come to, and whether something stands out to the right.
-PLACES = ("/", "/search?q=session", "/jobs", "/folders", "/nowhere", "/search?q=foo:bar")
+PLACES = (
+    "/",
+    "/search?q=session",
+    "/jobs",
+    "/status",
+    "/folders",
+    "/nowhere",
+    "/search?q=foo:bar",
+    "/p/{project}",
+    "/p/{project}/symbols",
+    "/p/{project}/symbols?name=nothing&kind=class",
+    "/p/{project}/memories",
+)
 
 
 def test_a_folder_is_picked_and_its_progress_comes_by_itself(page: Page, home: Path) -> None:
@@ -24,6 +39,26 @@ def test_a_folder_is_picked_and_its_progress_comes_by_itself(page: Page, home: P
     expect(page.locator("#job .chip.completed")).to_be_visible()  # without a reload
     page.goto("/")
     expect(page.locator(".card", has_text="picked")).to_contain_text("150")
+
+
+def test_a_folder_is_picked_by_keys_alone(page: Page, home: Path) -> None:
+    write_tree(home / "by-keys" / "inner", {"a.py": "x = 1\n"})
+    page.goto("/")
+    page.get_by_role("link", name="Browse…").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".picker li a").first).to_be_focused()
+    page.get_by_role("link", name="by-keys").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="inner")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Index this folder")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Index inner")).to_be_visible()
+    expect(page.locator("#job .chip.completed")).to_be_visible()
+    page.locator("#open-project").click()
+    page.get_by_label("Type inner to delete its index").fill("inner")
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 
 
 def test_a_project_that_appears_is_shown_without_a_reload(page: Page, home: Path) -> None:
@@ -58,10 +93,19 @@ def test_the_theme_follows_the_system_and_the_switch(
 
 
 def test_nothing_stands_out_of_a_narrow_window(browser: Browser, server: Server) -> None:
+    with server.client() as client:
+        project = project_ids(client)["sample"]
     with visiting(browser, server.url, viewport={"width": 320, "height": 640}) as page:
         for place in PLACES:
-            page.goto(place)
+            page.goto(place.format(project=project))
             assert page.evaluate("document.documentElement.scrollWidth") == 320, place
+        page.set_viewport_size({"width": 305, "height": 640})  # beside a scrollbar
+        page.goto(f"/p/{project}")
+        for part in (".top", ".tabs"):
+            heights = page.locator(f"{part} a").evaluate_all("all => all.map(e => e.offsetHeight)")
+            assert len(set(heights)) <= 2, part
+            assert max(heights) < 40, part
+        assert page.locator(".top").evaluate("e => e.offsetHeight") < 64
 
 
 def test_all_is_there_without_a_script(browser: Browser, server: Server, home: Path) -> None:
@@ -80,3 +124,28 @@ def test_all_is_there_without_a_script(browser: Browser, server: Server, home: P
         page.get_by_role("button", name="Switch between dark and light").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         assert "/f/app/" in page.url
+
+
+def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
+            catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
+    with site(tmp_path) as server, visiting(browser, server.url) as page:
+        with page.expect_response("**/api/v1/events"):
+            page.goto("/")
+        expect(page.locator(".card")).to_have_count(6)
+        box = page.get_by_label("Narrow the projects")
+        box.press_sequentially("epsil")
+        expect(page.locator(".card")).to_have_count(1)
+        expect(box).to_be_focused()
+        write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
+        page.request.post("/api/v1/projects", data={"path": str(tmp_path / "upsilon")})
+        expect(page.locator(".card")).to_have_count(1)  # not of those that are asked for
+        box.fill("silon")
+        expect(page.locator(".card")).to_have_count(2)
+        page.get_by_label("Order of the projects").select_option("size")
+        expect(page.locator(".card")).to_have_count(2)
+        page.reload()
+        expect(page.locator(".card")).to_have_count(2)
+        box.fill("nothing like it")
+        expect(page.locator("#projects")).to_contain_text("No project has")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.pages import site
+from tests.support.command import Command
+from tests.support.server import serving
 from tests.support.trees import write_tree
 
 
@@ -16,8 +17,8 @@ def test_a_job_is_stopped_and_asked_for_again(page: Page, home: Path) -> None:
     page.get_by_role("button", name="Index", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#job .chip.cancelled")).to_have_text("cancelled")
-    page.get_by_role("button", name="Ask again").click()
-    expect(page.locator("#job .chip.completed")).to_be_visible()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.locator("#job .chip.completed")).to_be_visible(timeout=30_000)
     page.get_by_role("link", name="Jobs").first.click()
     page.locator(".states").get_by_text("cancelled").click()
     expect(page.locator(".job-row")).to_have_count(1)
@@ -44,8 +45,13 @@ def test_a_job_that_is_gone_is_said_so(page: Page) -> None:
     expect(page.locator("main")).to_contain_text("no job has the id")
 
 
-def test_a_server_that_goes_is_said_so(browser: Browser, tmp_path: Path) -> None:
-    with site(tmp_path) as server:
+def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(
+    browser: Browser, tmp_path: Path
+) -> None:
+    write_tree(tmp_path / "later", {"a.py": "x = 1\n"})
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(tmp_path)}
+    command = Command(home=tmp_path / "data", folder=tmp_path, variables=settings)
+    with serving(command, "--no-watch") as server:
         context = browser.new_context(base_url=server.url)
         page = context.new_page()
         with page.expect_response("**/api/v1/events"):
@@ -53,4 +59,22 @@ def test_a_server_that_goes_is_said_so(browser: Browser, tmp_path: Path) -> None
         expect(page.locator("#gone")).to_be_hidden()
         server.stop()
         expect(page.locator("#gone")).to_be_visible()
-        context.close()
+    with serving(command, "--no-watch", port=server.port) as server:
+        expect(page.locator("#gone")).to_be_hidden(timeout=15_000)
+        page.request.post("/api/v1/projects", data={"path": str(tmp_path / "later")})
+        expect(page.locator(".job-row", has_text="later")).to_be_visible(timeout=15_000)
+    context.close()
+
+
+def test_what_was_unfolded_and_focused_stays_while_a_job_goes_on(page: Page, home: Path) -> None:
+    many = {f"m{n}.py": f"def f{n}():\n    return {n}\n" * 40 for n in range(400)}
+    write_tree(home / "steady", many)
+    page.goto("/")
+    page.get_by_label("Path of the folder").fill(str(home / "steady"))
+    page.get_by_role("button", name="Index", exact=True).click()
+    page.locator("#events-all").focus()
+    expect(page.locator("#job .chip.completed")).to_be_visible()
+    expect(page.locator("#events-all")).to_be_focused()
+    expect(page.locator(".course")).to_contain_text("indexing")
+    page.locator("#events-changes").click()
+    expect(page.locator(".log .type.progress")).to_have_count(0)

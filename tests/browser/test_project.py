@@ -19,6 +19,26 @@ def test_it_is_searched_and_its_skips_are_listed(page: Page) -> None:
     expect(page.locator("[data-hit]").first).to_be_visible()
 
 
+def test_folders_are_looked_into_by_keyboard(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="sample", exact=True).click()
+    page.locator("#folders .treemap a[href*='folder=parts']").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".steps strong")).to_have_text("parts")
+    page.locator(".treemap a[href$='/f/parts/part_1.py']").click()
+    expect(page.get_by_role("heading", name="part_1.py")).to_be_visible()
+
+
+def test_folders_are_a_table_where_there_is_no_room(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto("/")
+    page.get_by_role("link", name="sample", exact=True).click()
+    expect(page.locator(".treemap")).to_be_hidden()
+    page.get_by_role("table").get_by_role("link", name="app/").click()
+    expect(page.locator(".steps strong")).to_have_text("app")
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
 def test_it_is_forgotten_only_by_its_name(page: Page, home: Path) -> None:
     write_tree(home / "unwanted", {"a.py": "x = 1\n"})
     page.request.post("/api/v1/projects", data={"path": str(home / "unwanted")})

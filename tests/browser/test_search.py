@@ -82,8 +82,53 @@ def test_by_keys_alone(page: Page) -> None:
     page.wait_for_url(lambda url: url.endswith("/"))
 
 
+def test_a_file_is_folded_and_unfolded_by_the_same_key(page: Page) -> None:
+    page.goto("/search?q=session&mode=keyword")
+    groups = page.locator("details.group")
+    assert groups.count() > 2
+    page.evaluate("document.querySelectorAll('details.group')[1].querySelector('.hit').focus()")
+    second = groups.nth(1)
+    page.keyboard.press("x")
+    expect(second).not_to_have_attribute("open", "")
+    expect(second.locator("summary").first).to_be_focused()
+    page.keyboard.press("x")
+    expect(second).to_have_attribute("open", "")
+    expect(second.locator(".hit").first).to_be_focused()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    expect(groups.nth(2).locator(".hit").first).to_be_focused()
+    second.locator("summary").first.focus()
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.closest('.group')") is not None
+    assert groups.nth(0).locator(".hit:focus").count() == 1
+    expect(groups.nth(0)).to_have_attribute("open", "")
+
+
 def test_more_results_are_put_below(page: Page) -> None:
     page.goto("/search?q=numbered&mode=keyword")
     before = page.locator("[data-hit]").count()
     page.get_by_role("link", name="More results").click()
     expect(page.locator("[data-hit]").nth(before)).to_be_attached()
+
+
+def test_the_rest_of_the_results_follows_when_one_pauses(page: Page) -> None:
+    page.goto("/search?q=def&mode=regex")
+    whole = page.locator("[data-hit]").count()
+    page.goto("/search?mode=regex")
+    with page.expect_response(lambda answer: "rest=" in answer.url) as rest:
+        page.get_by_label("Search all code").press_sequentially("def", delay=20)
+        expect(page.locator(".to-come")).to_have_text(re.compile("more file"))
+        shown = page.locator("[data-hit]").count()
+    assert rest.value.ok
+    expect(page.locator(".to-come")).to_have_count(0)
+    assert 8 <= shown < page.locator("[data-hit]").count() == whole
+    assert "rest=" not in page.url
+
+
+def test_results_whose_rest_does_not_come_lead_to_all_of_them(page: Page) -> None:
+    page.route(re.compile("rest="), lambda route: route.fulfill(status=429))
+    page.goto("/search?mode=regex")
+    page.get_by_label("Search all code").press_sequentially("def", delay=20)
+    page.get_by_role("link", name="more file").click()
+    expect(page.locator("[data-hit]").nth(8)).to_be_attached()
+    expect(page.locator(".to-come")).to_have_count(0)

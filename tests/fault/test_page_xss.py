@@ -3,6 +3,7 @@
 The oracle reads each page as a browser does: elements and attributes must be those of templates.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -79,6 +80,14 @@ PAYLOADS = (
 )
 
 
+#: What another page of this origin could have left in the browser.
+_KEPT = [
+    {"name": "<img src=x onerror=alert(1)>", "q": "<script>alert(1)</script>", "mode": "//x"},
+    {"name": 7, "q": ["x"], "mode": "hybrid"},
+    None,
+]
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project whose name, paths, symbols and contents are all of them markup."""
@@ -90,6 +99,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f'"""{payload}"""\n\n# needle {payload}\n'
             f"def needle_{number}():\n    return {payload!r}\n"
         )
+        (tree / "folders" / name).mkdir(parents=True)
+        (tree / "folders" / name / "inside.py").write_text("x = 1\n")
+        (tree / "folders" / f"{name}.zip").write_bytes(b"\0")
+    for number, payload in enumerate(PAYLOADS[::6]):
+        folder = tree / f"{number} {payload.replace('/', chr(0x2215))[:80]}" / "inner"
+        folder.mkdir(parents=True)
+        (folder / "deep.py").write_text(f"def deep_{number}():\n    return 1\n" * 50)
     (tree / "page.html").write_text("\n".join(PAYLOADS))
     (tree / "notes.md").write_text("".join(f"# needle {payload}\n\n" for payload in PAYLOADS))
     return tree
@@ -108,46 +124,120 @@ def client(server: Server) -> Iterator[httpx.Client]:
         yield client
 
 
+#: Where a text of somebody else's can stand in an address.
+_PLACES = (
+    "/search?q={text}",
+    "/search?q=needle+{text}&mode=regex",
+    "/search?q=foo:{text}",
+    "/search?mode={text}",
+    "/search/suggest?q={text}",
+    "/search/suggest?q=path:{start}",
+    "/p/{id}/lines/notes.md?hit=1-3&shown=1-9&mark={text}",
+    "/p/{id}/lines/{text}?hit={text}",
+    "/p/{id}/preview/{text}?hit=1-3",
+    "/p/{id}/preview/notes.md?hit=1-3&mark=needle&mark={text}&branch={text}",
+    "/p/{id}/preview/page.html?hit=3-9&mark={text}",
+    "/search?q=x&cursor={text}",
+    "/search?q=needle&rest={text}",
+    "/jobs?status={text}",
+    "/jobs?project={text}",
+    "/jobs/{text}",
+    "/jobs?first={text}",
+    "/jobs/{job}?events={text}",
+    "/?name={text}",
+    "/folders?path={text}",
+    "/p/{id}/f/{text}",
+    "/p/{id}/f/notes.md?at={text}",
+    "/p/{id}/f/notes.md?q={text}&match=2",
+    "/p/{id}/tree/{text}",
+    "/find?q={text}",
+    "/find?q=needle&project={text}",
+    "/p/{text}/f/x",
+    "/p/{id}?skips={text}",
+    "/p/{id}?folder={text}",
+    "/p/{text}/doctor",
+    "/p/{id}/symbols?name={text}",
+    "/p/{id}/symbols?name={text}&kind={text}",
+    "/p/{id}/symbols?language={text}",
+    "/p/{id}/symbols?path={text}",
+    "/p/{id}/symbols?cursor={text}",
+    "/p/{id}/memories?q={text}",
+    "/p/{id}/memories?tag={text}",
+    "/p/{id}/memories?cursor={text}",
+    "/p/{id}/memories?saved={text}",
+    "/{text}",
+    "/?{text}",
+    "/?forgotten={text}",
+)
+#: What htmx asks for a part of, among others.
+_WITH_PARTS = ("/search?q=needle", "/search/suggest", "/jobs?", "/find?")
+_PARTS = ("/tree", "s?", "/lines/", "/preview/")
+
+
 def _addresses(client: httpx.Client, hostile: Path) -> list[str]:
     """Give the addresses of all pages, with each payload in each place of them."""
     [project_id] = project_ids(client).values()
     found = client.get(f"/api/v1/projects/{project_id}/files?limit=1000").json()["files"]
     files = [each["path"] for each in found]
-    assert len(files) == len(PAYLOADS) + 2
+    folders = {file.partition("/")[0] for file in files if "/" in file} - {"folders"}
+    assert len(files) == 2 * len(PAYLOADS) + len(folders) + 2
+    assert len(folders) == len(PAYLOADS[::6])
     job = client.get("/api/v1/jobs").json()["jobs"][0]["job_id"]
-    addresses = ["/", "/jobs", f"/jobs/{job}", "/folders", f"/folders?path={quote(str(hostile))}"]
+    addresses = [
+        "/",
+        "/status",
+        "/jobs",
+        f"/jobs/{job}",
+        "/folders",
+        f"/folders?path={quote(str(hostile))}",
+    ]
     addresses += [f"/p/{project_id}/f/{quote(file, errors='replace')}" for file in files]
     addresses += [f"/p/{project_id}/related/notes.md", f"/p/{project_id}"]
-    for payload in PAYLOADS:
-        text = quote(payload, safe="")
-        addresses += [
-            f"/search?q={text}",
-            f"/search?q=needle+{text}&mode=regex",
-            f"/search?q=foo:{text}",
-            f"/search?mode={text}",
-            f"/search?q=x&cursor={text}",
-            f"/jobs?status={text}",
-            f"/jobs?project={text}",
-            f"/jobs/{text}",
-            f"/folders?path={text}",
-            f"/p/{project_id}/f/{text}",
-            f"/p/{text}/f/x",
-            f"/p/{project_id}?skips={text}",
-            f"/{text}",
-            f"/?{text}",
-        ]
+    addresses += [f"/p/{project_id}{part}" for part in ("/map", "/doctor", "?folder=0%20")]
+    addresses += [f"/p/{project_id}?folder={quote(folder)}" for folder in sorted(folders)]
+    addresses += [f"/p/{project_id}/tree", f"/p/{project_id}/tree/folders"]
+    addresses += [f"/find?q={letter}" for letter in "a<(/\"'"]
     addresses += [f"/search?q=needle&mode={mode}" for mode in ("hybrid", "keyword", "symbol")]
+    addresses += ["/search?q=needle&rest=1"]
+    addresses += [f"/p/{project_id}/symbols?name=needle", f"/p/{project_id}/symbols?kind=section"]
+    addresses += [f"/p/{project_id}/memories", f"/p/{project_id}/memories?q=needle"]
     return addresses
 
 
+def _remember(client: httpx.Client, memories: str, payload: str) -> None:
+    """Save a payload in each part of a memory, and have it refused in each field of the form."""
+    tag = payload.replace(",", " ")[:60]
+    body = {"summary": payload, "description": payload, "context": {payload: [payload]}}
+    saved = client.post(f"/api/v1/projects{memories[2:]}", json={**body, "tags": [tag]})
+    assert saved.status_code == 201, saved.text
+    form = {"summary": payload, "description": payload, "tags": f"{payload},!"}
+    refused = client.post(memories, data=form, headers=OWN_FORM)
+    assert refused.status_code == 400
+    Page.of(refused)
+
+
 def _check(client: httpx.Client, hostile: Path, *, every: int) -> int:
+    """Ask for addresses with every payload, of each place one in so many; say how many."""
+    [project_id] = project_ids(client).values()
+    known = {"id": project_id, "job": client.get("/api/v1/jobs").json()["jobs"][0]["job_id"]}
+    for payload in PAYLOADS[::every]:
+        _remember(client, f"/p/{project_id}/memories", payload)
     addresses = _addresses(client, hostile)[::every]
+    addresses.append(f"/p/{project_id}/map")
+    for number, payload in enumerate(PAYLOADS):
+        text, start = quote(payload, safe=""), quote(payload[:3], safe="")
+        chosen = _PLACES[number % every :: every]
+        addresses += [place.format(**known, text=text, start=start) for place in chosen]
     for address in addresses:
         answer = client.get(address)
         assert answer.status_code < 500, address
-        Page.of(answer)
-        if address.startswith(("/search?q=needle", "/jobs?")):
-            Page.of(client.get(address, headers={"HX-Request": "true"}))
+        if answer.status_code != 303:  # parts of a page lead to it
+            Page.of(answer)
+        if address.startswith(_WITH_PARTS) or any(part in address for part in _PARTS):
+            part = client.get(address, headers={"HX-Request": "true"})
+            assert part.status_code < 500, address
+            if part.headers["content-type"].startswith("text/html"):
+                Page.of(part)
     for payload in PAYLOADS[::every]:
         Page.of(client.post("/", data={"path": payload}, headers=OWN_FORM))
         client.cookies.set("cairn_theme", quote(payload, safe="<>()"))
@@ -157,19 +247,20 @@ def _check(client: httpx.Client, hostile: Path, *, every: int) -> int:
 
 
 def test_pages_hold_only_what_templates_write(client: httpx.Client, hostile: Path) -> None:
-    # Five and fourteen places have no common factor: each place gets some of the payloads.
-    assert _check(client, hostile, every=5) >= 60 * 14 // 5
+    assert _check(client, hostile, every=5) >= len(PAYLOADS) * len(_PLACES) // 5
 
 
 @pytest.mark.soak
 def test_every_page_holds_only_what_templates_write(client: httpx.Client, hostile: Path) -> None:
-    assert _check(client, hostile, every=1) >= 60 * 14
+    assert _check(client, hostile, every=1) >= len(PAYLOADS) * len(_PLACES)
 
 
 def test_a_browser_runs_none_of_it(server: Server, hostile: Path) -> None:
     with server.client() as client:
         addresses = _addresses(client, hostile)
-    [project_id] = {each.split("/")[2] for each in addresses if each.endswith("/f/page.html")}
+        [project_id] = {each.split("/")[2] for each in addresses if each.endswith("/f/page.html")}
+        for payload in PAYLOADS[:12]:
+            _remember(client, f"/p/{project_id}/memories", payload)
     with browsing() as browser, visiting(browser, server.url) as page:
         ran: list[str] = []
         foreign: list[str] = []
@@ -186,12 +277,20 @@ def test_a_browser_runs_none_of_it(server: Server, hostile: Path) -> None:
         page.on("request", look)
         for address in (
             "/",
+            "/status",
             "/jobs",
             "/search?q=needle",
             "/search?q=%3C.%2A%3E&mode=regex",
             f"/p/{project_id}/f/page.html",
             f"/p/{project_id}/f/notes.md",
             f"/p/{project_id}/related/notes.md",
+            f"/p/{project_id}",
+            f"/p/{project_id}/map",
+            f"/p/{project_id}/symbols?kind=section",
+            f"/p/{project_id}/symbols?name=needle",
+            f"/p/{project_id}/memories",
+            f"/p/{project_id}/tree/folders",
+            "/find?q=needle",
             *(f"/search?q={quote(payload, safe='')}" for payload in PAYLOADS[:2]),
         ):
             page.goto(address)
@@ -200,4 +299,19 @@ def test_a_browser_runs_none_of_it(server: Server, hostile: Path) -> None:
         for payload in PAYLOADS[:2]:
             page.locator("#q").fill(payload)
             page.locator("#summary").wait_for()
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("t")
+        for payload in ("<", "script", PAYLOADS[1]):
+            page.locator("#finder-box").fill(payload)
+            page.locator("#found [role=status]").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("#q").fill("")
+        page.locator("#q").press_sequentially("needle", delay=20)
+        page.locator("#suggestions [role=option]").first.wait_for()
+        page.keyboard.press("Enter")
+        page.locator("#preview-body .line").first.wait_for()
+        page.keyboard.press("Tab")
+        page.evaluate("kept => localStorage.setItem('cairn.saved', kept)", json.dumps(_KEPT))
+        page.goto("/search")
+        page.get_by_text("<img src=x onerror=alert(1)>").first.wait_for()
         assert (ran, foreign) == ([], [])

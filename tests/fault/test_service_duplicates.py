@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents import Asker, Question, Told, asking
+from tests.support.agents import Question, Told, asking
 from tests.support.command import Command
+from tests.support.line_servers import LineServer
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import write_tree
 
@@ -33,10 +34,10 @@ def _questions(tree: Path, number: int) -> list[Question]:
     return [ways[each % len(ways)] for each in range(number)]
 
 
-def _ask_at_once(askers: list[Asker], tree: Path, number: int) -> list[Told]:
+def _ask_at_once(askers: list[LineServer], tree: Path, number: int) -> list[Told]:
     for asker in askers:
-        asker.ask(_questions(tree, number // len(askers)), threads=min(50, number // len(askers)))
-    return [told for asker in askers for told in asker.told()]
+        asker.tell(_questions(tree, number // len(askers)), min(50, number // len(askers)))
+    return [(status, body) for asker in askers for status, body in asker.told()]
 
 
 def _check_one_job_at_a_time(server: Server, tree: Path, told: list[Told]) -> int:

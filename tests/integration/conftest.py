@@ -1,4 +1,4 @@
-"""A served project that the tests of all pages look at and leave as it is."""
+"""An indexed project of a test's own, and a served one that the tests of all pages share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,20 @@ from pathlib import Path
 import httpx
 import pytest
 
+from engine.catalog import Catalog
+from engine.index import Index
 from tests.support.pages import project_ids, sample_files, site
 from tests.support.server import Server
-from tests.support.trees import write_tree
+from tests.support.trees import SAMPLE, write_tree
+
+
+@pytest.fixture
+def index(catalog: Catalog, tree: Path) -> Index:
+    """The index of a small project."""
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    index.index()
+    return index
 
 
 @pytest.fixture(scope="session")

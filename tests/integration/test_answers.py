@@ -1,6 +1,7 @@
 """Answers that would be wrong without a word: each was, once."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -216,3 +217,34 @@ def test_a_data_directory_that_cannot_be_made_is_unavailable(tmp_path: Path, tre
         pytest.raises(UnavailableError),
     ):
         catalog.create(str(tree))
+
+
+def test_only_the_first_hits_have_details_when_no_more_are_wanted(make: Make) -> None:
+    index = make({f"part_{n}.py": f"def part_{n}():\n    return 'session'\n" for n in range(9)})
+    for query, mode in (("session part", Mode.KEYWORD), (r"part_\d", Mode.REGEX)):
+        request = SearchRequest(query=query, mode=mode, limit=9, explain=True)
+        whole = index.search(request).hits
+        answer = index.search(replace(request, detailed=2))
+        assert answer.hits[:2] == whole[:2]
+        assert [hit.path for hit in answer.hits] == [hit.path for hit in whole]
+        assert [hit.symbol for hit in answer.hits] == [hit.symbol for hit in whole]
+        for hit in answer.hits[2:]:
+            assert (hit.snippet, hit.matches, hit.fresh, hit.explain) == ("", (), None, None)
+
+
+def test_a_project_whose_making_was_cut_short_is_made_when_it_is_indexed(
+    config: Config, tree: Path
+) -> None:
+    """What is left then is a database without the row that says whose it is."""
+    write_tree(tree, SAMPLE)
+    with Catalog(config) as catalog:
+        file = config.data_dir / f"{catalog.create(str(tree)).project_id}.db"
+    handle = apsw.Connection(str(file))
+    handle.execute("DELETE FROM project")
+    handle.close()
+    with Catalog(config) as catalog:
+        with pytest.raises(ProjectNotFoundError):
+            catalog.open(str(tree)).status()
+        index = catalog.create(str(tree))
+        index.index()
+        assert index.status().files == len(SAMPLE)

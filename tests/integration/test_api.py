@@ -128,6 +128,28 @@ def test_symbols_and_related_code(client: httpx.Client, command: Command, tree: 
     assert len(told["hits"]) == 3
 
 
+def test_all_symbols_by_page(client: httpx.Client, project: str) -> None:
+    asked = {"name": "session", "path": "app/"}
+    whole = client.get(f"{project}/symbols", params=asked).json()
+    assert [each["name"] for each in whole["symbols"]] == [
+        "SessionStore",
+        "close_session",
+        "MAX_SESSIONS",
+        "open_session",
+    ]
+    assert whole["total"] == sum(whole["kinds"].values()) == 4
+    assert whole["languages"] == {"python": 4}
+    [opened] = client.get(f"{project}/symbols?name=open&kind=method").json()["symbols"]
+    assert (opened["scope"], opened["line_start"]) == ("SessionStore", 9)
+    first = client.get(f"{project}/symbols", params={**asked, "limit": "3"}).json()
+    rest = {**asked, "cursor": first["next_cursor"]}
+    last = client.get(f"{project}/symbols", params=rest).json()
+    assert [*first["symbols"], *last["symbols"]] == whole["symbols"]
+    assert last["next_cursor"] is None
+    refused = client.get(f"{project}/symbols", params={"kind": "callable"})
+    assert refused.json()["details"]["field"] == "kind"
+
+
 def test_the_state_of_a_project(
     client: httpx.Client, command: Command, tree: Path, project: str
 ) -> None:

@@ -279,6 +279,21 @@ def test_a_file_is_no_memory(client: httpx.Client, server: Server, memories: str
     assert client.get(memories).json() == {"memories": [], "total": 0, "next_cursor": None}
 
 
+def test_tags_with_how_many_have_each(client: httpx.Client, memories: str) -> None:
+    assert client.get(f"{memories}/tags").json() == {"tags": []}
+    _save(client, memories, "One", tags=["decision", "old"])
+    _save(client, memories, "Two", tags=["decision", "idea"])
+    told = client.get(f"{memories}/tags").json()["tags"]
+    assert told == [
+        {"tag": "decision", "memories": 2},
+        {"tag": "idea", "memories": 1},
+        {"tag": "old", "memories": 1},
+    ]
+    asked = client.get(f"{memories}/tags", params={"tags": ["decision", "!old"], "limit": 1})
+    assert asked.json()["tags"] == [{"tag": "decision", "memories": 1}]
+    _refused(client.get(f"{memories}/tags", params={"tags": "!"}), 400, "tags")
+
+
 def test_changes_at_the_same_time_are_all_kept(client: httpx.Client, memories: str) -> None:
     one = f"{memories}/{_save(client, memories, 'Changed by many')['id']}"
     changes: list[dict[str, Any]] = [

@@ -1,13 +1,20 @@
 """The API is what its description says: requests made of it, right ones and wrong ones."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.support.command import Command
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
+
+_README = Path(__file__).resolve().parents[2] / "README.md"
+_IDS = {"{project_id}": "ID", "{job_id}": "ID", "{memory_id}": "NOTE"}
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +42,50 @@ def test_each_operation_and_parameter_is_described(server: Server) -> None:
         for field, schema in shapes[name]["properties"].items():
             assert schema["description"], field
             assert schema.get("examples") or field == "limit", field
+
+
+def test_each_parameter_body_and_answer_has_an_example_that_fits(server: Server) -> None:
+    told = httpx.get(f"{server.url}/openapi.json").json()
+    for operations in told["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                [example] = _examples_of(parameter) or _examples_of(parameter["schema"])
+                _check(example, parameter["schema"], told)
+            answers = {code: each for code, each in operation["responses"].items() if code < "3"}
+            assert answers
+            for body in (operation.get("requestBody", {}), *answers.values()):
+                for content in body.get("content", {}).values():
+                    [example] = _examples_of(content)
+                    _check(example, content["schema"], told)
+
+
+def _examples_of(described: dict[str, Any]) -> list[Any]:
+    if "example" in described:
+        return [described["example"]]
+    found = described.get("examples", [])
+    return [each["value"] for each in found.values()][:1] if isinstance(found, dict) else found[:1]
+
+
+def _check(example: object, schema: dict[str, Any], told: dict[str, Any]) -> None:
+    jsonschema.validate(example, {**schema, "components": told["components"]})
+    if isinstance(example, dict) and "$ref" in schema:
+        fields = told["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
+        assert example.keys() == fields.keys()
+
+
+def test_each_operation_is_in_the_readme(server: Server) -> None:
+    told = httpx.get(f"{server.url}/openapi.json").json()
+    rows = re.findall(r"^\| (`(?:GET|POST).*?) \|", _README.read_text("utf-8"), re.MULTILINE)
+    assert len(told["paths"]) > 20
+    missing = [
+        f"{method.upper()} {path}"
+        for path, methods in told["paths"].items()
+        for method in methods
+        if not any(method.upper() in row and f"/{_last_of(path)}`" in row for row in rows)
+    ]
+    assert missing == []
+
+
+def _last_of(path: str) -> str:
+    last = path.rpartition("/")[2]
+    return _IDS.get(last, last)

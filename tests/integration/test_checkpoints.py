@@ -27,15 +27,6 @@ NOTE = NewMemory(
 )
 
 
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    """An indexed project."""
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
-
-
 def database(config: Config, tree: Path) -> Path:
     return config.data_dir / f"{project_id_of(str(tree))}.db"
 

@@ -92,6 +92,24 @@ def test_a_file_that_is_no_database(cairn: Command) -> None:
     assert contents(database(cairn)) == fresh
 
 
+def test_damaged_copies_go_with_their_project_alone(cairn: Command, tmp_path: Path) -> None:
+    other = write_tree(tmp_path / "other", {"b.py": "def other(): pass\n"})
+    mine = database(cairn)
+    assert cairn("index", str(other), "--quiet").code == 0
+    [theirs] = (each for each in cairn.home.glob("*.db") if each != mine and len(each.stem) == 64)
+    for file, tree in ((mine, cairn.folder), (theirs, other)):
+        damage.break_file(file)
+        assert cairn("doctor", str(tree), "--repair").code == 0
+    [aside] = cairn.home.glob(f"{mine.stem}.damaged-*")
+    for suffix in ("-wal", "-shm"):
+        aside.with_name(aside.name + suffix).write_bytes(b"def secret(): pass")
+    assert cairn("forget", str(cairn.folder), "--yes").code == 0
+    left = {path.name for path in cairn.home.glob(f"{mine.stem}*")}
+    assert left <= {f"{mine.stem}.lock"}
+    assert theirs.exists()
+    assert len(list(cairn.home.glob(f"{theirs.stem}.damaged-*"))) == 1
+
+
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_rebuild(cairn: Command, is_readable: bool) -> None:
     fresh = contents(database(cairn))

@@ -195,21 +195,21 @@ def test_a_reader_that_has_enough_is_no_error(cairn: Command) -> None:
         os.close(writer)
 
 
-def _large(root: Path) -> int:
-    """Make a tree that takes seconds to index."""
+def _large(root: Path, folders: int = 20) -> int:
+    """Make a tree that takes seconds to index; gives the number of its files."""
     body = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(100))
-    for folder in range(20):
+    for folder in range(folders):
         (root / f"part{folder}").mkdir()
         for file in range(100):
             (root / f"part{folder}" / f"m{file}.py").write_text(f"# {folder} {file}\n{body}")
-    return 2000
+    return folders * 100
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
     fresh: Command, number: signal.Signals
 ) -> None:
-    files = _large(fresh.folder) + 1
+    files = _large(fresh.folder, folders=5) + 1
     with fresh.start("index") as process:
         assert process.stderr is not None
         said = b""

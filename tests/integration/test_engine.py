@@ -21,14 +21,6 @@ from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
 
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
-
-
 def database(config: Config, tree: Path) -> Path:
     return config.data_dir / f"{project_id_of(str(tree))}.db"
 

@@ -9,6 +9,8 @@ from engine.errors import InvalidConfigError, InvalidInputError, UnavailableErro
 from engine.evaluation.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
 from engine.index import Index
 from engine.records import Mode
+from tests.support.embedders import Fakes
+from tests.support.jobs import catalog_in
 from tests.support.trees import SAMPLE, write_tree
 
 
@@ -50,6 +52,17 @@ def test_figures_are_those_of_the_answers(index: Index) -> None:
     assert variant.nothing_found == ("ListenAndServe",)
     told = (evaluation.comparisons, evaluation.lost_targets, evaluation.notes)
     assert told == ((), (), ())
+
+
+def test_a_model_that_the_caller_opens_is_the_one_that_is_measured(
+    tmp_path: Path, tree: Path
+) -> None:
+    write_tree(tree, SAMPLE)
+    with catalog_in(tmp_path / "faked", opens=Fakes(), model="fake:a") as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        evaluation = index.evaluate([OPEN_SESSION], _variants(Mode.MEANING))
+    assert (evaluation.variants[0].overall.recall, evaluation.notes) == (1.0, ())
 
 
 def test_rounds_tell_the_first_time_from_the_later_ones(index: Index) -> None:

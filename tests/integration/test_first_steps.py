@@ -77,5 +77,5 @@ def test_it_searches_and_says_what_to_type_and_serves(
     assert f"$ cairn search 'parse config' --project {folder} --limit 3" in text
     assert "app.py:1-2  function parse_config" in text
     assert 'export PATH=/tools:"$PATH"' in text
-    assert f"$ cairn serve {folder}" in text
+    assert "$ cairn serve\n" in text
     assert again.stdout.endswith(f"CodeCairn serves on {url} already.\n")

@@ -51,7 +51,8 @@ def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
         other = apsw.Connection(str(database))
         other.set_busy_timeout(5000)
         other.execute("BEGIN IMMEDIATE")
-        until(lambda: catalog._pool._turns._waiting == {} and not catalog._pool._turns._given)
+        turns = catalog._indexes._pool._turns
+        until(lambda: turns._waiting == {} and not turns._given)
         other.execute("ROLLBACK")
         other.close()
         until(lambda: samples.take(database)[0].state is JobState.COMPLETED)

@@ -10,7 +10,8 @@ from engine.errors import InvalidInputError
 from engine.job_records import TERMINAL, Job, JobFilter, JobState
 from engine.records import IndexOptions
 from tests.support.jobs import catalog_in
-from tests.support.submitters import Answer, Submitter, asked_of, submitters
+from tests.support.line_servers import LineServer
+from tests.support.submitters import Answer, asked_of, submitters
 from tests.support.trees import SAMPLE, write_tree
 
 PROCESSES = 4
@@ -18,14 +19,14 @@ THREADS = 40  # in each of them, and in the process of the test
 
 
 def ask_everywhere(
-    catalog: Catalog, root: Path, others: list[Submitter], threads: int = THREADS
+    catalog: Catalog, root: Path, others: list[LineServer], threads: int = THREADS
 ) -> list[Answer]:
     """Ask from all processes at once."""
     for each in others:
-        each.ask(threads)
+        each.tell(threads, {})
     answers = asked_of(catalog, root, threads, IndexOptions())
     for each in others:
-        answers += each.answers()
+        answers += map(tuple, each.told())
     assert len(answers) == (len(others) + 1) * threads
     return answers
 
@@ -51,9 +52,9 @@ def test_200_requests_for_a_new_project_make_one_project_and_one_job(tmp_path: P
         assert [answer[1] for answer in answers].count(False) == 1
         assert not any(answer[2] for answer in answers)
         for each in others:
-            each.ask(10, {"include_patterns": ["*.py"]})
+            each.tell(10, {"include_patterns": ["*.py"]})
         for each in others:
-            assert each.answers() == [(job.job_id, True, True)] * 10
+            assert each.told() == [[job.job_id, True, True]] * 10
         assert catalog.jobs.follow(job.job_id).status is JobState.COMPLETED
         assert len(all_jobs(catalog)) == 1
 

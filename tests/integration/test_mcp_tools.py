@@ -272,10 +272,9 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(catalog: Catalog) -> None:
 
 
 def test_progress_is_told_while_a_run_is_waited_for(catalog: Catalog, tree: Path) -> None:
-    for number in range(400):
-        (tree / f"part{number}.py").write_text(
-            SMALL["app.py"].replace("parse_config", f"parse_{number}")
-        )
+    text = "".join(f"def part_{n}(value):\n    return value + {n}\n\n\n" for n in range(40))
+    for number in range(400):  # several times what lies between two tellings
+        (tree / f"part{number}.py").write_text(f"# {number}\n{text}")
     told: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None = None, message: str | None = None) -> None:

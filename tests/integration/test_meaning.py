@@ -16,7 +16,7 @@ from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from engine.search import meaning
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
-from tests.support.trees import SAMPLE, write_tree
+from tests.support.trees import write_tree
 from tests.support.vectors import drop_vectors
 
 MODEL = "fake:a/64"
@@ -37,14 +37,6 @@ def settings(config: Config) -> Config:
 def catalog(settings: Config, fake: FakeEmbedder) -> Iterator[Catalog]:
     with Catalog(settings, open_embedder=Fakes(fake)) as catalog:
         yield catalog
-
-
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
 
 
 def answers(index: Index, request: SearchRequest) -> SearchAnswer:

@@ -16,14 +16,6 @@ from tests.support.trees import SAMPLE, write_tree
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
-
-
-@pytest.fixture
 def elsewhere(config: Config, tree: Path) -> Command:
     """The command line: another process on the same data directory."""
     return Command(home=config.data_dir, folder=tree)

@@ -1,12 +1,12 @@
 """A file's page: its code with anchors, its symbols, what is stale, and code like it."""
 
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
 
-from tests.support.pages import Page, project_ids
+from tests.support.pages import OWN_FORM, Page, indexed, project_ids, site
 from tests.support.trees import write_tree
 
 
@@ -26,6 +26,27 @@ def test_code_has_anchors_and_symbols(pages_client: httpx.Client, sample_id: str
     assert "changed" not in page.text
 
 
+def test_lines_of_a_long_file_are_picked_whatever_is_written_in_them(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    hostile = '<div class="line" id="L150"><a class="n" href="#L150">\x01</code></div>'
+    text = "".join(f"needle{n} = {hostile!r}  # {hostile}\n" for n in range(1, 701))
+    with indexed(pages_client, write_tree(pages_home / "long", {"a.py": text})) as project:
+        address = f"/p/{project}/f/a.py"
+        for lines in ((1, 1), (150, 450), (200, 201), (201, 400), (1, 700), (700, 9999)):
+            answer = pages_client.get(
+                f"{address}?lines={lines[0]}-{lines[1]}&q=needle&mode=keyword"
+            )
+            page = Page.of(answer)
+            shown = [each for each in page.all("div") if each.get("class", "").startswith("line")]
+            assert [each["id"] for each in shown] == [f"L{n}" for n in range(1, 701)]
+            picked = [each["id"] for each in shown if each["class"] == "line picked"]
+            assert picked == [f"L{n}" for n in range(lines[0], min(lines[1], 700) + 1)]
+            assert len(page.all("a", class_="n")) == 700
+            assert page.all("mark")
+            assert page.text.count("\\x01</code></div>") == 700
+
+
 @pytest.mark.parametrize("lines", ["", "0", "5-", "x", "-3", "99999999999", "1-2-3"])
 def test_lines_that_are_none_mark_nothing(
     pages_client: httpx.Client, sample_id: str, lines: str
@@ -35,10 +56,27 @@ def test_lines_that_are_none_mark_nothing(
     assert "picked" not in answer.text
 
 
-def test_neighbours_are_linked(pages_client: httpx.Client, sample_id: str) -> None:
-    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/long.py"))
-    beside = [link for link in page.links if link.startswith(f"/p/{sample_id}/f/app/")]
-    assert beside == [f"/p/{sample_id}/f/app/long.py", f"/p/{sample_id}/f/app/session.py"]
+def test_folders_above_are_linked_and_the_tree_leads_to_the_file(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/http/router.py"))
+    assert page.links.index(f"/p/{sample_id}/tree/app") < page.links.index(
+        f"/p/{sample_id}/tree/app/http"
+    )
+    assert page.all("a", aria_current="page") == [
+        {
+            "href": f"/p/{sample_id}/f/app/http/router.py",
+            "aria-current": "page",
+            "title": "router.py",
+        }
+    ]
+    assert len(page.all("details", open="")) == 2
+    assert f"/p/{sample_id}/f/app/session.py" in page.links
+    assert f"/p/{sample_id}/f/parts/part_1.py" not in page.links
+    [later] = page.all("div", hx_get=f"/p/{sample_id}/tree/parts")
+    level = Page.of(pages_client.get(later["hx-get"], headers={"HX-Request": "true"}))
+    assert not level.all("html")
+    assert f"/p/{sample_id}/f/parts/part_1.py" in level.links
 
 
 def test_every_file_has_a_page_whatever_its_name(
@@ -50,7 +88,10 @@ def test_every_file_has_a_page_whatever_its_name(
     for path in odd:
         page = Page.of(pages_client.get(f"/p/{sample_id}/f/{quote(path)}"))
         assert "odd_name_" in page.text
-        assert len([link for link in page.links if "/f/odd/" in link]) == 5
+        found_in = pages_client.get(f"/p/{sample_id}/f/{quote(path)}?q=odd&mode=keyword")
+        assert 1 in _stops(Page.of(found_in))
+        assert len([link for link in page.links if "/f/odd/" in link and "?" not in link]) == 5
+        assert len(page.all("a", aria_current="page")) == 1
         assert [pages_client.get(link).status_code for link in page.links if "/raw?" in link] == [
             200
         ]
@@ -70,7 +111,7 @@ def test_code_like_it_is_shown(pages_client: httpx.Client, sample_id: str) -> No
     "path",
     [
         "nothing.py",
-        "app",
+        "nothing/",
         "../secret",
         "..%2f..%2fetc%2fpasswd",
         "%2e%2e/%2e%2e/etc/passwd",
@@ -88,6 +129,8 @@ def test_what_is_not_indexed_is_not_shown(
         answer = pages_client.get(f"/p/{sample_id}/{room}/{path}", headers=headers)
         assert answer.status_code in (400, 404), answer.text
         assert "root:" not in Page.of(answer).text
+    posted = pages_client.post(f"/p/{sample_id}/f/{path}", data={}, headers={**headers, **OWN_FORM})
+    assert posted.status_code in (303, 400, 404), posted.text
     unknown = pages_client.get(f"/p/{'0' * 64}/f/app/session.py", headers=headers)
     assert unknown.status_code == 404
 
@@ -99,6 +142,182 @@ def test_a_file_that_changed_since_says_so(pages_client: httpx.Client, pages_hom
     project_id = project_ids(pages_client)["stale"]
     write_tree(tree, {"a.py": "newer = 22\n"})
     page = Page.of(pages_client.get(f"/p/{project_id}/f/a.py"))
-    assert page.all("p", class_="banner", role="status")
+    assert page.all("div", class_="banner")
     assert "old = 1" in page.text.replace("  ", " ")
+    again = f"/p/{project_id}/f/a.py"
+    assert page.all("form", action=again, method="post")
+    answer = pages_client.post(again, data={}, headers=OWN_FORM)
+    assert (answer.status_code, answer.headers["location"]) == (303, again)
+    page = Page.of(pages_client.get(again))
+    assert not page.all("div", class_="banner")
+    assert "newer = 22" in page.text.replace("  ", " ")
+    (tree / "a.py").unlink()
+    page = Page.of(pages_client.get(again))
+    assert "gone from the disk" in page.text
+    answer = pages_client.post(again, data={}, headers=OWN_FORM)
+    assert answer.headers["location"] == again
+    gone = pages_client.get(again)
+    assert gone.status_code == 404
+    assert "no such path" in Page.of(gone).text
     pages_client.delete(f"/api/v1/projects/{project_id}")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("build/out.py", ("Not indexed", "ignored", "build/", ".gitignore", "line 1")),
+        ("poetry.lock", ("Not indexed", "lock file", "crowd out answers")),
+        ("nothing/here.py", ("Not found", "there is no such path")),
+    ],
+)
+def test_what_is_not_indexed_says_why(
+    pages_client: httpx.Client, sample_id: str, path: str, words: tuple[str, ...]
+) -> None:
+    answer = pages_client.get(f"/p/{sample_id}/f/{path}")
+    assert answer.status_code == 404
+    page = Page.of(answer)
+    assert f"{path} is not in the index" in page.text
+    for word in words:
+        assert word in page.text
+    assert f"/p/{sample_id}/tree/{path.rpartition('/')[0]}".rstrip("/") in page.links
+
+
+def test_a_file_that_came_since_can_be_indexed_from_its_page(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    tree = write_tree(pages_home / "later", {"a.py": "x = 1\n"})
+    pages_client.post("/api/v1/projects", json={"path": str(tree)})
+    address = f"/p/{project_ids(pages_client)['later']}/f/b/new.py"
+    write_tree(tree, {"b/new.py": "fresh = 1\n", "c.py": "other = 1\n"})
+    page = Page.of(pages_client.get(address))
+    assert "Not indexed yet" in page.text
+    assert "will index it as python" in page.text
+    assert pages_client.post(address, data={}).status_code == 403  # of no page of this server
+    assert pages_client.post(address, data={}, headers=OWN_FORM).headers["location"] == address
+    assert "fresh" in Page.of(pages_client.get(address)).text
+    assert pages_client.get(address.replace("b/new.py", "c.py")).status_code == 404
+    pages_client.delete(address.partition("/f/")[0].replace("/p/", "/api/v1/projects/"))
+
+
+def test_a_folder_leads_to_its_page(pages_client: httpx.Client, sample_id: str) -> None:
+    for path in ("app", "app/", "app/http"):
+        answer = pages_client.get(f"/p/{sample_id}/f/{path}")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"/p/{sample_id}/tree/{path.rstrip('/')}"
+
+
+def _stops(page: Page) -> list[int]:
+    [bar] = page.all("nav", aria_label="Matches")
+    return [int(line) for line in bar["data-stops"].split()]
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "stops"),
+    [
+        ("open_session", "keyword", [9, 10]),
+        ("MAX_\\w+", "regex", [3]),
+        ("def \\w+_s", "regex", [9, 13, 18]),
+        ('"Keeps the sessions"', "hybrid", [7]),
+        ("default_store", "symbol", [18]),
+    ],
+)
+def test_matches_of_a_question_are_marked_and_gone_through(
+    pages_client: httpx.Client, sample_id: str, query: str, mode: str, stops: list[int]
+) -> None:
+    address = f"/p/{sample_id}/f/app/session.py"
+    page = Page.of(pages_client.get(address, params={"q": query, "mode": mode}))
+    found = _stops(page)
+    assert set(stops) <= set(found)
+    assert found == sorted(found)
+    assert page.all("mark")
+    [after] = page.all("a", id="match-after")
+    second = Page.of(pages_client.get(after["href"].partition("#")[0]))
+    assert second.all("nav", aria_label="Matches")[0]["data-at"] == str(1 % len(found) + 1)
+    back = next(link for link in page.links if link.startswith("/search?"))
+    assert parse_qs(urlsplit(back).query) == {"q": [query], "mode": [mode]}
+
+
+def test_what_is_meant_without_its_words_is_a_passage(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    asked = {"q": "terminate connection of visitor", "mode": "meaning"}
+    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/session.py", params=asked))
+    assert _stops(page)
+    assert "passage 1 of" in page.text
+    assert not page.all("mark")
+
+
+def test_matches_begin_at_the_line_of_the_link(pages_client: httpx.Client, sample_id: str) -> None:
+    asked = {"q": "session", "mode": "keyword", "lines": "13-15"}
+    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/session.py", params=asked))
+    [bar] = page.all("nav", aria_label="Matches")
+    assert _stops(page)[int(bar["data-at"]) - 1] == 13
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "words"),
+    [
+        ("nowhereatall", "keyword", "nothing of it is in this file"),
+        ("(", "regex", "("),
+        ("lang:nothing x", "hybrid", "unknown language"),
+    ],
+)
+def test_a_question_without_matches_says_so_and_shows_the_file(
+    pages_client: httpx.Client, sample_id: str, query: str, mode: str, words: str
+) -> None:
+    address = f"/p/{sample_id}/f/app/session.py"
+    answer = pages_client.get(address, params={"q": query, "mode": mode, "match": "7"})
+    page = Page.of(answer)
+    assert answer.status_code == 200
+    assert words in page.text
+    assert _stops(page) == []
+    assert "SessionStore" in page.text
+
+
+def test_a_search_leads_to_its_matches(pages_client: httpx.Client, sample_id: str) -> None:
+    page = Page.of(pages_client.get("/search", params={"q": "open_session", "mode": "keyword"}))
+    links = [link for link in page.links if link.startswith(f"/p/{sample_id}/f/app/session.py?q=")]
+    assert links
+    for link in links:
+        assert 9 in _stops(Page.of(pages_client.get(link.partition("#")[0])))
+    related = Page.of(pages_client.get(f"/p/{sample_id}/related/app/session.py"))
+    assert not [link for link in related.links if "q=" in link]
+
+
+def test_a_permanent_link_says_when_it_is_of_another_version(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    address = f"/p/{sample_id}/f/app/session.py"
+    page = Page.of(pages_client.get(address))
+    [link] = [link for link in page.links if "?at=" in link]
+    assert len(link.partition("?at=")[2]) == 64
+    assert not Page.of(pages_client.get(link)).all("div", id="other-version")
+    for other in ("0" * 64, "0123456"):
+        page = Page.of(pages_client.get(f"{address}?at={other}"))
+        assert page.all("div", id="other-version")
+        assert other[:12] in page.text
+    for no_hash in ("", "x", "..", "0" * 65, "<b>"):
+        page = Page.of(pages_client.get(address, params={"at": no_hash}))
+        assert not page.all("div", id="other-version")
+
+
+def test_an_editor_is_offered_where_the_file_is(
+    pages_client: httpx.Client, pages_home: Path, sample_id: str
+) -> None:
+    page = Page.of(pages_client.get(f"/p/{sample_id}/f/app/session.py?lines=9-11"))
+    [link] = page.all("a", data_editor="")
+    assert link["href"] == f"vscode://file{pages_home.resolve()}/sample/app/session.py:9"
+    found = pages_client.get(f"/api/v1/projects/{sample_id}/files?limit=1000").json()["files"]
+    for path in (each["path"] for each in found if each["path"].startswith("odd/")):
+        page = Page.of(pages_client.get(f"/p/{sample_id}/f/{quote(path)}"))
+        assert len(page.all("a", data_editor="")) == 1, path
+
+
+@pytest.mark.soak  # the decision itself has a test of its own
+def test_no_editor_is_offered_to_other_machines(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path / "code", {"a.py": "x = 1\n"})
+    settings = {"CAIRN_HOST": "0.0.0.0", "CAIRN_TOKEN": "token-of-a-test-1234"}
+    with site(tmp_path, tree, **settings) as server, server.client() as client:
+        page = Page.of(client.get(f"/p/{project_ids(client)['code']}/f/a.py"))
+        assert "x = 1" in page.text.replace("  ", " ")
+        assert not page.all("a", data_editor="")

@@ -7,8 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.jobs import until
+from tests.support.command import Command
+from tests.support.damage import break_file
+from tests.support.embedders import Fakes
+from tests.support.jobs import catalog_in, until
 from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.server import serving
 from tests.support.trees import write_tree
 from web.pages.assets import assets, folder_of
 
@@ -68,6 +72,63 @@ def test_folders_can_be_picked_below_the_home_folder(
         assert "only folders in the home folder" in Page.of(answer).text
 
 
+def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        for number, name in enumerate(("delta", "Beta", "alpha", "gone", "lost", "mended")):
+            files = {f"f{each}.py": "x = 1\n" for each in range(number + 1)}
+            catalog.jobs.run_here()
+            job_id = catalog.jobs.submit(str(write_tree(tmp_path / name, files))).job_id
+            catalog.jobs.follow(job_id)
+        ids = {Path(each.path).name: each.project_id for each in catalog.projects()}
+    (tmp_path / "gone").rename(tmp_path / "elsewhere")
+    for name in ("lost", "mended"):
+        break_file(home / f"{ids[name]}.db")
+    with site(tmp_path) as server, server.client() as client:
+        assert _names(client, "/") == ["alpha", "Beta", "delta", "gone", "lost", "mended"]
+        assert _names(client, "/?sort=size")[:4] == ["gone", "alpha", "Beta", "delta"]
+        assert _names(client, "/?sort=recent")[:4] == ["gone", "alpha", "Beta", "delta"]
+        assert _names(client, "/?name=LPHA") == ["alpha"]
+        assert _names(client, "/?name=alp+PHA") == ["alpha"]
+        assert _names(client, "/?name=nothing") == []
+        page = Page.of(client.get("/"))
+        for wanted in ("The folder is gone", "damaged", "is not a database", "Narrow"):
+            assert wanted in page.text or page.all("input", placeholder=wanted)
+        part = Page.of(client.get("/?name=lpha&sort=size", headers={"HX-Request": "true"}))
+        assert part.elements[0][1]["hx-get"] == "/?name=lpha&sort=size"
+
+        failed = client.get(f"/p/{ids['lost']}/f/f0.py", headers={"Accept": "text/html"})
+        assert failed.status_code == 500
+        told = Page.of(failed)
+        assert {f"/p/{ids['lost']}/f/f0.py", "/", "/status"} <= set(told.links)
+        assert "is damaged" in told.text
+
+        sound = client.post(f"/damaged/{ids['alpha']}/forget", headers=OWN_FORM)
+        assert (sound.status_code, "can be read" in Page.of(sound).text) == (409, True)
+        assert client.post(f"/damaged/{ids['lost']}/forget").status_code == 403
+        forgotten = client.post(f"/damaged/{ids['lost']}/forget", headers=OWN_FORM)
+        place = forgotten.headers["location"]
+        assert (forgotten.status_code, place) == (303, f"/?forgotten={ids['lost']}")
+        assert "lost is forgotten" in Page.of(client.get(place)).text
+        mended = client.post(f"/damaged/{ids['mended']}/mend", headers=OWN_FORM)
+        place = mended.headers["location"]
+        assert place.startswith("/jobs/")
+        until(lambda: "completed" in Page.of(client.get(place)).text)
+        until(lambda: "files 6" in Page.of(client.get("/?name=mended")).text)
+        assert _names(client, "/") == ["alpha", "Beta", "delta", "gone", "mended"]
+        again = client.post(f"/damaged/{ids['lost']}/mend", headers=OWN_FORM)
+        assert again.status_code == 404
+
+
+def _names(client: httpx.Client, address: str) -> list[str]:
+    """Give the names on the cards of a page, in their order."""
+    page = Page.of(client.get(address))
+    text = page.text
+    names = [each["title"].rpartition("/")[2] for each in page.all("p", class_="path one-line")]
+    assert all(name in text for name in names)
+    return names
+
+
 def test_the_theme_is_kept_in_a_cookie(pages_client: httpx.Client) -> None:
     assert "data-theme" not in Page.of(pages_client.get("/")).all("html")[0]
     asked = {"theme": "dark", "back": "/jobs?status=failed"}
@@ -89,6 +150,7 @@ def test_errors_are_pages_for_browsers_and_json_for_all_else(pages_client: httpx
     page = pages_client.get("/nowhere", headers=browser)
     assert page.status_code == 404
     assert "Not Found" in Page.of(page).text
+    assert {"/", "/jobs", "/status", "/search?q=nowhere"} <= set(Page.of(page).links)
     for path, headers in (
         ("/nowhere", {}),
         ("/nowhere", {"Accept": "*/*"}),
@@ -151,3 +213,38 @@ def test_no_template_and_no_script_makes_what_the_policy_forbids() -> None:
         ), file
     script = assets()["app.js"].body.decode()
     assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|\beval\(|outerHTML", script)
+
+
+def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: Path) -> None:
+    for name in ("first", "second", "third"):
+        write_tree(tmp_path / name, {f"{name}.py": f"def open_{name}_door():\n    return 1\n"})
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(tmp_path)}
+    command = Command(home=tmp_path / "data", folder=tmp_path, variables=settings)
+    with serving(command, str(tmp_path / "first")) as server, server.client() as client:
+
+        def asked(path: str, **query: str) -> str:
+            return Page.of(client.get(path, params=query)).text
+
+        def index(name: str) -> None:
+            form = {"path": str(tmp_path / name)}
+            assert client.post("/", data=form, headers=OWN_FORM).status_code == 303
+
+        until(lambda: asked("/").count("follows the disk") == 1)
+        client.post("/api/v1/projects", json={"path": str(tmp_path / "second")})
+        assert "is not watched: the server serves other folders" in asked("/")
+        assert "second.py" not in asked("/search", q="open door")
+        index("second")
+        until(lambda: asked("/").count("follows the disk") == 2)
+        assert "second.py" in asked("/search", q="open door")
+        assert "Searched in" not in asked("/search", q="open door")
+        write_tree(tmp_path / "second", {"later.py": "def close_window():\n    return 1\n"})
+        until(lambda: "later.py" in asked("/search", q="close window"))
+
+        known = project_ids(client)["first"]
+        form = {"name": "first"}
+        client.post(f"/p/{known}/forget", data=form, headers=OWN_FORM)
+        index("third")
+        until(lambda: asked("/").count("follows the disk") == 2)  # whoever watches has looked
+        assert sorted(project_ids(client)) == ["second", "third"]
+        client.post("/api/v1/projects", json={"path": str(tmp_path / "first")})
+        until(lambda: asked("/").count("follows the disk") == 3)  # it is what was asked for

@@ -1,12 +1,15 @@
 """Jobs: the list with its filters, one of them with its log, cancel and retry by forms."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.jobs import until
-from tests.support.pages import OWN_FORM, Page, project_ids
+from engine.store.jobs import append_event
+from tests.support.embedders import Fakes
+from tests.support.jobs import catalog_in, until
+from tests.support.pages import OWN_FORM, Page, project_ids, site
 from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
@@ -34,11 +37,107 @@ def test_jobs_are_listed_and_filtered(
     assert part.elements[0][1]["id"] == "job-list"
 
 
-@pytest.mark.parametrize("query", ["status=lost", "days=99", "cursor=%21", "project=/nowhere"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=lost",
+        "days=99",
+        "cursor=%21",
+        "project=/nowhere",
+        "first=now",
+        "first=0001-01-01",  # with no time before it
+        "last=2026-13-01",
+        "last=9999-12-31",  # with no day after it
+    ],
+)
 def test_a_filter_that_no_page_made_is_refused(pages_client: httpx.Client, query: str) -> None:
     answer = pages_client.get(f"/jobs?{query}", headers={"Accept": "text/html"})
     assert answer.status_code in (400, 404)
     assert Page.of(answer).all("h1")
+
+
+@pytest.mark.parametrize("before", ["0", "-1", "9" * 25, "x"])
+def test_a_place_in_a_log_that_no_page_made_is_refused(
+    pages_client: httpx.Client, job_id: str, before: str
+) -> None:
+    answer = pages_client.get(f"/jobs/{job_id}?before={before}", headers={"Accept": "text/html"})
+    assert answer.status_code == 400
+    assert Page.of(answer).all("h1")
+
+
+def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
+    pages_client: httpx.Client, job_id: str
+) -> None:
+    now = datetime.now().astimezone()
+    today, before, after = (f"{now + timedelta(days=days):%Y-%m-%d}" for days in (0, -1, 1))
+    for query, is_listed in (
+        (f"first={before}&last={after}", True),
+        (f"first={before}", True),
+        (f"last={before}", False),
+        (f"first={after}", False),
+        ("days=7", True),
+        (f"days=1&last={before}", False),
+    ):
+        page = Page.of(pages_client.get(f"/jobs?{query}"))
+        assert (f"/jobs/{job_id}" in page.links) == is_listed, query
+        assert ("No job is like that" in page.text) != is_listed
+    kept = Page.of(pages_client.get(f"/jobs?first={before}&last={today}"))
+    assert kept.all("input", type="date", name="first")[0]["value"] == before
+    assert f"/jobs?status=failed&first={before}&last={today}" in kept.links
+
+
+def test_a_server_without_jobs_says_what_would_be_here(tmp_path: Path) -> None:
+    with site(tmp_path) as server, server.client() as client:
+        page = Page.of(client.get("/jobs"))
+        assert "There is no job yet" in page.text
+        assert "/#index" in page.links
+        assert (
+            "No job is like that: none is failed" in Page.of(client.get("/jobs?status=failed")).text
+        )
+
+
+def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        index = catalog.create(str(write_tree(tmp_path / "app", {"a.py": "x = 1\n"})))
+        index.index()
+        ledger = index.for_jobs().ledger
+        row = ledger.claim(ledger.enqueue({}).row, "runner")
+        assert row
+        with ledger.store.write() as handle:
+            for number in range(450):
+                context = {"phase": "parsing", "files_processed": 100 * number, "chunks": number}
+                at_ms = row.created_at_ms + 100 * number
+                append_event(handle, row.id, "progress", at_ms=at_ms, context=context)
+        error = {"file": "<b>.py", "error": "<i>cannot</i> be read"}
+        counts = ("files_indexed", "files_unchanged", "files_skipped", "symbols_extracted")
+        result: dict[str, object] = dict.fromkeys((*counts, "chunks", "embeddings_generated"), 1)
+        result |= {"files_failed": 2, "errors": [error, {**error, "file": "c.py"}]}
+        ledger.complete(row, result, {})
+    with site(tmp_path) as server, server.client() as client:
+        place = f"/jobs/{row.uuid}"
+        page = Page.of(client.get(place))
+        assert (len(page.all("time")), "all 453" in page.text) == (200, True)
+        earlier = next(link for link in page.links if "before=" in link)
+        second = Page.of(client.get(earlier))
+        assert len(second.all("time")) == 200
+        assert not {each["datetime"] for each in page.all("time")[:-1]} & {
+            each["datetime"] for each in second.all("time")
+        }
+        assert place in second.links
+        assert not second.all("article", data_live="job", hx_swap="outerMorph")
+        changes = Page.of(client.get(f"{place}?events=changes"))
+        assert len(changes.all("time")) == 3
+        assert len(Page.of(client.get(f"{place}?events=lost")).all("time")) == 200
+        assert client.get(f"{place}?before=x", headers={"Accept": "text/html"}).status_code == 400
+    assert "<i>cannot</i> be read 2 files" in page.text
+    assert f"/p/{ledger.project_id}/f/%3Cb%3E.py" in page.links
+    charts = page.all("svg", role="img")
+    assert [chart["aria-label"].split(" over time: ")[0] for chart in charts] == [
+        "Files a second",
+        "Chunks a second",
+    ]
+    assert "1,000 files a second on average over 44.9 s" in charts[0]["aria-label"]
+    assert "1,000 on average" in page.text
 
 
 def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id: str) -> None:
@@ -46,6 +145,8 @@ def test_a_job_shows_what_it_did_and_its_log(pages_client: httpx.Client, job_id:
     for wanted in ("Index sample", "completed", "36 new or changed", "created", "started", job_id):
         assert wanted in page.text
     assert not page.all("form", action=f"/jobs/{job_id}/cancel")
+    [project] = page.all("a", id="open-project")
+    assert pages_client.get(project["href"]).status_code == 200
     assert not page.all("form", action=f"/jobs/{job_id}/retry")
     states = Page.of(pages_client.get(f"/jobs/{job_id}?events=changes"))
     assert not states.all("span", class_="type checkpoint")
@@ -63,16 +164,23 @@ def test_a_job_is_cancelled_and_asked_for_again(
     running = Page.of(pages_client.get(place))
     assert running.all("progress")
     assert running.all("form", action=f"{place}/cancel", method="post")
-    answer = pages_client.post(f"{place}/cancel", headers=OWN_FORM)
-    assert (answer.status_code, answer.headers["location"]) == (303, place)
+    rows = Page.of(pages_client.get("/jobs?status=running"))
+    assert rows.all("form", action=f"{place}/cancel") or not rows.all("progress")
+    asked = {"back": "/jobs?status=running"}
+    answer = pages_client.post(f"{place}/cancel", data=asked, headers=OWN_FORM)
+    assert (answer.status_code, answer.headers["location"]) == (303, asked["back"])
     until(lambda: "cancelled" in Page.of(pages_client.get(place)).text)
     assert pages_client.post(f"{place}/cancel", headers=OWN_FORM).status_code == 409
     assert "many" in Page.of(pages_client.get("/jobs?status=cancelled")).text
     ended = Page.of(pages_client.get(place))
+    assert "of 400 files done and kept" in ended.text or "before it read any" in ended.text
+    assert not ended.all("a", id="open-project")
     assert ended.all("form", action=f"{place}/retry", method="post")
     again = pages_client.post(f"{place}/retry", headers=OWN_FORM).headers["location"]
     assert again != place
     until(lambda: "completed" in Page.of(pages_client.get(again)).text)
+    done = pages_client.get("/jobs?status=cancelled")
+    assert "stopped after" in Page.of(done).text
     refused = pages_client.post(f"{again}/retry", headers=OWN_FORM)
     assert refused.status_code == 409
     assert "only failed and cancelled jobs" in Page.of(refused).text

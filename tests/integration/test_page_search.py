@@ -1,11 +1,23 @@
 """The search page: results by file, filters that write the query, and errors at the box."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.support.pages import Page
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import Cancelled
+from tests.support.command import Command
+from tests.support.git_trees import run_git
+from tests.support.jobs import until
+from tests.support.pages import OWN_FORM, Page, project_ids, site
+from tests.support.server import serving
+from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
 
@@ -29,7 +41,7 @@ def test_results_stand_by_file_with_marks_and_lead_to_their_lines(
     assert len(crowded.all("details", class_="group")) == 1
     assert len(crowded.all("article")) > 3
     assert "more in this file" in crowded.text
-    for wanted in ("result", " ms · coverage 100 %", "SessionStore", "bm25"):
+    for wanted in ("result", " · coverage 100 %", "SessionStore", "bm25"):
         assert wanted.lower() in page.text.lower()
 
 
@@ -38,6 +50,20 @@ def test_matches_of_a_pattern_are_marked_where_they_are(pages_client: httpx.Clie
     assert '<mark class="nf">open_session</mark>' in answer.text
     strict = _search(pages_client, '"OPEN_SESSION"', case="yes")
     assert "Nothing found" in strict.text
+
+
+def test_blanks_at_the_ends_of_a_pattern_count(pages_client: httpx.Client) -> None:
+    page = _search(pages_client, r"\w+_session ", mode="regex")
+    assert page.all("input", id="q")[0]["value"] == r"\w+_session "
+    assert "Nothing found" in page.text
+    assert _search(pages_client, r"def  ", mode="regex", case="yes").all("article") == []
+    assert _search(pages_client, " +def open_", mode="regex", case="yes").all("article")
+    narrowed = _search(pages_client, "def  path:app/", mode="regex")
+    queries = [parse_qs(urlsplit(link).query).get("q", [""])[0] for link in narrowed.links]
+    assert "def " in queries
+    blank = _search(pages_client, "  ", mode="regex")
+    assert not blank.all("article")
+    assert blank.all("input", id="q")[0]["value"] == ""
 
 
 def test_filters_are_links_that_write_the_query(pages_client: httpx.Client) -> None:
@@ -106,6 +132,88 @@ def test_nothing_found_says_which_filter_is_in_the_way(pages_client: httpx.Clien
     assert any("q=session+path%3Aapp%2F" in link for link in page.links)
 
 
+def test_nothing_found_says_what_is_not_indexed(pages_client: httpx.Client, sample_id: str) -> None:
+    page = _search(pages_client, '"zzqq nothing"')
+    assert "Not indexed in sample" in page.text
+    [ignored] = [link for link in page.links if link.endswith("skips=ignored")]
+    assert ignored == f"/p/{sample_id}?skips=ignored"
+    assert "build" in pages_client.get(ignored).text
+
+
+def test_what_is_beyond_the_page_leads_to_all_of_the_file(pages_client: httpx.Client) -> None:
+    page = _search(pages_client, "numbered")
+    assert "8 results in this file" in page.text
+    [address] = [link for link in page.links if "path%3Aapp%2Flong.py" in link]
+    inside = Page.of(pages_client.get(address)).all("article")
+    assert {each["data-place"].partition(":")[0] for each in inside} == {"app/long.py"}
+    assert len(inside) == 8
+
+
+def test_a_file_that_changed_is_told_of(tmp_path: Path) -> None:
+    write_tree(tmp_path / "app", {"main.py": "def renew():\n    pass\n"})
+    with site(tmp_path, tmp_path / "app") as server, server.client() as client:
+        assert "changed since" not in _search(client, "renew").text
+        (tmp_path / "app/main.py").write_text("def other():\n    return 2\n")
+        page = _search(client, "renew")
+    assert "1 file changed since the index was made" in page.text
+    assert page.all("span", class_="chip stale nowrap")
+
+
+def test_half_an_index_gives_its_results_so_far(tmp_path: Path) -> None:
+    tree = tmp_path / "app"
+    body = "    total = total + 1\n" * 40
+    write_tree(tree, {f"part_{n:03}.py": f"def part_{n}(total):\n{body}" for n in range(400)})
+    settings = {"workers": 1, "batch_bytes": 65536, "queue_bytes": 1 << 20}
+    with Catalog(load_config(tmp_path / "data", **settings)) as catalog:
+        index = catalog.create(str(tree))
+        done: list[int] = []
+        with pytest.raises(Cancelled):
+            index.index(
+                on_progress=lambda progress: done.append(progress.done),
+                cancelled=lambda: bool(done) and done[-1] >= 100,
+            )
+    with site(tmp_path) as server, server.client() as client:
+        page = _search(client, "part total")
+    assert page.all("article")
+    assert re.search(r"\d+(\.\d)? % of the files are indexed, and these are the results", page.text)
+    assert "/jobs" in page.links
+
+
+def test_branches_are_a_filter_with_their_files(tmp_path: Path) -> None:
+    tree = tmp_path / "app"
+    write_tree(tree, {"main.py": "def renew():\n    pass\n"})
+    run_git(tree, tmp_path, "init", "-q")
+    run_git(tree, tmp_path, "add", "-A")
+    run_git(tree, tmp_path, "commit", "-q", "-m", "first")
+    run_git(tree, tmp_path, "checkout", "-q", "-b", "side")
+    write_tree(tree, {"more.py": "def renew_more():\n    pass\n"})
+    with site(tmp_path, tree) as server, server.client() as client:
+        (tree / "more.py").unlink()
+        run_git(tree, tmp_path, "checkout", "-q", "main")
+        client.post("/api/v1/projects", json={"path": str(tree)})
+        page = _search(client, "renew")
+        [address] = [link for link in page.links if "branch%3Aside" in link]
+        on_side = Page.of(client.get(address))
+        assert {each["data-place"] for each in on_side.all("article")} >= {"more.py:1"}
+        preview = next(
+            each["data-preview"]
+            for each in on_side.all("article")
+            if each["data-place"] == "more.py:1"
+        )
+        assert "_more" in Page.of(client.get(preview, headers=HTMX)).text
+        back = [parse_qs(urlsplit(link).query).get("q") for link in on_side.links]
+    assert ["renew"] in back
+    assert "Branch" in page.text
+
+
+def test_the_preview_stays_closed_when_a_cookie_says_so(pages_client: httpx.Client) -> None:
+    assert _search(pages_client, "session").all("body", class_="search-page with-preview")
+    pages_client.cookies.set("cairn_preview", "closed")
+    closed = _search(pages_client, "session")
+    assert closed.all("body", class_="search-page")
+    assert closed.all("button", aria_pressed="false")
+
+
 def test_the_answer_can_be_had_as_markdown(pages_client: httpx.Client) -> None:
     answer = pages_client.get("/search/markdown", params={"q": "open session"})
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
@@ -120,3 +228,79 @@ def test_an_address_that_no_page_made_is_refused(
     pages_client: httpx.Client, asked: dict[str, str]
 ) -> None:
     assert pages_client.get("/search", params=asked).status_code in (400, 414)
+
+
+@contextmanager
+def _serving_the_first(folder: Path) -> Iterator[httpx.Client]:
+    """Ask a server that was started for one of two folders, both of which are indexed."""
+    for name in ("first", "second"):
+        write_tree(folder / name, {f"{name}.py": f"def open_{name}_door():\n    return 1\n"})
+    settings = {"CAIRN_WORKERS": "1", "HOME": str(folder)}
+    command = Command(home=folder / "data", folder=folder, variables=settings)
+    with serving(command, str(folder / "first")) as server, server.client() as client:
+        for name in ("first", "second"):
+            client.post("/api/v1/projects", json={"path": str(folder / name), "wait": True})
+        yield client
+
+
+def test_a_server_for_one_folder_says_what_it_does_not_search(tmp_path: Path) -> None:
+    with _serving_the_first(tmp_path) as client:
+        alone = Page.of(client.get("/search", params={"q": "open door"}))
+        assert "Searched in first, which this server serves" in alone.text
+        assert "second.py" not in alone.text
+        [leading] = [each for each in alone.links if "project%3Asecond" in each]
+        there = Page.of(client.get(leading))
+        assert "second.py" in there.text
+        assert "Searched in" not in there.text
+        headers = {"HX-Request": "true"}
+        typed = {"q": "project:second open_"}
+        suggested = Page.of(client.get("/search/suggest", params=typed, headers=headers)).text
+        assert "open_second_door" in suggested
+        assert "open_first_door" not in suggested
+        home = Page.of(client.get("/")).text
+        assert home.count("is not watched: the server serves other folders") == 1
+
+
+def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: Path) -> None:
+    with _serving_the_first(tmp_path) as client:
+        known = project_ids(client)
+        client.post(f"/p/{known['first']}/forget", data={"name": "first"}, headers=OWN_FORM)
+        assert sorted(project_ids(client)) == ["second"]
+        for headers in ({}, HTMX):
+            page = Page.of(client.get("/search", params={"q": "open door"}, headers=headers))
+            assert "second.py" not in page.text
+            assert "the projects that this server serves are forgotten" in page.text
+            [leading] = [each for each in page.links if "project%3Asecond" in each]
+        until(lambda: "second.py" in Page.of(client.get(leading)).text)
+        assert "are forgotten" in Page.of(client.get("/search")).text
+        assert "are forgotten" in client.get("/search/markdown", params={"q": "open door"}).text
+        answer = client.post("/api/v1/search", json={"query": "open door"}).json()
+        assert answer["hits"] == []
+        assert "are forgotten" in answer["notes"][0]
+        named = {"query": "open door", "projects": [known["second"]]}
+        assert "notes" not in client.post("/api/v1/search", json=named).json()
+        found = client.get("/api/v1/symbols", params={"name": "open_second_door"}).json()
+        assert found["symbols"] == []
+        assert [each["project"] for each in found["errors"]] == [str(tmp_path / "first")]
+
+
+def test_who_types_gets_what_fills_a_window_first_and_then_the_rest_of_the_same_page(
+    pages_client: httpx.Client,
+) -> None:
+    def part(**more: str) -> Page:
+        return Page.of(pages_client.get("/search", params=asked | more, headers=HTMX))
+
+    asked = {"q": "def", "mode": "regex"}
+    whole = [
+        each["data-place"] for each in _search(pages_client, "def", mode="regex").all("article")
+    ]
+    first = part()
+    [left] = first.all("li", class_="to-come")
+    rest = Page.of(pages_client.get(left["hx-get"], headers=HTMX))
+    assert not rest.all("li", class_="to-come")
+    places = [[each["data-place"] for each in page.all("article")] for page in (first, rest)]
+    assert places[0] + places[1] == whole
+    assert 8 <= len(places[0]) < len(whole)
+    assert not part(rest="20").all("article")
+    assert pages_client.get("/search", params=asked | {"rest": "21"}).status_code == 400
+    assert not Page.of(pages_client.get(left["hx-get"])).all("li", class_="to-come")  # a whole page

@@ -25,14 +25,6 @@ from tests.support.trees import SAMPLE, write_tree
 UNDECODABLE = bytes(random.Random(3).choices(range(0x80, 0x100), k=4000))
 
 
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
-
-
 def over(index: Index, *paths: str) -> tuple[int, int]:
     """Run over paths and give how many files were indexed and how many looked at in vain."""
     report = index.index(IndexOptions(only=paths))

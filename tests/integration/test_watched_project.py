@@ -12,15 +12,7 @@ from engine.index import Index
 from engine.records import IndexOptions
 from tests.integration.test_branches import git
 from tests.integration.test_partial_runs import UNDECODABLE, changes
-from tests.support.trees import SAMPLE, write_tree
-
-
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, SAMPLE)
-    index = catalog.create(str(tree))
-    index.index()
-    return index
+from tests.support.trees import write_tree
 
 
 def stale(index: Index, *only: str) -> tuple[str, ...] | None:

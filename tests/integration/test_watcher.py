@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +13,15 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectBusyError
 from engine.index import Index
+from engine.job_records import JobState
 from engine.records import IndexOptions, SearchRequest
 from engine.watch_board import watch_status_of
 from engine.watch_records import WatchState
+from engine.watching.live import _Runs
+from engine.watching.watcher import HeldError
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
+from tests.support.jobs import wait_for
 from tests.support.permissions import permissions_hold
 from tests.support.trees import SAMPLE, write_tree
 from tests.support.watching import Watching, await_true, watching
@@ -303,3 +308,30 @@ def test_a_name_that_is_gone_again_tells_of_the_others(
         await_true(lambda: seen.watcher.status.pending > 0)
         other.unlink()
         await_true(lambda: finds(index, "quasar") == ["app/session.py"])
+
+
+def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    runs = _Runs(catalog.jobs, index.root, lambda _job: None)
+    job_id = catalog.jobs.submit(index.root).job_id
+    catalog.jobs.cancel(job_id)
+    with pytest.raises(HeldError, match="goes on when it is asked for again"):
+        runs(None, lambda: False)
+    assert runs(("app/session.py",), lambda: False)  # what is saved goes on
+    with pytest.raises(HeldError):
+        runs(None, lambda: False)
+    again = catalog.jobs.retry(job_id)
+    catalog.jobs.run_here()
+    wait_for(catalog, again.job_id, JobState.COMPLETED)
+    assert index.status().coverage.complete
+    assert runs(None, lambda: False)
+
+
+def test_a_watcher_that_begins_later_does_what_was_cancelled(catalog: Catalog, tree: Path) -> None:
+    write_tree(tree, SAMPLE)
+    index = catalog.create(str(tree))
+    catalog.jobs.cancel(catalog.jobs.submit(index.root).job_id)
+    time.sleep(0.002)  # of the clock's smallest step
+    assert _Runs(catalog.jobs, index.root, lambda _job: None)(None, lambda: False)
+    assert index.status().coverage.complete

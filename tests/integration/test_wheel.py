@@ -15,7 +15,7 @@ _RENDER = """
 from web.pages.assets import address_of, folder_of
 from web.pages.rendering import Pages, Visit
 visit = Visit(theme="", here="/", is_fragment=False)
-facts = dict(status=404, title="t", message="m", hint="", is_open=True)
+facts = dict(status=404, title="t", message="m", hint="", is_open=False)
 assert address_of("app.css").encode() in Pages().html("error.html", visit, facts)
 print(folder_of("templates"))
 """

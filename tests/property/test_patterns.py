@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine.errors import InvalidQueryError
 from engine.search.grep import Deadline, matching_texts
+from engine.search.ngrams import fold
 from engine.search.patterns import Pattern, compile_pattern
 from engine.search.query import Case, PatternTerm
 from engine.syntax.packing import pack_text
@@ -94,6 +95,31 @@ def test_a_match_holds_one_of_the_literals(pattern: str, text: str, case: Case) 
     data = text.encode()
     if compiled.literals and _has_match(compiled, data):
         assert any(_has_match(literal, data) for literal in compiled.literals)
+
+
+_FOLDING = str.maketrans(
+    {"a": "\u017f", "A": "K", "b": "sS", "B": "\u017fk", "c": "k\u212a", "C": "Ä"}
+)
+
+
+_ODD = st.sampled_from(["(?i)", "(?s)*", "(?U)?", "(?i){0}", "{2}", "{\u0662}", "*", "(?P<a>b)"])
+
+
+@settings(max_examples=3000, deadline=None)
+@given(st.lists(st.one_of(_ANY, _ODD), max_size=4).map("".join), _TEXTS, _CASES, st.booleans())
+def test_a_text_with_a_match_is_not_ruled_out(
+    pattern: str, text: str, case: Case, folds: bool
+) -> None:
+    if folds:  # letters with partners outside ASCII
+        pattern, text = pattern.translate(_FOLDING), text.translate(_FOLDING)
+    try:
+        compiled = _compiled(pattern, case)
+    except InvalidQueryError:
+        assume(False)
+    data = text.encode()
+    if _has_match(compiled, data):
+        for choices in compiled.held:
+            assert any(fold(each.encode()) in fold(data) for each in choices)
 
 
 @settings(max_examples=1000, deadline=None)

@@ -1,21 +1,18 @@
 """Agents that talk to a server over Streamable HTTP: sessions by hand, and many askers at once.
 
-Run as a program, by ``asking``, it waits for a line on standard input, asks from many threads, and
-prints what was answered.
+The processes of ``asking`` ask from many threads each.
 """
 
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 
-from tests.support.command import ROOT
+from tests.support.line_servers import LineServer, answer_lines, line_servers
 from tests.support.mcp_clients import INITIALIZE, INITIALIZED
 
 _HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -71,65 +68,24 @@ class AgentSession:
         self._client.close()
 
 
-class Asker:
-    """A process that asks."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
-
-    def wait_until_ready(self) -> None:
-        """Wait until it has begun its session."""
-        assert self._process.stdout
-        assert self._process.stdout.readline() == "ready\n"
-
-    def ask(self, questions: Sequence[Question], threads: int) -> None:
-        """Begin to ask all of it, from so many threads."""
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps([questions, threads]) + "\n")
-        self._process.stdin.flush()
-
-    def told(self) -> list[Told]:
-        """Wait for the answers, in the order of the questions."""
-        assert self._process.stdout
-        return [(status, body) for status, body in json.loads(self._process.stdout.readline())]
-
-
 @contextmanager
-def asking(count: int, url: str) -> Iterator[list[Asker]]:
-    """Start so many processes; all are ready."""
-    code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r});"
-        f"from tests.support.agents import serve; serve({url!r})"
-    )
-    with ExitStack() as stack:
-        started = []
-        for _ in range(count):
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", code],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-            )
-            stack.callback(process.kill)
-            started.append(Asker(process))
-        for each in started:
-            each.wait_until_ready()
+def asking(count: int, url: str) -> Iterator[list[LineServer]]:
+    """Start so many processes that ask; each is told questions, and from how many threads."""
+    with line_servers(count, __name__, url) as started:
         yield started
 
 
 def serve(url: str) -> None:
-    """Answer lines until there is none."""
+    """Ask what lines say until there is none."""
     limits = httpx.Limits(max_connections=200)
     with httpx.Client(base_url=url, timeout=60, limits=limits) as client:
         AgentSession(url).end()  # what is imported late is imported
-        print("ready", flush=True)
-        for line in sys.stdin:
-            questions, threads = json.loads(line)
+
+        def ask(questions: Sequence[Question], threads: int) -> list[Told]:
             with ThreadPoolExecutor(threads) as pool:
-                told = list(pool.map(lambda question: _told(client, url, *question), questions))
-            print(json.dumps(told), flush=True)
+                return list(pool.map(lambda question: _told(client, url, *question), questions))
+
+        answer_lines(ask)
 
 
 def _told(client: httpx.Client, url: str, how: str, what: str, given: dict[str, Any]) -> Told:

@@ -1,19 +1,20 @@
 """The jobs of one project without an indexer: a ledger on a real file, and a clock that obeys."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
-from engine.job_records import JobState
+from engine.job_records import CheckpointKind, JobState
 from engine.jobs.context import JobContext
 from engine.jobs.hand import Hand
 from engine.jobs.ledger import Ledger
 from engine.jobs.pace import Outlook
 from engine.store import jobs, project
 from engine.store.connection import Store
-from engine.store.jobs import EventRow, JobRow
+from engine.store.jobs import CheckpointRow, EventRow, JobRow
 
 PROJECT_ID = "0123456789abcdef" * 4
 START_MS = 1_700_000_000_000
@@ -88,6 +89,29 @@ def events_of(ledger: Ledger, row: JobRow) -> list[EventRow]:
     """Give all events of a job."""
     with ledger.store.read() as handle:
         return jobs.read_events(handle, row.id, limit=-1)
+
+
+def contexts(ledger: Ledger, row: JobRow) -> list[tuple[str, dict[str, object]]]:
+    """Give type and context of all events of a job."""
+    return [(event.type, json.loads(event.context)) for event in events_of(ledger, row)]
+
+
+def last_context(ledger: Ledger, row: JobRow) -> dict[str, object]:
+    """Give the context of its last event."""
+    return contexts(ledger, row)[-1][1]
+
+
+def checkpoints(ledger: Ledger) -> int:
+    """Count the checkpoints of all jobs."""
+    with ledger.store.read() as handle:
+        return int(handle.execute("SELECT count(*) FROM job_checkpoints").get)
+
+
+def add_checkpoint(ledger: Ledger, row: JobRow) -> None:
+    """Give a job a checkpoint."""
+    with ledger.store.write(bookkeeping=True) as handle:
+        one = CheckpointRow(CheckpointKind.POSITION, START_MS, "{}", None)
+        jobs.insert_checkpoint(handle, row.id, one)
 
 
 @contextmanager

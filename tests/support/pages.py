@@ -1,6 +1,7 @@
 """Pages as tests read them: their elements, their text, and whether anything in them is foreign."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,7 +22,16 @@ POLICY = (
 _ELEMENTS = frozenset(
     "html head meta title link script body a header span svg ellipse path circle rect form input"
     " kbd nav button p main footer dialog h1 h2 h3 div dl dt dd code section ul ol li label pre"
-    " strong progress aside details summary article mark time fieldset legend select option".split()
+    " strong progress aside details summary article mark time fieldset legend select option g text"
+    " table caption thead tbody tr th td textarea wbr figure figcaption".split()
+)
+#: The one place where an address leaves the server: an editor of this machine, an absolute path
+#: without a byte that could mean anything else, and a line.
+_PATH = r"/[A-Za-z0-9_.~-](?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})*"
+_EDITOR = re.compile(
+    rf"(?:vscode|vscodium|cursor|zed)://file{_PATH}:[1-9][0-9]*"
+    rf"|idea://open\?file={_PATH}&line=[1-9][0-9]*"
+    rf"|subl://open\?url=file://{_PATH}&line=[1-9][0-9]*"
 )
 _PLACES = frozenset(
     ("href", "src", "action", "formaction", "hx-get", "hx-post", "poster", "srcset")
@@ -89,7 +99,9 @@ class Page(HTMLParser):
                 assert not name.startswith("on"), (tag, name)
                 assert name not in ("style", "srcdoc", "hx-on", "hx-vals", "hx-headers")
                 assert not name.startswith("hx-on"), (tag, name)
-                if name in _PLACES:
+                if (tag, name) == ("a", "href") and "data-editor" in attributes:
+                    assert _EDITOR.fullmatch(value), value
+                elif name in _PLACES:
                     assert value.startswith(("/", "#")), (tag, name, value)
                     assert not value.startswith(("//", "/\\")), (tag, name, value)
 
@@ -105,6 +117,18 @@ def site(folder: Path, *trees: Path, **variables: str) -> Iterator[Server]:
                 answer = client.post("/api/v1/projects", json={"path": str(tree)})
                 assert answer.json()["status"] == "completed", answer.text
         yield server
+
+
+@contextmanager
+def indexed(client: httpx.Client, tree: Path) -> Iterator[str]:
+    """Index a folder for a while, and give the project's id; other tests do not find it."""
+    answer = client.post("/api/v1/projects", json={"path": str(tree)})
+    assert answer.json()["status"] == "completed", answer.text
+    project_id = str(answer.json()["project_id"])
+    try:
+        yield project_id
+    finally:
+        assert client.delete(f"/api/v1/projects/{project_id}").status_code == 200
 
 
 def project_ids(client: httpx.Client) -> dict[str, str]:

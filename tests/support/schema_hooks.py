@@ -11,9 +11,11 @@ from typing import Any
 
 import schemathesis
 
+from engine.memory_records import MAX_TAGS
 from engine.roots import project_id_of
 
-_MOST_PROJECTS = 100  # of a search
+#: Lists in queries, and how long they may be.
+_MOST_ITEMS = {"project": 100, "tags": MAX_TAGS}
 _FILES = ["app/session.py", "README.md", "cmd/server/main.go"]
 _FOLDERS = sorted(map(str, Path(os.environ["CAIRN_TREES"]).iterdir()))
 _JOBS = os.environ["CAIRN_JOBS"].split()
@@ -53,11 +55,15 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
 
 @schemathesis.hook
 def filter_query(_context: Any, query: dict[str, Any] | None) -> bool:
-    """Leave out lists that are too long only by items that no URL has, such as nothing at all."""
-    projects = (query or {}).get("project")
-    if not isinstance(projects, list) or len(projects) <= _MOST_PROJECTS:
-        return True
-    return sum(isinstance(each, str | int | float) for each in projects) > _MOST_PROJECTS
+    """Leave out lists that are wrong only by what no URL has: kinds of items, nothing, no list."""
+    for name, most in _MOST_ITEMS.items():
+        given = (query or {}).get(name)
+        items = given if isinstance(given, list) else [given]
+        in_url = sum(isinstance(each, str | int | float) for each in items)
+        is_right = len(items) <= most and all(isinstance(each, str) for each in items)
+        if given is not None and in_url <= most and not (is_right and items is given):
+            return False
+    return True
 
 
 @schemathesis.hook

@@ -46,9 +46,9 @@ class Server:
 
 
 @contextmanager
-def serving(command: Command, *arguments: str) -> Iterator[Server]:
-    """Start ``cairn serve`` on a free port, and end it."""
-    process = command.start("serve", *arguments, "--port", "0")
+def serving(command: Command, *arguments: str, port: int = 0) -> Iterator[Server]:
+    """Start ``cairn serve`` on a port, by default a free one, and end it."""
+    process = command.start("serve", *arguments, "--port", str(port))
     assert process.stdout
     try:
         line = _line_of(process)

@@ -64,7 +64,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _in_bytes(wanted: tuple[str, ...], file: Path) -> Iterator[str]:
-    content = file.read_bytes().lower()
+    try:
+        content = file.read_bytes().lower()
+    except FileNotFoundError:  # SQLite's own, which the last reader took along
+        return
     for text in wanted:
         pieces = {text.lower()}
         pieces |= {word[_MIDDLE] for word in words_of(text) if len(word) >= _LEAST_WORD}

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 import engine
 from engine import errors
-from engine.config import SETTINGS
+from engine.settings import SETTINGS
 from engine.syntax.languages import grammar_packages
 from web.cli import COMMANDS
 
@@ -162,6 +162,27 @@ def test_every_folder_and_module_of_the_map_exists() -> None:
                 named += 1
                 assert (ROOT / folder / name).exists(), f"{folder}/{name}"
     assert named > 20
+
+
+def test_every_room_and_every_module_beside_them_is_on_the_map() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    drawn = readme.partition("## Map")[2].split("```")[1]
+    rooms = [f"{path.parent.name}/" for path in _modules("engine", "web") if _is_room(path)]
+    modules = [
+        path.name
+        for folder in ("engine", "web")
+        for path in sorted((ROOT / folder).glob("*.py"))
+        if path.name != "__init__.py"
+    ]
+    assert len(rooms) > 15
+    assert [name for name in (*rooms, *modules) if not re.search(rf"\b{name}", drawn)] == []
+    map_of_engine = engine.__doc__ or ""
+    inner = [path.parent.name for path in _modules("engine") if _is_room(path)]
+    assert [name for name in inner if f"``{name}``" not in map_of_engine] == []
+
+
+def _is_room(path: Path) -> bool:
+    return path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 3
 
 
 def test_the_changelog_says_what_is_released() -> None:

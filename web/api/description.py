@@ -11,6 +11,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.routes import BaseRoute
 from litestar.types import ControllerRouterHandler
 
+from web.api.examples import add_examples
 from web.api.health import version
 
 _JSON = "application/json"
@@ -60,6 +61,7 @@ class _Described(NamedTuple):
 def _described(app: Litestar) -> _Described:
     """Describe an application, which takes a good part of a second, once."""
     found = json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))
+    add_examples(found)
     return _Described(json.dumps(found).encode(), msgspec.yaml.encode(found))
 
 

@@ -177,7 +177,7 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
     def repair(stop: Stop) -> RepairView:
         doctor = service.catalog.doctor_of_id(project_id, path=path)
         done = doctor.repair(cancelled=stop)
-        job_id = _refilled(service, doctor.root) if done.needs_index else None
+        job_id = refilled(service, doctor.root) if done.needs_index else None
         return shaped(_repair(service, done, job_id), RepairView)
 
     return await _treated(service, repair)
@@ -276,7 +276,7 @@ async def _treated(
         ) from error
 
 
-def _refilled(service: Service, root: str) -> str | None:
+def refilled(service: Service, root: str) -> str | None:
     """Have the files read again that a repair has taken out; gives the id of the job."""
     try:
         return service.catalog.jobs.submit(root, waits=Waits.NEVER).job_id

@@ -32,7 +32,12 @@ class Health(Answer, frozen=True):
 @get("/health", operation_id="health", summary="State of the server", tags=["server"])
 async def health(service: Service) -> Health:
     """Say whether the server lives, how many jobs are active, and how old the oldest one is."""
-    jobs = await service.work(service.catalog.feed.active)
+    return await service.work(lambda: health_of(service))
+
+
+def health_of(service: Service) -> Health:
+    """Say how the server is; for a thread that may wait."""
+    jobs = service.catalog.feed.active()
     running = [job for job in jobs if job.status is JobState.RUNNING]
     return Health(
         status="degraded" if any(job.flagged for job in jobs) else "ok",

@@ -21,6 +21,9 @@ _WAITERS = 32
 #: Each reads a whole index, so that more at once would only be slower, and take the other core.
 _DOCTORS = 2
 _MOST_PATIENTS_WAITING = 6
+#: Each reads all vectors of a project, the first time after it has changed: one after the other.
+_PICTURES = 1
+_MOST_PICTURES_WAITING = 32
 
 
 class Lane:
@@ -80,8 +83,10 @@ class Lanes:
         self.waits = Lane("wait", threads=_WAITERS, most_waiting=0)
         #: Checks, repairs and copies of whole indexes, which take seconds to minutes.
         self.doctor = Lane("doctor", threads=_DOCTORS, most_waiting=_MOST_PATIENTS_WAITING)
+        #: Pictures of whole projects, which take up to a second.
+        self.pictures = Lane("picture", threads=_PICTURES, most_waiting=_MOST_PICTURES_WAITING)
 
     def close(self) -> None:
         """Close all of them."""
-        for lane in (self.waits, self.search, self.work, self.doctor):
+        for lane in (self.waits, self.search, self.work, self.doctor, self.pictures):
             lane.close()

@@ -19,7 +19,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
-from web.api.parts import PART, Part
+from web.api.parts import PART, PageLimit, Part
 from web.api.requests import in_query
 from web.api.service import Service
 from web.api.shapes import Answer, Count, MemoryId, ProjectId, Time, shaped
@@ -147,6 +147,19 @@ class FoundMemories(Answer, frozen=True):
     memories: list[FoundMemory]
 
 
+class MemoryTag(Answer, frozen=True):
+    """A tag."""
+
+    tag: Annotated[str, Meta(examples=["decision"])]
+    memories: Annotated[Count, Meta(description="how many have it")]
+
+
+class MemoryTags(Answer, frozen=True):
+    """Tags, the most frequent first."""
+
+    tags: list[MemoryTag]
+
+
 @get(
     _BASE,
     operation_id="listMemories",
@@ -212,6 +225,20 @@ async def search_memories_by_body(
     return await service.lanes.search.run(partial(_found, service, project_id, data))
 
 
+@get(f"{_BASE}/tags", operation_id="listMemoryTags", summary="Tags of memories", tags=_TAGS)
+async def list_tags(
+    service: Service, project_id: ProjectId, limit: PageLimit = 50, tags: TagsAsked = None
+) -> MemoryTags:
+    """Give the tags that memories have, the most frequent first."""
+
+    def find() -> MemoryTags:
+        counted = service.index_of(project_id).checkpoints.tags(tags=tags or (), limit=limit)
+        told = [{"tag": tag, "memories": number} for tag, number in counted.items()]
+        return shaped({"tags": told}, MemoryTags)
+
+    return await service.work(find)
+
+
 @get(_ONE, operation_id="showMemory", summary="A memory", tags=_TAGS)
 async def show_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> MemoryView:
     """Give a memory."""
@@ -261,6 +288,7 @@ HANDLERS = (
     save_memory,
     search_memories,
     search_memories_by_body,
+    list_tags,
     show_memory,
     change_memory,
     delete_memory,

@@ -11,7 +11,7 @@ from engine.records import SearchAnswer, SearchRequest
 #: Hits are ranked up to here; there are no pages beyond.
 MOST_HITS = 100
 _DIGITS = 12
-_SHOWN = frozenset({"limit", "max_tokens", "context", "explain"})
+_SHOWN = frozenset({"limit", "max_tokens", "context", "explain", "detailed"})
 _ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _SHOWN)
 
 

@@ -234,6 +234,7 @@ async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
         return listed.get(project_id, "")
 
     path = await service.work(forget)
+    service.treatments.forget(project_id)
     return shaped({"project_id": project_id, "path": path, "forgotten": True}, Forgotten)
 
 

@@ -83,14 +83,14 @@ def told(error: str) -> tuple[str, str]:
 
 
 async def refuse_unknown_parameters(
-    connection: ASGIConnection[Any, Any, Any, Any], handler: Any
+    connection: ASGIConnection[Any, Any, Any, Any], _copy: BaseRouteHandler
 ) -> None:
     """Refuse a query with a parameter that the handler does not know, or with one twice.
 
     Raises:
         InvalidInputError: Names the parameter.
     """
-    known = _parameters_of(handler)
+    known = _parameters_of(connection.route_handler)  # a guard is given a copy for each request
     seen: set[str] = set()
     for name, _ in connection.query_params.multi_items():
         if name not in known:

@@ -199,7 +199,7 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
     def ask() -> SearchResult:
         with asking(request.mode):
             roots = _roots_of(service, question, request)
-            answer = service.catalog.search_page(roots, page, offset)
+            answer = service.search(roots, page, offset)
         cursor = next_cursor(answer, page, question.projects, offset)
         return _result(answer, next_cursor=cursor)
 

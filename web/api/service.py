@@ -4,19 +4,29 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from engine.catalog import Catalog
 from engine.errors import ProjectNotFoundError
 from engine.index import Index
+from engine.records import SearchAnswer, SearchRequest
+from engine.roots import is_project_id
+from engine.status_records import ServerCondition
+from web.api.exports import Exports
+from web.api.farewells import Farewells
 from web.api.lanes import Lanes
 from web.api.pulse import Pulse, Pulses
+from web.api.treatments import Treatments
 from web.security.serving import Serving
 
 Result = TypeVar("Result")
-_ID_CHARS = 64
-_HEX = frozenset("0123456789abcdef")
+#: Why nothing is found when all that a server was started for is forgotten.
+NOTHING_SERVED = (
+    "nothing is searched: the projects that this server serves are forgotten; "
+    "name another one, or index a folder again"
+)
+_ID_CHARS = 64  # of an id that is not there, as it is quoted
 
 
 class Observer(Protocol):
@@ -34,6 +44,9 @@ class Observer(Protocol):
     def exposition(self) -> bytes:
         """Give all numbers in Prometheus' text format."""
 
+    def condition(self) -> ServerCondition:
+        """Say how the server and its data directory are."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Service:
@@ -43,6 +56,9 @@ class Service:
     serving: Serving
     observer: Observer
     lanes: Lanes = field(default_factory=Lanes)
+    treatments: Treatments = field(default_factory=Treatments)
+    exports: Exports = field(default_factory=Exports)
+    farewells: Farewells = field(default_factory=Farewells)
     closing: threading.Event = field(default_factory=threading.Event)  # waiting is to end
     started_s: float = field(default_factory=time.monotonic)
     pulse: Pulse = field(init=False)
@@ -60,8 +76,9 @@ class Service:
         return await self.lanes.work.run(act)
 
     async def end_waiting(self) -> None:
-        """Let streams end, and requests that wait for a job: the server is to end."""
+        """Let streams end, requests that wait for a job, and long looks: the server is to end."""
         self.closing.set()
+        self.catalog.overview.end()
         await self.pulse.close()
 
     def index_of(self, project: str) -> Index:
@@ -70,7 +87,7 @@ class Service:
         Raises:
             ProjectNotFoundError: There is none.
         """
-        if len(project) == _ID_CHARS and _HEX.issuperset(project):
+        if is_project_id(project):
             return self.catalog.open_id(project)
         if not project.startswith(("/", "~")):
             raise ProjectNotFoundError(
@@ -81,9 +98,20 @@ class Service:
 
     def roots(self) -> list[str]:
         """Give the roots that a question is put to that names no project; ids of broken ones."""
-        if self.serving.roots:
-            return list(self.serving.roots)
-        return self.catalog.everywhere()
+        served = self.served()
+        return self.catalog.everywhere() if served is None else served
+
+    def served(self) -> list[str] | None:
+        """Give the roots that are served alone, without those forgotten; None: all projects are."""
+        served = self.serving.served()
+        return None if served is None else [root for root in served if self.catalog.holds(root)]
+
+    def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:
+        """Search the roots that a question is put to; an answer says when none is left to ask."""
+        answer = self.catalog.search_page(roots, request, offset)
+        if roots or self.served() is None:
+            return answer
+        return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
 
     async def _look(self) -> Pulses:
         return await asyncio.shield(self.lanes.work.run(self.catalog.feed.look))

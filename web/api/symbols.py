@@ -3,13 +3,17 @@
 from typing import Annotated, Literal
 
 from litestar import get
+from litestar.di import Provide
 from litestar.params import QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
-from engine.errors import EngineError
+from engine.errors import EngineError, ProjectNotFoundError
+from engine.records import display_path
+from engine.symbol_records import SymbolListRequest
 from engine.telemetry.recording import asking
-from web.api.service import Service
-from web.api.shapes import Answer, Line, ProjectFailure, shaped
+from web.api.parts import PageCursor, PageLimit
+from web.api.service import NOTHING_SERVED, Service
+from web.api.shapes import Answer, Count, Line, ProjectFailure, ProjectId, shaped
 
 _MOST_PROJECTS = 100
 
@@ -38,6 +42,57 @@ class SymbolList(Answer, frozen=True):
     errors: list[ProjectFailure] | UnsetType = UNSET
 
 
+class ListedSymbolView(Answer, frozen=True):
+    """A definition in short."""
+
+    path: str
+    name: Annotated[str, Meta(examples=["open_session"])]
+    scope: Annotated[
+        str, Meta(description="what is around it; empty at top level", examples=["SessionStore"])
+    ]
+    kind: Annotated[str, Meta(examples=["method"])]
+    signature: str
+    language: str
+    line_start: Line
+    line_end: Line
+    exported: bool
+
+
+class SymbolPageView(Answer, frozen=True):
+    """Definitions by name; those that begin with what is asked for come first."""
+
+    branch: str
+    symbols: list[ListedSymbolView]
+    total: Annotated[Count, Meta(description="on all pages")]
+    kinds: Annotated[
+        dict[str, int], Meta(description="how many of each kind, whatever kind is asked for")
+    ]
+    languages: Annotated[dict[str, int], Meta(description="likewise of each language")]
+    next_cursor: str | None
+
+
+def wanted_of(
+    name: Annotated[
+        str,
+        QueryParameter(
+            max_length=1000,
+            description="how the name begins; from three characters on, a part of it",
+        ),
+    ] = "",
+    kind: Annotated[str | None, QueryParameter(description="such as function")] = None,
+    language: Annotated[str | None, QueryParameter(description="such as python")] = None,
+    path: Annotated[
+        str, QueryParameter(max_length=1000, description="a part of the path, or a glob")
+    ] = "",
+    limit: PageLimit = 100,
+    cursor: PageCursor = None,
+) -> SymbolListRequest:
+    """Gather what a URL says of the list."""
+    return SymbolListRequest(
+        name=name, kind=kind, language=language, path=path, limit=limit, cursor=cursor
+    )
+
+
 @get("/symbols", operation_id="findSymbols", summary="Definitions by name", tags=("symbols",))
 async def find_symbols(
     service: Service,
@@ -57,7 +112,8 @@ async def find_symbols(
 
     def find() -> dict[str, object]:
         with asking("symbols"):
-            return found_in(project or service.roots())
+            asked = project or service.roots()
+            return found_in(asked) if asked else _of_none(service)
 
     def found_in(asked: list[str]) -> dict[str, object]:
         found = []
@@ -78,4 +134,39 @@ async def find_symbols(
     return shaped(await service.lanes.search.run(find), SymbolList)
 
 
-HANDLERS = (find_symbols,)
+def _of_none(service: Service) -> dict[str, object]:
+    """Give no symbols, and name the projects that are served and forgotten."""
+    failures = [
+        {
+            "project": display_path(root),
+            "error": ProjectNotFoundError.code,
+            "message": NOTHING_SERVED,
+        }
+        for root in service.serving.served() or ()
+    ]
+    shown: dict[str, object] = {"symbols": []}
+    return {**shown, "errors": failures} if failures else shown
+
+
+@get(
+    "/projects/{project_id:str}/symbols",
+    operation_id="listSymbols",
+    summary="All definitions",
+    tags=("symbols",),
+    dependencies={"wanted": Provide(wanted_of, sync_to_thread=False)},
+)
+async def list_symbols(
+    service: Service, project_id: ProjectId, wanted: SymbolListRequest
+) -> SymbolPageView:
+    """List the definitions of a project by name, with how many there are of each kind."""
+
+    def find() -> SymbolPageView:
+        page = service.index_of(project_id).browse.symbols(wanted)
+        told = {"branch": page.branch, "total": page.total, "next_cursor": page.next_cursor}
+        counts = {"kinds": page.kinds, "languages": page.languages}
+        return shaped({"symbols": page.items, **counts, **told}, SymbolPageView)
+
+    return await service.work(find)
+
+
+HANDLERS = (find_symbols, list_symbols)

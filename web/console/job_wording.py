@@ -17,6 +17,11 @@ _PHASES = {
 }
 
 
+def phase_words(phase: Phase) -> str:
+    """Say what a job does in a phase."""
+    return _PHASES[phase]
+
+
 def short_id(job_id: str) -> str:
     """Give the end of a job's id: its beginning is the same for all jobs of a project."""
     return job_id[-_SHORT_ID_CHARS:]

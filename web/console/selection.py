@@ -50,7 +50,7 @@ def index_of(catalog: Catalog, path: str | None) -> Index:
         return catalog.open(folder)
     except ProjectNotFoundError as error:
         projects = catalog.projects()
-        usable = [project for project in projects if project.path]
+        usable = [project for project in projects if project.error is None]
         if len(usable) == 1:
             return catalog.open(root_of(usable[0]))
         if projects and not usable:
@@ -135,7 +135,7 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
         if roots:
             return catalog.search(roots, request)
         if names_projects(request):
-            usable = [project for project in catalog.projects() if project.path]
+            usable = [project for project in catalog.projects() if project.error is None]
             return catalog.search([root_of(project) for project in usable], request)
         return catalog.search([index_of(catalog, None).root], request)
 

@@ -1,6 +1,5 @@
 """What ``index_symbol_graph`` answers: figures, where they are stored, the log, and what to do."""
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -157,10 +156,8 @@ def add_database(error: EngineError, catalog: Catalog, folder: str) -> None:
 
 
 def _storage_of(catalog: Catalog, root: str) -> dict[str, object]:
-    index = catalog.open(root)
-    path = index.for_watcher().file
-    size = sum(os.path.getsize(file) for file in (str(path), f"{path}-wal") if os.path.exists(file))
-    return {"sqlite_path": str(path), "sqlite_size_mb": round(size / _MB, 3)}
+    file = catalog.open(root).browse.overview.index_file()
+    return {"sqlite_path": file.path, "sqlite_size_mb": round(file.size_bytes / _MB, 3)}
 
 
 def _logs_of(job: Job) -> dict[str, object]:

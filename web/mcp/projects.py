@@ -58,7 +58,7 @@ class Projects:
 
     def roots(self) -> list[str]:
         """Give the roots of all projects that can be opened, sorted."""
-        return [root_of(each) for each in self._catalog.projects() if each.path]
+        return [root_of(each) for each in self._catalog.projects() if each.error is None]
 
     def folder(self, path: str, *, field: str) -> str:
         """Check a folder that a caller names; it need not exist.

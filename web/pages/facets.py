@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.records import Hit
+from engine.browse_records import BranchSummary
+from engine.records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MOST_VALUES = 8
@@ -32,7 +33,7 @@ class Value(NamedTuple):
     """One of the values of a facet."""
 
     label: str
-    number: int  # hits that have it, among those that were looked at
+    number: int  # hits that have it, among those that were looked at; of a branch its files
     query: str  # with the filter added, or taken out again
     is_active: bool
 
@@ -43,6 +44,13 @@ class Facet(NamedTuple):
     title: str
     name: str  # of the filter
     values: tuple[Value, ...]
+    unit: str = "result"  # what is counted
+
+
+def as_asked(typed: str, mode: str) -> str:
+    """Give what is asked by what is typed: blanks at its ends count in a pattern alone."""
+    bare = typed.strip()
+    return typed if bare and mode == Mode.REGEX else bare
 
 
 def filters_in(query: str) -> list[Filter]:
@@ -61,24 +69,39 @@ def filters_in(query: str) -> list[Filter]:
 
 
 def without(query: str, taken: Filter) -> str:
-    """Give a query without one of its filters."""
-    return " ".join(f"{query[: taken.start]} {query[taken.end :]}".split())
+    """Give a query without one of its filters, and without the blank that parted it."""
+    before, after = query[: taken.start], query[taken.end :]
+    if before[-1:].isspace():
+        before = before[:-1]
+    else:
+        after = after[1:]
+    return before + after
 
 
 def with_filter(query: str, name: str, value: str) -> str:
     """Give a query with a filter more."""
-    if not _PLAIN.fullmatch(value):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        value = f'"{escaped}"'
-    return f"{query.rstrip()} {name}:{value}".strip()
+    written = f"{name}:{plain_value(value)}"
+    return f"{query} {written}" if query.strip() else written
 
 
-def facets_of(query: str, hits: Sequence[Hit]) -> list[Facet]:
+def plain_value(value: str) -> str:
+    """Give the value of a filter as it is written: in quotes, where it needs them."""
+    if _PLAIN.fullmatch(value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def facets_of(
+    query: str, hits: Sequence[Hit], branches: Sequence[BranchSummary] = ()
+) -> list[Facet]:
     """Give the facets that tell hits apart, and those that are in use.
 
     Args:
         query: As it was typed.
-        hits: The best ones, without snippets.
+        hits: The best ones; their snippets do not count.
+        branches: Those of the projects that hits are in. A question is put to one at a time, so
+            hits do not tell them apart, and files are counted.
     """
     active = filters_in(query)
     counted = [
@@ -86,7 +109,7 @@ def facets_of(query: str, hits: Sequence[Hit]) -> list[Facet]:
         ("Language", "lang", Counter(hit.language for hit in hits)),
         ("Kind", "kind", Counter(hit.kind for hit in hits if hit.kind)),
         ("Folder", "path", Counter(_folders(hits, active))),
-        ("Type of file", "tag", Counter(_ending(hit.path) for hit in hits)),
+        ("Tag", "tag", Counter(_ending(hit.path) for hit in hits)),
     ]
     facets = []
     for title, name, counts in counted:
@@ -104,7 +127,29 @@ def facets_of(query: str, hits: Sequence[Hit]) -> list[Facet]:
             if label not in taken and not (used and name != "path")
         ]
         facets.append(Facet(title, name, tuple(values)))
-    return facets
+    return [*facets, *_branch_facet(query, active, branches)]
+
+
+def _branch_facet(
+    query: str, active: Sequence[Filter], branches: Sequence[BranchSummary]
+) -> list[Facet]:
+    """Give the facet of branches, when there are several or one is named."""
+    used = [each for each in active if each.name == "branch"]
+    named = [each for each in branches if each.name]
+    if len(named) < 2 and not used:
+        return []
+    files = {each.name: each.files for each in branches}
+    bare = query
+    for each in used[:1]:
+        bare = without(query, each)
+    values = [Value(e.value, files.get(e.value, 0), without(query, e), True) for e in used]
+    taken = {each.value for each in used}
+    values += [
+        Value(each.name, each.files, with_filter(bare, "branch", each.name), False)
+        for each in named[: _MOST_VALUES + 1]
+        if each.name not in taken and (used or not each.is_here)
+    ]
+    return [Facet("Branch", "branch", tuple(values), unit="file")] if values else []
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:

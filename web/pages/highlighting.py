@@ -8,7 +8,7 @@ import bisect
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from web.terminal import printable_block
 MOST_CHARS = 200_000
 _LONGEST_LINE = 1000
 _DEADLINE_S = 0.5
+_MOST_KEPT = 4_000  # characters of a text whose tokens are kept
 #: Classes that code.css has a colour for; the others are text.
 _CLASSES = frozenset(
     "k kd kn kr kc kp ow kt nc nn bp nf fm nd nt na s s1 s2 sa sb sc dl sd se sh si sx sr ss"
@@ -38,6 +39,8 @@ _ALIASES = {
     "dockerfile": "docker",
     "hcl": "terraform",
 }
+_LONGEST_WORD = 200  # that is marked
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _LONG_LINE = re.compile(rf"[^\n]{{{_LONGEST_LINE}}}")
 
 
@@ -76,39 +79,80 @@ def lines_of(
         first_line: The number of its first line.
         marks: What to mark.
     """
+    return list(each_line(text, language, first_line=first_line, marks=marks))
+
+
+def each_line(
+    text: str, language: str, *, first_line: int = 1, marks: Iterable[Span] = ()
+) -> Iterator[Line]:
+    """Give the same one by one, for whoever makes something else of them at once."""
     text = text.replace("\r\n", "\n")
     spans = _merged(marks)
-    lines: list[Line] = []
+    at = first_line
     pieces: list[Piece] = []
     for css, is_marked, part in _parts(_tokens(text, language), spans):
+        is_safe = printable_block(part) == part
         for number, piece in enumerate(part.split("\n")):
             if number:
-                lines.append(Line(first_line + len(lines), tuple(pieces)))
+                yield Line(at, tuple(pieces))
+                at += 1
                 pieces = []
             if piece:
-                pieces.append(Piece(css, printable_block(piece), is_marked))
-    if pieces or not lines:
-        lines.append(Line(first_line + len(lines), tuple(pieces)))
-    return lines
+                shown = piece if is_safe else printable_block(piece)
+                pieces.append(Piece(css, shown, is_marked))
+    if pieces or at == first_line:
+        yield Line(at, tuple(pieces))
 
 
-def words_in(text: str, words: Iterable[str], *, minds_case: bool = False) -> list[Span]:
-    """Give where words stand in a text, also as parts of names; words in a row may be joined."""
-    patterns = [
-        r"[\W_]*".join(map(re.escape, word.split())) for word in words if len(word.strip()) > 1
-    ]
+def words_in(text: str, words: Iterable[str], *, as_written: bool = False) -> list[Span]:
+    """Give where words stand in a text, also as parts of names; words in a row may be joined.
+
+    Args:
+        text: Where they are looked for.
+        words: What is looked for.
+        as_written: Each is a text of which every character counts, blanks, signs and capitals.
+    """
+    pattern_of = re.escape if as_written else _pattern_of
+    patterns = [pattern_of(word) for word in words if 1 < len(word.strip()) <= _LONGEST_WORD]
+    patterns = [pattern for pattern in patterns if pattern]
     if not patterns:
         return []
-    flags = 0 if minds_case else re.IGNORECASE
+    flags = 0 if as_written else re.IGNORECASE
     longest_first = sorted(patterns, key=len, reverse=True)
     return [match.span() for match in re.finditer("|".join(longest_first), text, flags)]
 
 
-def _tokens(text: str, language: str) -> Iterator[tuple[str, int, str]]:
-    """Give class, place and text of each token; all of the text, in order."""
-    lexer = _lexer_of(language)
+def _pattern_of(word: str) -> str:
+    """Give the pattern of a word, or of words in a row with anything between them but words.
+
+    What lies between is all passed over at once, and no word of a row begins or ends with what can
+    lie there, so that nothing is tried twice, whatever is asked for in whatever text.
+    """
+    row = word.split()
+    if len(row) > 1:
+        row = [inner for each in row if (inner := _EDGES.sub("", each))]
+    return r"[\W_]*+".join(map(re.escape, row))
+
+
+def _tokens(text: str, language: str) -> Iterable[tuple[str, int, str]]:
+    """Give class, place and text of each token; all of the text, in order.
+
+    Those of short texts are kept: while somebody types, one answer has the hits of the last one.
+    """
+    return _kept_tokens(text, language) if len(text) <= _MOST_KEPT else _read(text, language)
+
+
+@lru_cache(maxsize=256)
+def _kept_tokens(text: str, language: str) -> tuple[tuple[str, int, str], ...]:
+    return tuple(_read(text, language))
+
+
+def _read(text: str, language: str) -> Iterator[tuple[str, int, str]]:
     at = 0
-    if lexer is not None and len(text) <= MOST_CHARS and not _LONG_LINE.search(text):
+    is_read = len(text) <= MOST_CHARS and not _LONG_LINE.search(text)
+    # A lexer that is made for the first time takes up to 170 ms.
+    lexer = _lexer_of(language) if is_read else None
+    if lexer is not None:
         deadline_s = time.monotonic() + _DEADLINE_S
         for start, kind, value in lexer.get_tokens_unprocessed(text):
             if start != at or time.monotonic() > deadline_s:
@@ -127,6 +171,9 @@ def _parts(
     held, look = "", ("", False)
     for css, start, value in tokens:
         end = start + len(value)
+        if not borders and css == look[0]:
+            held += value
+            continue
         first, last = bisect.bisect_right(borders, start), bisect.bisect_left(borders, end)
         cuts = [start, *borders[first:last], end]
         for place, (low, high) in enumerate(pairwise(cuts)):

@@ -1,22 +1,33 @@
 """Home: the search box, the projects with what goes on in them, and a folder to index."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from litestar import Request, Response, get, post
 
 from engine.browse_records import LanguageShare
-from engine.errors import EngineError, InvalidPathError
-from engine.records import ProjectSummary
-from engine.status_records import ProjectStatus
+from engine.errors import ConflictError, DamagedIndexError, EngineError, InvalidPathError
+from engine.roots import resolve
+from engine.status_records import ProjectView
 from web.api.service import Service
-from web.errors import outcome_of
+from web.pages.acting import acted
 from web.pages.forms import form_of
-from web.pages.rendering import Pages, Visit, page, redirect, visit_of
+from web.pages.rendering import (
+    Pages,
+    Visit,
+    forgotten_path,
+    name_of,
+    page,
+    project_path,
+    visit_of,
+)
 
 _MOST_PATH = 4096
+_MANY = 6  # projects: then they can be narrowed and sorted
 _MOST_LANGUAGES = 5  # that are named, and ...
 _LEAST_SHARE = 0.01  # ... what each has at least; the rest are together
 
@@ -34,18 +45,57 @@ class Bar:
 class Card:
     """A project as it is shown."""
 
-    summary: ProjectSummary
-    status: ProjectStatus | None = None  # None: it cannot be read
-    bars: tuple[Bar, ...] = ()
-    error: str | None = None
+    view: ProjectView
+    bars: tuple[Bar, ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it; the beginning of its id when nothing tells its folder."""
+        summary = self.view.summary
+        return name_of(summary.path) if summary.path else summary.project_id[:12]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the address says, and what was just typed."""
+
+    name: str = ""  # part of the path of projects
+    sort: str = ""
+    path: str = ""  # of a folder to index
+    error: EngineError | None = None  # of what was just asked for
+    forgotten: str = ""  # the id of a project
+
+    @property
+    def is_path_wrong(self) -> bool:
+        """Whether what was asked for failed for the folder that was typed."""
+        return self.error is not None and self.error.details.get("field") == "path"
+
+    @property
+    def address(self) -> str:
+        """Of the page."""
+        parts = {"name": self.name, "sort": self.sort}
+        query = urlencode({name: value for name, value in parts.items() if value})
+        return f"/?{query}" if query else "/"
 
 
 @get("/")
-async def home(request: Request[Any, Any, Any], service: Service, pages: Pages) -> Response[bytes]:
-    """Show the search box, and all projects; for htmx the projects alone."""
+async def home(
+    request: Request[Any, Any, Any],
+    service: Service,
+    pages: Pages,
+    name: str = "",
+    sort: str = "",
+    forgotten: str = "",
+) -> Response[bytes]:
+    """Show the search box, and all projects; for htmx the projects alone.
+
+    ``forgotten`` is the id of a project that was just forgotten, which the page then says.
+    """
     visit = visit_of(request)
+    order = sort if sort in SORTS else ""
+    wanted = Wanted(name=name[:_MOST_PATH], sort=order, forgotten=forgotten)
     template = "parts/projects.html" if visit.is_fragment else "home.html"
-    return page(await service.work(lambda: _home(service, pages, visit, template=template)))
+    return page(await service.work(lambda: _home(service, pages, visit, wanted, template)))
 
 
 @post("/", status_code=303)
@@ -53,16 +103,61 @@ async def index_folder(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
     """Ask for a folder to be indexed, and lead to where its progress is shown."""
-    visit = visit_of(request)
     path = (await form_of(request)).get("path", "").strip()
+
+    def act() -> str:
+        return f"/jobs/{_submit(service, path)}"
+
+    return await acted(service, act, _refusal(request, service, pages, path))
+
+
+@post("/damaged/{project_id:str}/mend", status_code=303)
+async def mend(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Mend an index that cannot be read, and lead to the job that fills it again."""
+
+    def act() -> str:
+        _check_damaged(service, project_id)
+        doctor = service.catalog.doctor_of_id(project_id)
+        root = doctor.root
+        if doctor.repair(cancelled=lambda: service.is_ending).needs_index:
+            return f"/jobs/{service.catalog.jobs.submit(root).job_id}"
+        return project_path(project_id)
+
+    return await acted(service, act, _refusal(request, service, pages), lane=service.lanes.doctor)
+
+
+@post("/damaged/{project_id:str}/forget", status_code=303)
+async def forget_damaged(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Delete an index that cannot be read; a sound one is forgotten on its own page."""
+
+    def act() -> str:
+        _check_damaged(service, project_id)
+        paths = {each.summary.project_id: each.summary.path for each in _views(service)}
+        service.catalog.forget_id(project_id)
+        service.farewells.note(project_id, paths.get(project_id, ""))
+        return forgotten_path(project_id)
+
+    return await acted(service, act, _refusal(request, service, pages))
+
+
+def _check_damaged(service: Service, project_id: str) -> None:
     try:
-        job_id = await service.work(partial(_submit, service, path))
-    except EngineError as error:
-        told = error
-    else:
-        return redirect(f"/jobs/{job_id}")
-    body = await service.work(lambda: _home(service, pages, visit, path=path, error=told))
-    return page(body, status=outcome_of(told).http_status)
+        service.index_of(project_id).summary()
+    except DamagedIndexError:
+        return
+    raise ConflictError("this index can be read", hint="its own page has what can be done with it")
+
+
+def _refusal(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, path: str = ""
+) -> Callable[[EngineError], bytes]:
+    """Give what shows the page with what was wrong, and with the path that was typed."""
+    visit = visit_of(request)
+    return lambda error: _home(service, pages, visit, Wanted(path=path, error=error), "home.html")
 
 
 def _submit(service: Service, path: str) -> str:
@@ -72,32 +167,54 @@ def _submit(service: Service, path: str) -> str:
             "wanted an absolute path, such as /home/me/src/app, or one that starts with ~",
             field="path",
         )
-    return service.catalog.jobs.submit(full).job_id
+    job_id = service.catalog.jobs.submit(full).job_id
+    service.serving.join(resolve(full))
+    return job_id
 
 
-def _home(
-    service: Service,
-    pages: Pages,
-    visit: Visit,
-    *,
-    template: str = "home.html",
-    path: str = "",
-    error: EngineError | None = None,
-) -> bytes:
-    cards = [_card(service, summary) for summary in service.catalog.projects()]
-    facts = {"cards": cards, "path": path, "error": error, "is_home": True}
+def _home(service: Service, pages: Pages, visit: Visit, wanted: Wanted, template: str) -> bytes:
+    views = _views(service)
+    is_there = any(view.summary.project_id == wanted.forgotten for view in views)
+    cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
+    words = wanted.name.casefold().split()
+    shown = [
+        card
+        for card in cards
+        if all(word in (card.view.summary.path or card.name).casefold() for word in words)
+    ]
+    facts = {
+        "cards": sorted(shown, key=_ORDERS.get(wanted.sort, _by_name)),
+        "number_of_projects": len(cards),
+        "is_many": len(cards) >= _MANY,
+        "sorts": SORTS,
+        "wanted": wanted,
+        "forgotten": None if is_there else service.farewells.path_of(wanted.forgotten),
+        "why_unwatched": service.serving.why_unwatched,
+    }
     return pages.html(template, visit, facts)
 
 
-def _card(service: Service, summary: ProjectSummary) -> Card:
-    if summary.error is not None:
-        return Card(summary=summary, error=summary.error)
-    try:
-        index = service.index_of(summary.project_id)
-        bars = bars_of(index.browse.languages())
-        return Card(summary=summary, status=index.status(), bars=bars)
-    except EngineError as error:  # forgotten or damaged just now
-        return Card(summary=summary, error=error.message)
+def _views(service: Service) -> tuple[ProjectView, ...]:
+    return service.catalog.overview.look()
+
+
+def _by_name(card: Card) -> tuple[object, ...]:
+    return card.name.casefold(), card.view.summary.path
+
+
+def _by_time(card: Card) -> tuple[object, ...]:
+    indexed = card.view.summary.last_indexed_at
+    moment = datetime.fromisoformat(indexed).timestamp() if indexed else 0.0
+    return -moment, *_by_name(card)
+
+
+def _by_size(card: Card) -> tuple[object, ...]:
+    return -card.view.summary.files, *_by_name(card)
+
+
+#: Orders of projects, by their names in the address.
+SORTS = {"": "by name", "recent": "indexed last first", "size": "most files first"}
+_ORDERS = {"recent": _by_time, "size": _by_size}
 
 
 def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:

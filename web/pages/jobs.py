@@ -1,31 +1,46 @@
 """Jobs: the list with its filters, one job with its log, and how to stop it or ask again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from litestar import Request, Response, get, post
 from litestar.di import Provide
+from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError
-from engine.job_records import TERMINAL, EventType, Job, JobEvent, JobFilter, JobState
+from engine.job_records import (
+    TERMINAL,
+    EventType,
+    Job,
+    JobEvent,
+    JobFilter,
+    JobHistory,
+    JobState,
+)
 from engine.records import FileError
 from web.api.service import Service
 from web.console.job_events import said_of
-from web.errors import outcome_of
-from web.pages.rendering import Pages, Visit, page, redirect, visit_of
+from web.pages.acting import acted
+from web.pages.forms import form_of
+from web.pages.job_course import course_of
+from web.pages.rendering import Pages, Visit, own_place, page, visit_of
 from web.wording import duration
 
 _PAGE = 50
-_MOST_EVENTS = 1000
-_DAYS = {"": None, "1": 1, "7": 7}
+_MOST_EVENTS = 200
+_DAYS = ("", "1", "7")
+_MOMENT = timedelta(milliseconds=1)
+_TOLD = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
 _KINDS: dict[str, frozenset[EventType]] = {
     "": frozenset(EventType),
-    "changes": frozenset(EventType) - {EventType.PROGRESS, EventType.CHECKPOINT},
+    "changes": frozenset(EventType) - _TOLD,
+    "progress": frozenset({EventType.PROGRESS}),
+    "checkpoints": frozenset({EventType.CHECKPOINT}),
 }
+_KIND_TITLES = {"": "all", "changes": "changes of state"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +50,14 @@ class Wanted:
     status: str
     project: str  # a root; empty for all
     days: str
+    first: str  # a day, such as 2026-03-01; with ``last`` instead of ``days``
+    last: str
     cursor: str | None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything is asked for."""
+        return any((self.status, self.project, self.days, self.first, self.last))
 
     @property
     def filter(self) -> JobFilter:
@@ -46,23 +68,39 @@ class Wanted:
         """
         if self.status and self.status not in set(JobState):
             raise InvalidInputError(f"no job is {self.status!r}", field="status")
-        if self.days not in _DAYS:
-            raise InvalidInputError(f"days is {self.days!r}, wanted 1 or 7", field="days")
-        days = _DAYS[self.days]
-        after = None if days is None else datetime.now().astimezone() - timedelta(days=days)
+        after, before = self._times()
         return JobFilter(
             status=JobState(self.status) if self.status else None,
             target=self.project or None,
             created_after=after.isoformat() if after else None,
+            created_before=before.isoformat() if before else None,
             limit=_PAGE,
             cursor=self.cursor,
         )
 
     def address(self, **changed: str) -> str:
         """Give the page's address, some of it changed; from its first page on."""
-        parts = {"status": self.status, "project": self.project, "days": self.days, **changed}
+        parts = {
+            "status": self.status,
+            "project": self.project,
+            "days": self.days,
+            "first": self.first,
+            "last": self.last,
+            **changed,
+        }
         query = urlencode({name: value for name, value in parts.items() if value})
         return f"/jobs?{query}" if query else "/jobs"
+
+    def _times(self) -> tuple[datetime | None, datetime | None]:
+        """Give the times between which jobs were asked for; days are those of this machine."""
+        if self.days not in _DAYS:
+            raise InvalidInputError(f"days is {self.days!r}, wanted 1 or 7", field="days")
+        after = _day("first", self.first, -_MOMENT)
+        before = _day("last", self.last, timedelta(days=1))
+        if self.days and not (after or before):
+            today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+            after = today - timedelta(days=int(self.days) - 1) - _MOMENT
+        return after, before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +113,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A choice of events for the log."""
+
+    name: str  # in the address
+    title: str
+    number: int  # of events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
     """Files that failed for the same reason."""
 
@@ -82,11 +129,26 @@ class Cause:
     files: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Which job, and which of its events."""
+
+    job_id: str
+    kind: str = ""
+    before: int | None = None  # a sequence; None for the newest events
+    error: EngineError | None = None  # of what was just asked for
+
+
 def wanted_of(
-    status: str = "", project: str = "", days: str = "", cursor: str | None = None
+    status: str = "",
+    project: str = "",
+    days: str = "",
+    first: str = "",
+    last: str = "",
+    cursor: str | None = None,
 ) -> Wanted:
     """Gather what the address of the list says."""
-    return Wanted(status=status, project=project, days=days, cursor=cursor)
+    return Wanted(status=status, project=project, days=days, first=first, last=last, cursor=cursor)
 
 
 @get("/jobs", dependencies={"wanted": Provide(wanted_of, sync_to_thread=False)})
@@ -115,20 +177,24 @@ async def job(
     pages: Pages,
     job_id: str,
     events: str = "",
+    before: Annotated[int | None, QueryParameter(ge=1, le=2**53)] = None,
 ) -> Response[bytes]:
     """Show a job and what happened to it; for htmx all that changes."""
     visit = visit_of(request)
-    return page(await service.work(lambda: _job(service, pages, visit, job_id, kind=events)))
+    shown = Shown(job_id=job_id, kind=events, before=before)
+    return page(await service.work(lambda: _job(service, pages, visit, shown)))
 
 
 @post("/jobs/{job_id:str}/cancel", status_code=303)
 async def cancel_job(
     request: Request[Any, Any, Any], service: Service, pages: Pages, job_id: str
 ) -> Response[bytes]:
-    """Ask a job to stop, and lead back to it."""
+    """Ask a job to stop, and lead back to it, or to the page that the form names."""
+    back = (await form_of(request)).get("back", "")
 
     def act() -> str:
-        return service.catalog.jobs.cancel(job_id, reason="asked for on its page").job_id
+        cancelled = service.catalog.jobs.cancel(job_id, reason="asked for on its page")
+        return own_place(back) if back else f"/jobs/{cancelled.job_id}"
 
     return await _acted(request, service, pages, job_id, act)
 
@@ -140,7 +206,7 @@ async def retry_job(
     """Make a new job for what an older one was asked for, and lead to it."""
 
     def act() -> str:
-        return service.catalog.jobs.retry(job_id).job_id
+        return f"/jobs/{service.catalog.jobs.retry(job_id).job_id}"
 
     return await _acted(request, service, pages, job_id, act)
 
@@ -152,44 +218,51 @@ async def _acted(
     job_id: str,
     act: Callable[[], str],
 ) -> Response[bytes]:
-    """Do something with a job, and lead to the one to look at; its page says what was wrong."""
+    """Do something with a job, and lead to what is to be seen; its page says what was wrong."""
     visit = visit_of(request)
-    try:
-        return redirect(f"/jobs/{await service.work(act)}")
-    except EngineError as error:
-        told = error
-    body = await service.work(partial(_job, service, pages, visit, job_id, error=told))
-    return page(body, status=outcome_of(told).http_status)
+
+    def show(error: EngineError) -> bytes:
+        return _job(service, pages, visit, Shown(job_id=job_id, error=error))
+
+    return await acted(service, act, show)
 
 
-def _job(
-    service: Service,
-    pages: Pages,
-    visit: Visit,
-    job_id: str,
-    *,
-    kind: str = "",
-    error: EngineError | None = None,
-) -> bytes:
-    shown = service.catalog.jobs.show(job_id)
-    events = service.catalog.jobs.events(job_id, limit=_MOST_EVENTS)
+def _job(service: Service, pages: Pages, visit: Visit, shown: Shown) -> bytes:
+    job = service.catalog.jobs.show(shown.job_id)
+    types = _KINDS.get(shown.kind, _KINDS[""])
+    history = service.catalog.jobs.history(
+        shown.job_id, types=types, before=shown.before, limit=_MOST_EVENTS
+    )
     facts = {
-        "job": shown,
-        "kind": kind,
-        "entries": _entries(events, _KINDS.get(kind, _KINDS[""])),
-        "number_of_events": len(events),
-        "causes": _causes(shown),
-        "can_cancel": shown.status not in TERMINAL and not shown.cancel_requested,
-        "can_retry": shown.status in (JobState.FAILED, JobState.CANCELLED),
-        "error": error,
+        "job": job,
+        "shown": shown,
+        "kinds": _kinds(history.numbers),
+        "entries": _entries(history),
+        "earlier": history.earlier,
+        "course": course_of(job, history.course),
+        "causes": _causes(job),
+        "can_cancel": job.status not in TERMINAL and not job.cancel_requested,
+        "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED),
     }
     return pages.html("parts/job.html" if visit.is_fragment else "job.html", visit, facts)
 
 
-def _entries(events: tuple[JobEvent, ...], kinds: frozenset[EventType]) -> list[Entry]:
-    if not events:
+def _kinds(numbers: Mapping[EventType, int]) -> list[Kind]:
+    kinds = [
+        Kind(
+            name=name,
+            title=_KIND_TITLES.get(name, name),
+            number=sum(numbers.get(type_, 0) for type_ in types),
+        )
+        for name, types in _KINDS.items()
+    ]
+    return [kind for kind in kinds if kind.number or not kind.name]
+
+
+def _entries(history: JobHistory) -> list[Entry]:
+    if not history.course:
         return []
-    first = datetime.fromisoformat(events[0].timestamp)
+    first = datetime.fromisoformat(history.course[0].timestamp)
     return [
         Entry(
             event=event,
@@ -198,9 +271,20 @@ def _entries(events: tuple[JobEvent, ...], kinds: frozenset[EventType]) -> list[
             ),
             words=said_of(event),
         )
-        for event in events
-        if event.type in kinds
+        for event in history.events
     ]
+
+
+def _day(field: str, text: str, later: timedelta) -> datetime | None:
+    """Read a day of an address: its midnight on this machine, or so much later; None for none."""
+    if not text:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(text), time()).astimezone() + later
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{field} is {text[:40]!r}, wanted a day such as 2026-03-01", field=field
+        ) from error
 
 
 def _causes(job: Job) -> list[Cause]:

@@ -1,6 +1,6 @@
 """Templates become pages; all that comes from a repository is escaped on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.cookies import CookieError, SimpleCookie
@@ -11,7 +11,7 @@ import jinja2
 from litestar import Response
 from litestar.connection import ASGIConnection
 
-from engine.job_records import ACTIVE, Job
+from engine.job_records import ACTIVE, Job, JobState
 from web import wording
 from web.api.health import version
 from web.console.job_wording import (
@@ -20,7 +20,6 @@ from web.console.job_wording import (
     line_of,
     rate_of,
     share_of,
-    state_of,
     time_left_of,
     wait_of,
 )
@@ -31,6 +30,7 @@ THEMES = ("dark", "light")
 THEME_COOKIE = "cairn_theme"
 _HTML = "text/html"
 _MOST_RETURN = 2000
+_IN_ADDRESSES = "%/?#[]@:~!$&'()*+,;="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +77,20 @@ class Pages:
             version=version(),
             job_words=JOB_WORDS,
             count=wording.count,
+            number="{:,}".format,
             percent=wording.percent,
+            quantity=wording.quantity,
             name_of=name_of,
             file_path=file_path,
             project_path=project_path,
             related_path=related_path,
+            symbols_path=symbols_path,
+            tree_path=tree_path,
         )
         self._templates.filters.update(
             since=since,
             duration=wording.duration,
+            age=wording.age,
             size=wording.size,
             printable=printable,
             block=printable_block,
@@ -100,8 +105,11 @@ class Pages:
             visit: How it is shown.
             facts: What it shows.
         """
-        made = self._templates.get_template(template).render({**facts, "visit": visit})
-        return made.encode("utf-8", "replace")
+        return self.part(template, {**facts, "visit": visit}).encode("utf-8", "replace")
+
+    def part(self, template: str, facts: Mapping[str, object]) -> str:
+        """Render a template that is the same for every visit."""
+        return self._templates.get_template(template).render(facts)
 
 
 def page(
@@ -112,8 +120,11 @@ def page(
 
 
 def redirect(place: str) -> Response[bytes]:
-    """Lead to a page, after a form was taken in."""
-    return Response(b"", status_code=303, headers={"Location": place})
+    """Lead to a page, after a form was taken in.
+
+    What a header cannot hold, which an address can have named, is escaped.
+    """
+    return Response(b"", status_code=303, headers={"Location": quote(place, safe=_IN_ADDRESSES)})
 
 
 def own_place(place: str) -> str:
@@ -128,6 +139,11 @@ def project_path(project_id: str) -> str:
     return f"/p/{project_id}"
 
 
+def forgotten_path(project_id: str) -> str:
+    """Give the address of the home page that says that a project is forgotten."""
+    return f"/?forgotten={project_id}"
+
+
 def file_path(project_id: str, path: str) -> str:
     """Give the address of a file's page."""
     return f"/p/{project_id}/f/{quote(path, safe='/', errors='replace')}"
@@ -136,6 +152,22 @@ def file_path(project_id: str, path: str) -> str:
 def related_path(project_id: str, path: str) -> str:
     """Give the address of the page with code like that of a file."""
     return f"/p/{project_id}/related/{quote(path, safe='/', errors='replace')}"
+
+
+def symbols_path(project_id: str, **wanted: str) -> str:
+    """Give the address of the list of a project's symbols, narrowed by what is not empty."""
+    return _with_query(f"/p/{project_id}/symbols", wanted.items())
+
+
+def memories_path(project_id: str, wanted: Iterable[tuple[str, str]] = ()) -> str:
+    """Give the address of a project's memories, with the parts that are not empty."""
+    return _with_query(f"/p/{project_id}/memories", wanted)
+
+
+def tree_path(project_id: str, folder: str = "") -> str:
+    """Give the address of a folder's page; that of the root without a folder."""
+    below = f"/{quote(folder, safe='/', errors='replace')}" if folder else ""
+    return f"/p/{project_id}/tree{below}"
 
 
 def name_of(path: str) -> str:
@@ -152,12 +184,22 @@ def since(moment: str | None) -> str:
     return "just now" if milliseconds < 10_000 else f"{wording.age(milliseconds)} ago"
 
 
+def _with_query(place: str, parts: Iterable[tuple[str, str]]) -> str:
+    query = urlencode([(name, value) for name, value in parts if value], errors="replace")
+    return f"{place}?{query}" if query else place
+
+
 def _theme_in(cookies: str) -> str:
     try:
         morsel = SimpleCookie(cookies).get(THEME_COOKIE)
     except CookieError:
         return ""
     return morsel.value if morsel is not None and morsel.value in THEMES else ""
+
+
+def _state_of(job: Job) -> str:
+    """Give the state of a job for its chip; one that is to stop says so until it has."""
+    return "cancelling…" if job.cancel_requested and job.status in ACTIVE else job.status.value
 
 
 def _summary_of(job: Job) -> str:
@@ -167,6 +209,8 @@ def _summary_of(job: Job) -> str:
     if job.error:
         return printable(str(job.error.get("message", "")))
     took = wording.duration(job.elapsed_seconds * 1000)
+    if job.status is JobState.CANCELLED:
+        return f"stopped after {took}, {wording.count(job.files_done, 'file')} kept"
     result = job.result or {}
     changed, failed = result.get("files_indexed"), result.get("files_failed")
     said = f"{changed:,} new or changed" if isinstance(changed, int) and changed else "no change"
@@ -177,7 +221,7 @@ def _summary_of(job: Job) -> str:
 #: What templates say of a job.
 JOB_WORDS = {
     "is_active": lambda job: job.status in ACTIVE,
-    "state": state_of,
+    "state": _state_of,
     "activity": activity_of,
     "amount": amount_of,
     "share": share_of,

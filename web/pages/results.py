@@ -1,17 +1,23 @@
 """Hits as a person reads them: by file, with their code, what matched marked in it."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.records import Hit, Mode, SearchAnswer
 from web.console.render import explanation_lines
-from web.pages.highlighting import Line, Span, lines_of, words_in
+from web.pages.excerpts import Excerpt, Marks, Piece, Range
+from web.pages.highlighting import Span, lines_of, words_in
+from web.pages.marked_words import words_to_mark
 
-_SHOWN_LINES = 9  # of a hit; the rest unfolds
-_SHOWN_HITS = 3  # of a file; likewise
-_MOST_LINES = 120
-_PHRASE = re.compile(r'(?<!\S)"((?:[^"\\]|\\.)+)"')
+_SHOWN_LINES = 9  # of a hit; the rest is asked for
+_MOST_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown at once
+_SHOWN_HITS = 3  # of a file; the others unfold
+_LINES_ABOVE = 2  # of the best marks
+_SIGNATURE_CHARS = 24
+_BLANKS = re.compile(r"[ \t]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +25,7 @@ class Shown:
     """A hit."""
 
     hit: Hit
-    head: tuple[Line, ...]
-    rest: tuple[Line, ...]  # unfolds
-    is_cut: bool  # there is still more, in the file
+    excerpt: Excerpt | None  # its code; None when it was not asked for
     why: tuple[str, ...]  # how its score came about, in lines
 
     @property
@@ -32,59 +36,156 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The hits of a file, the best first."""
+    """What is shown of a file: its hits, the best first."""
 
     project: str  # the root
     project_id: str
     path: str
     language: str
     is_stale: bool
+    asked: Mapping[str, str]  # the question, for the address of the file
     shown: tuple[Shown, ...]
     more: tuple[Shown, ...]  # unfolds
+    elsewhere: int  # hits in the same file that are on other pages
 
 
-def groups_of(answer: SearchAnswer, ids: Mapping[str, str]) -> list[Group]:
+class FileHits(NamedTuple):
+    """The hits of a file, the best first."""
+
+    project: str  # the root
+    path: str
+    hits: tuple[Hit, ...]
+    elsewhere: int  # hits in the same file that are on other pages
+
+
+def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
     """Put the hits of an answer together by file, in the order of the best hit of each.
 
     Args:
         answer: What was found.
-        ids: Ids of projects, by their roots.
+        best: The hits of all pages, as far as they are known.
     """
     files: dict[tuple[str, str], list[Hit]] = {}
     for hit in answer.hits:
         files.setdefault((hit.project, hit.path), []).append(hit)
+    in_all = Counter((hit.project, hit.path) for hit in best)
     return [
-        Group(
-            project=project,
-            project_id=ids.get(project, ""),
-            path=path,
-            language=hits[0].language,
-            is_stale=any(hit.fresh is False for hit in hits),
-            shown=tuple(shown_of(hit, answer.query, answer.mode) for hit in hits[:_SHOWN_HITS]),
-            more=tuple(shown_of(hit, answer.query, answer.mode) for hit in hits[_SHOWN_HITS:]),
-        )
-        for (project, path), hits in files.items()
+        FileHits(*place, tuple(hits), max(0, in_all[place] - len(hits)))
+        for place, hits in files.items()
     ]
 
 
-def shown_of(hit: Hit, query: str = "", mode: Mode = Mode.HYBRID) -> Shown:
-    """Give a hit with its code in lines."""
-    text = hit.snippet.replace("\r\n", "\n")
-    first = hit.snippet_line or hit.line_start
-    marks = _marks(hit, text, first) if hit.matches else _words(hit, text, query, mode)
-    lines = lines_of(text, hit.language, first_line=first, marks=marks) if text else []
-    kept = lines[:_MOST_LINES]
-    fold = _SHOWN_LINES if len(kept) > _SHOWN_LINES + 2 else len(kept)
-    return Shown(
-        hit=hit,
-        head=tuple(kept[:fold]),
-        rest=tuple(kept[fold:]),
-        is_cut=len(lines) > _MOST_LINES,
-        why=tuple(explanation_lines(hit.explain) if hit.explain else hit.why),
+def group_of(
+    file: FileHits, answer: SearchAnswer, ids: Mapping[str, str], *, branch: str = ""
+) -> Group:
+    """Give what is shown of a file, with its code.
+
+    Args:
+        file: Of the answer.
+        answer: What was found.
+        ids: Ids of projects, by their roots.
+        branch: The one that was asked for; empty for the one checked out.
+    """
+    project_id = ids.get(file.project, "")
+    shown = [_shown(hit, answer, project_id, branch) for hit in file.hits]
+    return Group(
+        project=file.project,
+        project_id=project_id,
+        path=file.path,
+        language=file.hits[0].language,
+        is_stale=any(hit.fresh is False for hit in file.hits),
+        asked={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
+        shown=tuple(shown[:_SHOWN_HITS]),
+        more=tuple(shown[_SHOWN_HITS:]),
+        elsewhere=file.elsewhere,
     )
 
 
-def _marks(hit: Hit, text: str, first_line: int) -> list[Span]:
+def _shown(hit: Hit, answer: SearchAnswer, project_id: str, branch: str) -> Shown:
+    """Give a hit with the best of its lines."""
+    text = hit.snippet.replace("\r\n", "\n")
+    why = tuple(explanation_lines(hit.explain) if hit.explain else hit.why)
+    if not text:
+        return Shown(hit=hit, excerpt=None, why=why)
+    first = hit.snippet_line or hit.line_start
+    marks = marks_of(hit, answer.query, answer.mode)
+    spans = _matches(hit, text, first) if hit.matches else words_in(text, marks.words)
+    starts = _line_starts(text)
+    low, high = _window(text, starts, spans, _defining_line(hit, text, starts))
+    end = starts[high] if high < len(starts) else len(text)
+    lines = lines_of(text[:end], hit.language, first_line=first, marks=spans)[low:high]
+    piece = Piece(
+        project_id=project_id,
+        path=hit.path,
+        hit=Range(hit.line_start, max(hit.line_start, hit.line_end)),
+        shown=Range(lines[0].number, lines[-1].number),
+        marks=marks,
+        branch=branch,
+    )
+    return Shown(hit=hit, excerpt=Excerpt(piece=piece, lines=tuple(lines)), why=why)
+
+
+def marks_of(hit: Hit, query: str, mode: Mode) -> Marks:
+    """Give what is marked in a hit and around it: words of the question, or what matched."""
+    if hit.matches:
+        lines = hit.snippet.replace("\r\n", "\n").split("\n")
+        first = hit.snippet_line or hit.line_start
+        found = [
+            lines[each.line - first][each.start : each.end]
+            for each in hit.matches
+            if 0 <= each.line - first < len(lines)
+        ]
+        return Marks.of(found, as_written=True)
+    return Marks.of(words_to_mark(query, mode, (hit,)))
+
+
+def _line_starts(text: str) -> list[int]:
+    """Give where each line begins; a line break at the end of the text makes no line."""
+    return [0, *(match.end() for match in re.finditer("\n", text[:-1]))]
+
+
+def _defining_line(hit: Hit, text: str, starts: Sequence[int]) -> int:
+    """Give the line on which the symbol of a hit is defined, 0 when it is not found."""
+    signature = (hit.signature or "").strip()[:_SIGNATURE_CHARS]
+    if signature and not hit.matches:
+        for number, start in enumerate(starts):
+            if text.startswith(signature, start + _blanks_at(text, start)):
+                return number
+    return 0
+
+
+def _blanks_at(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() - at if match else 0
+
+
+def _window(
+    text: str, starts: Sequence[int], spans: Sequence[Span], defining: int
+) -> tuple[int, int]:
+    """Choose the lines to show: those with the most different words.
+
+    When in doubt, those around the definition, which are the first ones without a comment.
+    """
+    if len(starts) <= _MOST_LINES:
+        return 0, len(starts)
+    marked: dict[int, set[str]] = {}
+    line = 0
+    for start, end in sorted(spans):
+        while line + 1 < len(starts) and starts[line + 1] <= start:
+            line += 1
+        marked.setdefault(line, set()).add(text[start:end].lower())
+    most_low = len(starts) - _SHOWN_LINES
+    lows = dict.fromkeys(min(max(0, at - _LINES_ABOVE), most_low) for at in (defining, *marked))
+    best, most = 0, -1
+    for low in lows:
+        held = [marked[n] for n in range(low, low + _SHOWN_LINES) if n in marked]
+        number = len(set().union(*held))
+        if number > most:
+            best, most = low, number
+    return best, best + _SHOWN_LINES
+
+
+def _matches(hit: Hit, text: str, first_line: int) -> list[Span]:
     """Give the matches of patterns as places in the text."""
     starts = [0]
     for line in text.split("\n"):
@@ -97,13 +198,3 @@ def _marks(hit: Hit, text: str, first_line: int) -> list[Span]:
             low, high = starts[place] + match.start, starts[place] + match.end
             marks.append((min(low, end), min(high, end)))
     return marks
-
-
-def _words(hit: Hit, text: str, query: str, mode: Mode) -> list[Span]:
-    """Give the words of the question, and its phrases, as places in the text."""
-    words: Sequence[str] = [match[1] for match in _PHRASE.finditer(query)]
-    if hit.explain:
-        words = [*words, *(match.word for match in hit.explain.words if match.columns)]
-    if mode is Mode.SYMBOL and hit.symbol:
-        words = [*words, hit.symbol.rpartition(".")[2]]
-    return words_in(text, words)

@@ -4,30 +4,79 @@ import ipaddress
 import os
 import secrets
 import stat
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.config import Secret, server_token
+from engine.config import server_token
 from engine.errors import InvalidConfigError, UnavailableError
+from engine.records import display_path
+from engine.secret import Secret
 
 _TOKEN_BYTES = 32
 _MOST_TOKEN_CHARS = 1000
+_MOST_JOINED = 1000  # folders; then the first one makes room
+
+
+class _Joined:
+    """Folders that are served since a while after the start, the last of them. For any thread."""
+
+    def __init__(self) -> None:
+        self._roots: dict[str, None] = {}  # in their order
+        self._lock = threading.Lock()
+
+    def roots(self) -> tuple[str, ...]:
+        with self._lock:
+            return tuple(self._roots)
+
+    def add(self, root: str) -> None:
+        with self._lock:
+            self._roots[root] = None
+            if len(self._roots) > _MOST_JOINED:
+                del self._roots[next(iter(self._roots))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """How a server serves."""
+    """How a server serves; what it serves changes with what people do on its pages.
+
+    For any thread.
+    """
 
     host: str  # an address or a name; 0.0.0.0 and :: are all of the machine's
     port: int  # the one that is bound
     token: Secret = field(default_factory=Secret)  # empty: none is asked for
-    roots: tuple[str, ...] = ()  # folders that are served; empty: all projects there are
+    roots: tuple[str, ...] = ()  # folders that it was started for; empty: all projects there are
     watches: bool = True  # keep the indexes equal to their folders
+    editor: str = "none"  # what opens files from their pages, as the setting of that name
+    _joined: _Joined = field(default_factory=_Joined, init=False, compare=False, repr=False)
 
     @property
     def is_loopback(self) -> bool:
         """Whether nobody but this machine can reach it."""
         return is_loopback(self.host)
+
+    def served(self) -> tuple[str, ...] | None:
+        """Give the folders that are served now, forgotten or not; None: all projects there are."""
+        return (*self.roots, *self._joined.roots()) if self.roots else None
+
+    def join(self, root: str) -> None:
+        """Serve a folder too from now on, which somebody has asked for on a page."""
+        if self.roots and root not in self.roots:
+            self._joined.add(root)
+
+    def why_unwatched(self, project: str) -> str:
+        """Say why this server does not watch a project; empty when it is to, or does.
+
+        Args:
+            project: The path of its root, as it is shown.
+        """
+        if not self.watches:
+            return "the server was started with --no-watch"
+        served = self.served()
+        if served is not None and project not in map(display_path, served):
+            return "the server serves other folders"
+        return ""
 
     @property
     def url(self) -> str:

@@ -5,7 +5,7 @@ import hmac
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
-from engine.config import Secret
+from engine.secret import Secret
 from web.errors import Refusal
 
 _BEARER = "bearer "

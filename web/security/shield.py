@@ -41,8 +41,8 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
 _OWN_PAGE = [b"same-origin"]
 _JSON_PATHS = "/api/"
-#: A memory may have a description of a mebibyte, and JSON escapes some of it.
-_MEMORIES = re.compile(r"/api/v1/projects/[^/]*/memories(/|$)")
+#: A memory may have a description of a mebibyte, and JSON or a form escapes some of it.
+_MEMORIES = re.compile(r"/(api/v1/projects|p)/[^/]*/memories(/|$)")
 _AGENT_PATHS = ("/mcp", "/sse", "/messages")
 #: What is for programs; the rest is pages.
 _PROGRAM_PATHS = (_JSON_PATHS, *_AGENT_PATHS, "/health", "/metrics", "/openapi")

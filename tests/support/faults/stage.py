@@ -70,7 +70,7 @@ class Stage:
     def catalog(self, home: Path | None = None, model: str | None = None) -> Iterator[Catalog]:
         """Open the projects of a data directory, parsing in this process."""
         with Catalog(self.config(home or self.home, model), open_embedder=Fakes()) as catalog:
-            catalog._pool = InlinePool()
+            catalog._indexes._pool = InlinePool()
             yield catalog
 
     def restore(self) -> None:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.records import SkipReason
+from engine.settings import LARGEST_FILE_BYTES, MIB
 from tests.support.hostile.case import (
     INDEXED,
     Case,

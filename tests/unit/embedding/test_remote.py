@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.config import Config, Secret
+from engine.config import Config
 from engine.embedding.choice import choice_of
 from engine.embedding.embedder import Passage
 from engine.embedding.remote import Remote
 from engine.embedding.server import Clock
+from engine.secret import Secret
 from tests.support.embedding_server import FakeTime, Stub, embedding_server, status, vector_of
 
 PROTOCOLS = ("openai:m@{}", "voyage:voyage-code-3@{}", "ollama:m@{}", "tei:@{}")

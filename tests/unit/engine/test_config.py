@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import SETTINGS, Secret, changed_config, embedding_key, load_config
+from engine.config import changed_config, embedding_key, load_config
 from engine.errors import InvalidConfigError
+from engine.secret import Secret
+from engine.settings import SETTINGS, Origin
 
 
 def test_the_order_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,6 +17,32 @@ def test_the_order_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("CAIRN_PARSE_TIMEOUT", "3000")
     assert load_config(tmp_path).parse_timeout == 3000
     assert load_config(tmp_path, parse_timeout=4000).parse_timeout == 4000
+
+
+def test_each_setting_says_where_it_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text("jobs = 2\nworkers = 2\nport = 1\n")
+    monkeypatch.setenv("CAIRN_WORKERS", "3")
+    monkeypatch.setenv("CAIRN_PORT", "2")
+    config = load_config(tmp_path, port=3)
+    found = {name: config.origins[name] for name in ("jobs", "workers", "port", "model")}
+    assert found == {
+        "jobs": Origin.FILE,
+        "workers": Origin.ENVIRONMENT,
+        "port": Origin.ARGUMENT,
+        "model": Origin.DEFAULT,
+    }
+    assert (config.jobs, config.workers, config.port) == (2, 3, 3)
+    assert set(config.origins) == {setting.name for setting in SETTINGS} | {"data_dir"}
+    assert config.origins["data_dir"] is Origin.ARGUMENT
+    monkeypatch.setenv("CAIRN_HOME", str(tmp_path))
+    assert load_config().origins["data_dir"] is Origin.ENVIRONMENT
+    changed = changed_config(config, {"jobs": 4})
+    assert (changed.origins["jobs"], changed.origins["workers"]) == (
+        Origin.ARGUMENT,
+        Origin.ENVIRONMENT,
+    )
 
 
 def test_the_data_folder_comes_from_the_environment(

@@ -3,81 +3,23 @@
 import json
 import statistics
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from engine.job_records import CheckpointKind, JobOrigin
-from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
-from engine.records import Phase, Progress
-from engine.store.jobs import CheckpointRow, JobRow
+from engine.records import Phase
 from engine.syntax.packing import unpack_paths
 from tests.support.ledger import (
     DAY_MS,
     FakeClock,
-    claimed,
     context_of,
     events_of,
-    ledger_in,
     sync_levels,
 )
+from tests.support.work import Work
 
 PATHS = [f"f{n}.py" for n in range(2000)]
-
-
-class Work:
-    """A job in hand, and what an indexer does to it: files that get an outcome, and commits."""
-
-    def __init__(self, ledger: Ledger, context: JobContext) -> None:
-        self.ledger = ledger
-        self.context = context
-
-    def do(self, files: int = 0, chunks: int = 0) -> None:
-        """Commit a transaction in which so many files or chunks are done."""
-        self.context.tally.done += files
-        self.context.tally.files_indexed += files
-        self.context.tally.embeddings += chunks
-        with self.ledger.store.accompanied(self.context), self.ledger.store.write():
-            pass
-
-    def tell(self, phase: Phase, path: str = "", *, done: int = 0, total: int = 0) -> None:
-        self.context.report(
-            Progress(
-                phase=phase, done=done, total=total, current_path=path, bytes_done=0, elapsed_ms=0
-            )
-        )
-
-    @property
-    def row(self) -> JobRow:
-        return self.ledger.find(self.context.row.uuid)
-
-    def events(self, kind: str) -> list[dict[str, object]]:
-        found = events_of(self.ledger, self.context.row)
-        return [json.loads(event.context) for event in found if event.type == kind]
-
-    def checkpoints(self) -> list[CheckpointRow]:
-        with self.ledger.store.read() as handle:
-            rows = handle.execute("SELECT kind, at_ms, state, packed FROM job_checkpoints")
-            return [CheckpointRow(*row) for row in rows]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-    with ledger_in(tmp_path, clock) as ledger:
-        yield ledger
-
-
-@pytest.fixture
-def work(ledger: Ledger, clock: FakeClock) -> Iterator[Work]:
-    with context_of(ledger, claimed(ledger), clock) as context:
-        yield Work(ledger, context)
 
 
 def test_what_was_asked_for(work: Work) -> None:

@@ -1,81 +1,29 @@
 """A job that runs: its beats, what it waits for, and who may stop it or write for it."""
 
-import json
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from engine.errors import StaleClaim
-from engine.jobs.context import JobContext, suspects_after_crash
 from engine.jobs.ledger import Ledger
-from engine.records import Phase, Progress
-from engine.store.jobs import CheckpointRow, JobRow
+from engine.jobs.suspects import Suspects
+from engine.records import Phase
 from tests.support.ledger import (
     ERROR,
     FakeClock,
     claimed,
     context_of,
-    events_of,
     everything,
     ledger_in,
 )
+from tests.support.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PATHS = [f"f{n}.py" for n in range(2000)]
-
-
-class Work:
-    """A job in hand, and what an indexer does to it: files that get an outcome, and commits."""
-
-    def __init__(self, ledger: Ledger, context: JobContext) -> None:
-        self.ledger = ledger
-        self.context = context
-
-    def do(self, files: int = 0, chunks: int = 0) -> None:
-        """Commit a transaction in which so many files or chunks are done."""
-        self.context.tally.done += files
-        self.context.tally.files_indexed += files
-        self.context.tally.embeddings += chunks
-        with self.ledger.store.accompanied(self.context), self.ledger.store.write():
-            pass
-
-    def tell(self, phase: Phase, path: str = "", *, done: int = 0, total: int = 0) -> None:
-        self.context.report(
-            Progress(
-                phase=phase, done=done, total=total, current_path=path, bytes_done=0, elapsed_ms=0
-            )
-        )
-
-    @property
-    def row(self) -> JobRow:
-        return self.ledger.find(self.context.row.uuid)
-
-    def events(self, kind: str) -> list[dict[str, object]]:
-        found = events_of(self.ledger, self.context.row)
-        return [json.loads(event.context) for event in found if event.type == kind]
-
-    def checkpoints(self) -> list[CheckpointRow]:
-        with self.ledger.store.read() as handle:
-            rows = handle.execute("SELECT kind, at_ms, state, packed FROM job_checkpoints")
-            return [CheckpointRow(*row) for row in rows]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-    with ledger_in(tmp_path, clock) as ledger:
-        yield ledger
-
-
-@pytest.fixture
-def work(ledger: Ledger, clock: FakeClock) -> Iterator[Work]:
-    with context_of(ledger, claimed(ledger), clock) as context:
-        yield Work(ledger, context)
 
 
 def test_a_beat_says_that_a_job_lives_and_changes_nothing_else(
@@ -124,7 +72,7 @@ def test_a_job_that_has_slowed_down_says_why(phase: Phase, said: str | None, wor
     work.tell(phase, "large.py")
     work.context.beat()
     assert work.row.waiting is None
-    work.context._moved_s -= 7
+    work.context._at._moved_s -= 7
     work.context.beat()
     assert work.row.waiting == said
     work.tell(phase, "next.py", done=1)
@@ -159,7 +107,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
             context.holds("evil.py")
         with context_of(ledger, row, clock) as context:
             held = context._hand.taken()
-        taken = ledger.claim(row, f"runner {death}", suspects_after_crash(row, held))
+        taken = ledger.claim(row, f"runner {death}", Suspects(row.suspects).after_crash(held))
         assert taken
         row = taken
     with context_of(ledger, row, clock) as context:
@@ -167,7 +115,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
         assert not context.is_poison("good.py")
         context.holds("")
         assert context._hand.taken() == ""
-    assert suspects_after_crash(row, "") == row.suspects
+    assert Suspects(row.suspects).after_crash("") == row.suspects
 
 
 def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> None:

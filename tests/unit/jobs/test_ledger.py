@@ -1,17 +1,15 @@
 """Each operation on a project's jobs: one durable transaction, a legal move, and its event."""
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from engine.errors import EngineError, JobConflictError, JobNotFoundError, StaleClaim
-from engine.job_records import ACTIVE, TERMINAL, CheckpointKind, EventType, JobOrigin, JobState
+from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.jobs.ledger import Ledger, new_job_id, project_digits_of
 from engine.jobs.states import IllegalTransitionError
 from engine.store import jobs
-from engine.store.jobs import CheckpointRow, JobRow, JobSearch
+from engine.store.jobs import JobRow, JobSearch
 from tests.support.ledger import (
     DAY_MS,
     ERROR,
@@ -19,44 +17,14 @@ from tests.support.ledger import (
     RESULT,
     START_MS,
     FakeClock,
+    add_checkpoint,
     claimed,
+    contexts,
     events_of,
     job_in,
-    ledger_in,
+    last_context,
     sync_levels,
 )
-
-COMMON = {"files_processed", "files_total", "phase"}
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-    with ledger_in(tmp_path, clock) as ledger:
-        yield ledger
-
-
-def contexts(ledger: Ledger, row: JobRow) -> list[tuple[str, dict[str, object]]]:
-    return [(event.type, json.loads(event.context)) for event in events_of(ledger, row)]
-
-
-def last_context(ledger: Ledger, row: JobRow) -> dict[str, object]:
-    return contexts(ledger, row)[-1][1]
-
-
-def checkpoints(ledger: Ledger) -> int:
-    with ledger.store.read() as handle:
-        return int(handle.execute("SELECT count(*) FROM job_checkpoints").get)
-
-
-def add_checkpoint(ledger: Ledger, row: JobRow) -> None:
-    with ledger.store.write(bookkeeping=True) as handle:
-        one = CheckpointRow(CheckpointKind.POSITION, START_MS, "{}", None)
-        jobs.insert_checkpoint(handle, row.id, one)
 
 
 def test_an_id_names_its_project_and_is_a_uuid_of_version_8() -> None:

@@ -1,57 +1,29 @@
 """How jobs end: well, badly, or because somebody asked them to stop."""
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.job_records import CheckpointKind, JobState
+from engine.job_records import JobState
 from engine.jobs.ledger import Ledger
 from engine.store import jobs
-from engine.store.jobs import CheckpointRow, JobRow
 from tests.support.ledger import (
     ERROR,
     RESULT,
     START_MS,
     FakeClock,
+    add_checkpoint,
+    checkpoints,
     claimed,
-    events_of,
+    contexts,
     job_in,
-    ledger_in,
+    last_context,
 )
 
-COMMON = {"files_processed", "files_total", "phase"}
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-    with ledger_in(tmp_path, clock) as ledger:
-        yield ledger
-
-
-def contexts(ledger: Ledger, row: JobRow) -> list[tuple[str, dict[str, object]]]:
-    return [(event.type, json.loads(event.context)) for event in events_of(ledger, row)]
-
-
-def last_context(ledger: Ledger, row: JobRow) -> dict[str, object]:
-    return contexts(ledger, row)[-1][1]
-
-
-def checkpoints(ledger: Ledger) -> int:
-    with ledger.store.read() as handle:
-        return int(handle.execute("SELECT count(*) FROM job_checkpoints").get)
-
-
-def add_checkpoint(ledger: Ledger, row: JobRow) -> None:
-    with ledger.store.write(bookkeeping=True) as handle:
-        one = CheckpointRow(CheckpointKind.POSITION, START_MS, "{}", None)
-        jobs.insert_checkpoint(handle, row.id, one)
+    from engine.store.jobs import JobRow
 
 
 @pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED])
@@ -95,7 +67,7 @@ def test_an_end_keeps_what_was_done_and_lets_go_of_what_was_momentary(
     assert checkpoints(ledger) == 0
     assert ledger.active() is None
     context = last_context(ledger, row)
-    assert context.keys() >= COMMON
+    assert context.keys() >= {"files_processed", "files_total", "phase"}
     assert context.get("result") == (RESULT if state is JobState.COMPLETED else None)
     assert context.get("error") == (ERROR if state is JobState.FAILED else None)
 

@@ -1,9 +1,7 @@
 """A job's row as the record that every face shows."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -18,22 +16,9 @@ from tests.support.ledger import (
     PROJECT_ID,
     RESULT,
     START_MS,
-    FakeClock,
     claimed,
     job_in,
-    ledger_in,
 )
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FakeClock) -> Iterator[Ledger]:
-    with ledger_in(tmp_path, clock) as ledger:
-        yield ledger
 
 
 def shown(row: JobRow, now_ms: int = START_MS, position: int | None = None) -> Job:

@@ -28,6 +28,10 @@ from engine.search.pattern_syntax import Kind, required_literals, tokens_of
         ("[a-z]xyz[^a]", ("xyz",)),
         ("(?P<name>abc)d(?i)e", ("abcde",)),
         ("a{,3}", ("a{,3}",)),
+        ("abc{\u0663}", ("abc{\u0663}",)),  # no repetition: its digit is Arabic
+        ("foobar(?i)*", ("fooba",)),  # what is repeated is the r
+        ("foobar(?s)(?U)?x", ("foobarx", "foobax")),
+        ("(?P<a\u0301>foo)bar", ("foobar",)),
         (r"\pL\p{Greek}\dabc", ("abc",)),
         ("[[:alpha:]]abc", ("abc",)),
         ("(((abc)))", ("abc",)),
@@ -36,15 +40,34 @@ from engine.search.pattern_syntax import Kind, required_literals, tokens_of
         ("", ("",)),
     ],
 )
-def test_required_literals(pattern: str, literals: tuple[str, ...]) -> None:
+def test_the_best_of_the_required_literals_comes_first(
+    pattern: str, literals: tuple[str, ...]
+) -> None:
     found = required_literals(tokens_of(pattern))
-    assert found == literals or ("" in literals and not any(found))
+    assert found[:1] == ((literals,) if all(literals) and literals else ())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literals"),
+    [
+        (r"func \w+Handler", {("func ",), ("Handler",)}),
+        (r"class (\w+)(Error|Warning):", {("class ",), ("Error:", "Warning:")}),
+        ("(foo.*bar)+", {("foo",), ("bar",)}),
+        ("foo(.*bar)?", {("foo",)}),
+        ("(ab.c|ab.d)e", {("ab",), ("e",)}),
+        ("(ab){2}c", {("ab",), ("abab",), ("c",)}),
+    ],
+)
+def test_all_that_is_required_is_told(pattern: str, literals: set[tuple[str, ...]]) -> None:
+    assert set(required_literals(tokens_of(pattern))) == literals
 
 
 def test_the_size_of_what_is_spelled_out_is_bounded() -> None:
-    many = required_literals(tokens_of("[ab]" * 60 + "xyz"))
+    (many, *_) = required_literals(tokens_of("[ab]" * 60 + "xyz"))
     assert many == ("aaxyz", "abxyz", "baxyz", "bbxyz")
-    assert max(map(len, required_literals(tokens_of("(abc){1000}")))) <= 64
+    assert len(required_literals(tokens_of(".".join(f"a{n}b" for n in range(99))))) == 16
+    (long, *_) = required_literals(tokens_of("(abc){1000}"))
+    assert max(map(len, long)) <= 64
     assert required_literals(tokens_of("|".join("abcdef"))) == ()
 
 

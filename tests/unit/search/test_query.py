@@ -102,7 +102,7 @@ def test_slashes_make_a_pattern_before_white_space_only(text: str, patterns: lis
     ("text", "pattern"),
     [
         (r"foo\(bar, baz\) lang:go", r"foo\(bar, baz\)"),
-        ("lang:go  a  b path:src c", "a  b c"),
+        ("lang:go a  b path:src c", "a  b c"),
         ('import "fmt"', 'import "fmt"'),
         ('a "b', 'a "b'),
         ("unknown:x std::y http://z", "unknown:x std::y http://z"),
@@ -116,6 +116,43 @@ def test_the_rest_of_a_query_can_be_one_pattern(text: str, pattern: str) -> None
     query = parse_query(text, as_pattern=True)
     assert [(term.text, term.is_literal) for term in query.patterns] == [(pattern, False)]
     assert query.words == query.phrases == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("def ", "def "),
+        (" +$", " +$"),
+        ("  a\t", "  a\t"),
+        ("a lang:go", "a"),
+        ("a  lang:go", "a "),
+        ("lang:go a", "a"),
+        ("lang:go  a ", " a "),
+        ("lang:go  a  -/b/", " a "),
+        (" a  lang:go b ", " a  b "),
+        ("a \r\n", "a "),
+        ("lang:go\n a", " a"),
+    ],
+)
+def test_blanks_at_the_ends_of_a_pattern_count_but_for_one_beside_a_filter(
+    text: str, pattern: str
+) -> None:
+    query = parse_query(text, as_pattern=True)
+    [read] = [term for term in query.patterns if not term.negated]
+    assert read.text == pattern
+    for offset, character in enumerate(read.text):
+        assert character in (text[read.position_of(offset)], " ")
+
+
+@pytest.mark.parametrize("text", ["", "  ", " lang:go  ", "\t\n "])
+def test_blanks_alone_are_no_pattern(text: str) -> None:
+    assert parse_query(text, as_pattern=True).patterns == ()
+
+
+@pytest.mark.parametrize("text", ['  "a" ', " /a/  "])
+def test_blanks_around_a_term_are_none_of_it(text: str) -> None:
+    [read] = parse_query(text, as_pattern=True).patterns
+    assert read.text == "a"
 
 
 def test_quoted_terms_alone_are_literals() -> None:

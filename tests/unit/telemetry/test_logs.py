@@ -129,3 +129,34 @@ def test_what_is_no_log_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "runner.log").read_bytes() == b"\xff no line of ours\n"
     JobLog(tmp_path / "none").forget(DAY_MS)
     assert not (tmp_path / "none").exists()
+
+
+def test_recent_events_of_a_level_come_newest_first_also_from_the_file_put_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_LIMIT_BYTES", 4000)
+    log = JobLog(tmp_path)
+    for number in range(40):
+        log.event("request", status=200)
+        log.event("failure", level="error" if number % 2 else "warning", reason=f"no {number}")
+    assert (tmp_path / "runner.log.1").exists()
+    with open(tmp_path / "runner.log", "a", encoding="utf-8") as file:
+        file.write('{"level": "error", "event": "torn')
+    found = log.recent("error", 30)
+    assert [each["reason"] for each in found[:3]] == ["no 39", "no 37", "no 35"]
+    assert {each["level"] for each in found} == {"error"}
+    assert len(found) > 5
+    assert len(log.recent("warning", 4)) == 4
+    assert JobLog(tmp_path / "nowhere").recent("error", 4) == []
+
+
+def test_what_matters_is_found_behind_megabytes_of_the_rest(tmp_path: Path) -> None:
+    log = JobLog(tmp_path)
+    log.event("request", level="error", status=500)
+    log.event("not_watched", level="warning")
+    for _ in range(6000):
+        log.event("request", level="warning", status=404, route="/" + "x" * 200)
+    assert (tmp_path / "runner.log.1").exists()
+    assert [each["status"] for each in log.recent("error", 5)] == [500]
+    told = log.recent("warning", 5, but="request")
+    assert [each["event"] for each in told] == ["not_watched"]

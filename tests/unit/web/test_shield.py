@@ -10,7 +10,7 @@ import httpx
 import pytest
 from litestar.types import Receive, Scope, Send
 
-from engine.config import Secret
+from engine.secret import Secret
 from web.errors import Refusal
 from web.security.bodies import check_json
 from web.security.rates import MOST_A_SECOND, Rates

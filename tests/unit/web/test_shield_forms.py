@@ -7,7 +7,7 @@ import httpx
 import pytest
 from litestar.types import Receive, Scope, Send
 
-from engine.config import Secret
+from engine.secret import Secret
 from web.errors import Refusal
 from web.security.serving import Serving
 from web.security.shield import Logs, Shield

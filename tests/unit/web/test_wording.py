@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.wording import age, count, duration, ordinal, percent, size
+from web.wording import age, count, duration, ordinal, percent, quantity, size
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,23 @@ def test_age(milliseconds: float, said: str) -> None:
 )
 def test_ordinal(number: int, said: str) -> None:
     assert ordinal(number) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "said"),
+    [
+        (0, "bytes", "0 bytes"),
+        (1000, "bytes", "1,000 bytes"),
+        (1 << 20, "bytes", "1 MiB"),
+        (5_000_000, "bytes", "4.8 MiB"),
+        (1 << 30, "bytes", "1 GiB"),
+        (500, "ms", "500 ms"),
+        (1500, "ms", "1.5 s"),
+        (86_400, "s", "1 d"),
+        (5400, "s", "1.5 h"),
+        (14, "days", "14 days"),
+        (1, "processes", "1 process"),
+    ],
+)
+def test_quantity(number: int, unit: str, said: str) -> None:
+    assert quantity(number, unit) == said

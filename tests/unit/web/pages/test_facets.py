@@ -64,6 +64,18 @@ def test_filters_are_found_where_the_query_language_has_them(query: str, found: 
     assert [each.text for each in filters_in(query)] == found
 
 
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [("def  lang:go", "def "), ("lang:go  a", " a"), ("a lang:go b", "a b"), ("a lang:go", "a")],
+)
+def test_a_filter_goes_with_one_blank_and_leaves_those_of_a_pattern(query: str, left: str) -> None:
+    [written] = filters_in(query)
+    assert without(query, written) == left
+    assert (
+        parse_query(with_filter("def ", "lang", "go"), as_pattern=True).patterns[0].text == "def "
+    )
+
+
 @given(st.text("ab \"\\/:-'", min_size=1, max_size=12).filter(str.strip))
 def test_any_value_can_be_written_and_read_again(value: str) -> None:
     query = with_filter("word", "path", value)

@@ -70,4 +70,29 @@ def test_words_are_found_in_parts_of_names() -> None:
         "Session",
     ]
     assert words_in(text, ["x", ""]) == []
-    assert words_in("a Session", ["session"], minds_case=True) == []
+
+
+def test_texts_are_found_as_they_are_written() -> None:
+    assert words_in("a Session", ["session"], as_written=True) == []
+    text = "def save(a): (def Save()) def  save("
+    assert words_in(text, ["def save(", " "], as_written=True) == [(0, 9)]
+
+
+def test_words_in_a_row_are_found_with_anything_between_them() -> None:
+    text = "open_session(open  -- session) open(session openSession"
+    assert [text[low:high] for low, high in words_in(text, ["open session"])] == [
+        "open_session",
+        "open  -- session",
+        "open(session",
+        "openSession",
+    ]
+    assert words_in(text, ["(open -- session"]) == words_in(text, ["open session"])
+    assert words_in(text, ["- -", "_ (", "x" * 5000]) == []
+
+
+@pytest.mark.parametrize(
+    "asked", ["_ _ _ _ _ b", "- - - - - -x", "a _ _ _ _ b", "_a _ _ _a _ b", "a a a a a a a b"]
+)
+def test_no_question_takes_long_in_any_text(asked: str) -> None:
+    for text in ("_" * 50_000, "a" + "_" * 50_000, "a_" * 25_000, "- " * 25_000):
+        assert words_in(text, [asked]) == []

@@ -1,0 +1,111 @@
+"""What was made of an index lately, while it holds."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+Value = TypeVar("Value")
+_Key = tuple[object, ...]
+_State = int | None
+
+
+class Kept(Generic[Value]):
+    """A few values by what they were made of. For any number of threads; one is made at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[_Key, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: _Key, make: Callable[[], Value]) -> Value:
+        """Give what was made for a key, made now if it was not."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = make()
+                while len(self._values) > self._most:
+                    self._values.popitem(last=False)
+            self._values.move_to_end(key)
+            return self._values[key]
+
+
+class _Made(NamedTuple, Generic[Value]):
+    state: _State
+    value: Value
+    size_bytes: int
+
+
+class _Making(Generic[Value]):
+    """A value that is being made, for all who want it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wanted_by = 0
+
+
+class KeptBytes(Generic[Value]):
+    """The last values by what they are of, each of its latest state; so many bytes in all.
+
+    For any number of threads, of which one makes a value that several want. One value is kept
+    however large it is: to make it anew for each question would cost more than its memory.
+
+    Args:
+        most: How many bytes.
+        size_of: Says how many a value takes.
+    """
+
+    def __init__(self, most: int, size_of: Callable[[Value], int]) -> None:
+        self._most = most
+        self._size_of = size_of
+        self._values: OrderedDict[_Key, _Made[Value]] = OrderedDict()
+        self._held = 0
+        self._lock = threading.Lock()
+        self._making: dict[_Key, _Making[Value]] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is kept."""
+        return self._held
+
+    def get(self, key: _Key, make: Callable[[], Value], *, state: _State = None) -> Value:
+        """Give what was made for a key in this state, made now if it was not."""
+        with self._lock:
+            kept = self._find(key, state)
+            if kept is not None:
+                return kept.value
+            making = self._making.setdefault(key, _Making())
+            making.wanted_by += 1
+        try:
+            with making.lock:
+                return self._made(key, state, make)
+        finally:
+            with self._lock:
+                making.wanted_by -= 1
+                if not making.wanted_by:
+                    del self._making[key]
+
+    def _made(self, key: _Key, state: _State, make: Callable[[], Value]) -> Value:
+        with self._lock:
+            kept = self._find(key, state)
+        if kept is not None:
+            return kept.value
+        value = make()
+        made = _Made(state, value, self._size_of(value))
+        with self._lock:
+            self._drop(key)
+            self._values[key] = made
+            self._held += made.size_bytes
+            while self._held > self._most and len(self._values) > 1:
+                self._drop(next(iter(self._values)))
+        return value
+
+    def _find(self, key: _Key, state: _State) -> _Made[Value] | None:
+        kept = self._values.get(key)
+        if kept is None or kept.state != state:
+            return None
+        self._values.move_to_end(key)
+        return kept
+
+    def _drop(self, key: _Key) -> None:
+        if key in self._values:
+            self._held -= self._values.pop(key).size_bytes

@@ -1,0 +1,111 @@
+"""The indexes that this process has open, one a project, and the files that they are."""
+
+import threading
+from pathlib import Path
+
+from engine.config import Config
+from engine.embedding.load import OpenEmbedder
+from engine.errors import ProjectNotFoundError
+from engine.index import Index
+from engine.indexing.seed import delete_leftovers, seed
+from engine.indexing.workers import WorkerLimits, WorkerPool
+from engine.roots import is_project_id, project_id_of
+from engine.source.git import sibling_folders
+from engine.store.peek import read_root
+
+_ID_CHARS = 64  # of an id that is not there, as it is quoted
+
+
+class OpenIndexes:
+    """Opens the projects of a data directory, each once. For any number of threads.
+
+    Args:
+        config: The settings in force.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(self, config: Config, open_embedder: OpenEmbedder) -> None:
+        self._config = config
+        self._open_embedder = open_embedder
+        limits = WorkerLimits(deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory)
+        self._pool = WorkerPool(config.worker_count, limits)
+        self._indexes: dict[str, Index] = {}  # by root
+        self._lock = threading.RLock()
+
+    def opened(self) -> list[Index]:
+        """Give the indexes that are open by now."""
+        with self._lock:
+            return list(self._indexes.values())
+
+    def known(self, file: Path) -> Index | None:
+        """Give the index of a database file if it is open."""
+        return next((each for each in self.opened() if each.project_id == file.stem), None)
+
+    def of_root(self, root: str, *, create: bool = False) -> Index:
+        """Give the index of a resolved folder, made when it is not there and to be made."""
+        with self._lock:
+            known = self._indexes.get(root)
+            if known and not known.is_current():  # another process has forgotten or begun it anew
+                self.drop(known)
+                known = None
+            if known is None:
+                self._indexes[root] = known = self._opened(root, create=create)
+            elif create:
+                known.make()
+            return known
+
+    def of_file(self, file: Path) -> Index:
+        """Give the index of a database file.
+
+        Raises:
+            EngineError: The file is not a sound index.
+        """
+        known = self.known(file)
+        if known and known.is_current():
+            return known
+        return self.of_root(read_root(file, self._config.busy_timeout))
+
+    def drop(self, index: Index) -> None:
+        """Close an index; one that was opened in its place stays."""
+        with self._lock:
+            if self._indexes.get(index.root) is index:
+                del self._indexes[index.root]
+        index.close()
+
+    def close(self) -> None:
+        """Close every index and end the workers."""
+        for index in self.opened():
+            self.drop(index)
+        self._pool.close()
+
+    def file_of_root(self, root: str) -> Path:
+        """Give the database file of a resolved folder, which need not be there."""
+        return self._config.data_dir / f"{project_id_of(root)}.db"
+
+    def file_of_id(self, project_id: str) -> Path:
+        """Give the database file of a project.
+
+        Raises:
+            ProjectNotFoundError: It is not there.
+        """
+        file = self._config.data_dir / f"{project_id}.db"
+        if not (is_project_id(project_id) and file.exists()):
+            raise ProjectNotFoundError(
+                f"no project has the id {project_id[:_ID_CHARS]}", hint="list the projects"
+            )
+        return file
+
+    def _opened(self, root: str, *, create: bool) -> Index:
+        file = self.file_of_root(root)
+        if create:
+            delete_leftovers(file)
+            if not file.exists():
+                seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
+        return Index(
+            file,
+            root,
+            self._config,
+            self._pool,
+            create=create,
+            open_embedder=self._open_embedder,
+        )

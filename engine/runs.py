@@ -1,0 +1,120 @@
+"""How one project is brought up to date: in the thread that asks, or as a job."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+from engine.config import Config
+from engine.deletion import delete_project
+from engine.embedding.load import OpenEmbedder
+from engine.errors import InvalidInputError
+from engine.indexing.pauses import without_full_collections
+from engine.indexing.scope import Scope, options_of, scope_of
+from engine.indexing.workers import WorkerPool
+from engine.jobs.context import JobContext
+from engine.journal import NoJournal
+from engine.lock import indexing_lock
+from engine.records import IndexOptions, IndexReport, Progress, ProgressCallback
+from engine.store import jobs, project
+from engine.store.connection import Store
+from engine.store.jobs import JobSearch
+
+
+class Runs:
+    """Indexes one project, one run at a time over all processes.
+
+    Args:
+        store: The project's database.
+        root: The resolved folder.
+        config: The settings in force.
+        pool: Workers to parse with.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        root: str,
+        config: Config,
+        pool: WorkerPool,
+        open_embedder: OpenEmbedder,
+    ) -> None:
+        self._store = store
+        self._root = root
+        self._config = config
+        self._pool = pool
+        self._open_embedder = open_embedder
+
+    def run(
+        self,
+        options: IndexOptions,
+        *,
+        on_progress: ProgressCallback | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> IndexReport:
+        """Index, and wait for it; ``Index.index`` says what is raised."""
+        from engine.indexing.run import Indexing  # with numpy, which other calls do without
+
+        scope = self.scope(options)
+        run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
+        with indexing_lock(self._store.path), without_full_collections():
+            self._make_clean(options)
+            return run.bring_up_to_date(
+                scope,
+                options,
+                journal=NoJournal(),
+                on_progress=on_progress or _ignore,
+                cancelled=cancelled or _never,
+            )
+
+    def perform(self, job: JobContext) -> dict[str, object]:
+        """Index as a job; what is raised lets it wait, or ends it."""
+        from engine.indexing.run import Indexing  # as in ``run``
+
+        options = options_of(job.parameters)
+        if job.has_begun:  # what was to be read anew is marked so since the first try
+            options = replace(options, force=False, force_clean=False)
+        scope = self.scope(options)
+        run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
+        with (
+            indexing_lock(self._store.path),
+            without_full_collections(),
+            self._store.accompanied(job),
+        ):
+            self._make_clean(options)
+            report = run.bring_up_to_date(
+                scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
+            )
+        if run.embedder_away:
+            raise run.embedder_away
+        return asdict(report)
+
+    def scope(self, options: IndexOptions) -> Scope:
+        """Give what a run with these options would be about.
+
+        Raises:
+            InvalidInputError: They cannot be used. A project that was made for them alone is gone.
+        """
+        with self._store.read() as handle:
+            row = project.known_project(handle, self._root)
+            is_new = not (project.read_branches(handle) or jobs.count_jobs(handle, JobSearch()))
+        try:
+            return scope_of(options, row)
+        except InvalidInputError:
+            if is_new:
+                self._store.close()
+                delete_project(self._store.path, keeps_damaged=True)
+            raise
+
+    def _make_clean(self, options: IndexOptions) -> None:
+        if options.force_clean:
+            from engine.doctor.rebuilding import wipe  # with numpy, as in ``run``
+
+            wipe(self._store, self._root, self._config)
+
+
+def _never() -> bool:
+    return False
+
+
+def _ignore(_progress: Progress) -> None:
+    pass

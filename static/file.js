@@ -1,0 +1,128 @@
+/* The page of a file; keys, find, all, copy and say are of app.js, which comes first. */
+"use strict";
+
+{ /* of this file alone: scripts of a page share their names */
+  /* Lines of a file: #L10-L20 picks some, as a click on a number does, and a second one with shift. */
+
+  const pickedIn = (hash) => {
+    const found = /^#L(\d+)(?:-L(\d+))?$/.exec(hash);
+    if (!found) return null;
+    const ends = [Number(found[1]), Number(found[2] || found[1])];
+    return [Math.min(...ends), Math.max(...ends)];
+  };
+
+  const followEditor = (line) => {
+    const link = find("[data-editor]"); /* every editor's address ends with the line */
+    if (link) link.href = link.getAttribute("href").replace(/\d+$/, String(line));
+  };
+
+  const pick = () => {
+    const ends = pickedIn(location.hash);
+    if (!ends || !find(".file-code")) return;
+    const isGiven = new URLSearchParams(location.search).has("lines") && ends[0] === ends[1];
+    if (!isGiven || pick.wasClicked) {
+      const last = Math.min(ends[1], all(".line").length);
+      all(".line.picked").forEach((line) => line.classList.remove("picked"));
+      for (let number = ends[0]; number <= last; number += 1) {
+        document.getElementById(`L${number}`)?.classList.add("picked");
+      }
+    }
+    followEditor(ends[0]);
+    const bar = find("[data-stops]");
+    const stop = bar ? bar.dataset.stops.split(" ").indexOf(String(ends[0])) : -1;
+    if (stop >= 0) {
+      bar.dataset.at = stop + 1;
+      find("#match-at").textContent = stop + 1;
+    }
+    if (!pick.wasClicked) document.getElementById(`L${ends[0]}`)?.scrollIntoView({ block: "center" });
+  };
+
+  const show = (hash, scrolls) => {
+    history.replaceState(null, "", hash);
+    pick.wasClicked = true;
+    pick();
+    pick.wasClicked = false;
+    if (scrolls) find(".line.picked")?.scrollIntoView({ block: "center" });
+  };
+
+  document.addEventListener("click", (event) => {
+    const number = event.target.closest(".file-code .n")?.dataset.n;
+    if (!number) return;
+    event.preventDefault();
+    const before = pickedIn(location.hash);
+    show(event.shiftKey && before ? `#L${before[0]}-L${number}` : `#L${number}`);
+  });
+  addEventListener("hashchange", pick);
+  document.addEventListener("DOMContentLoaded", pick);
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy-place]");
+    if (!button) return;
+    const lines = all(".line.picked .n").map((line) => line.dataset.n);
+    const place = `${button.dataset.copyPlace}:${lines[0] || 1}`;
+    copy(lines.length > 1 ? `${place}-${lines.at(-1)}` : place, "The place");
+  });
+
+  /* Matches of the question that led here: n and p go round. */
+
+  const goRound = (by) => {
+    const bar = find("[data-stops]");
+    const stops = bar?.dataset.stops.split(" ").filter(Boolean);
+    if (!stops?.length) return;
+    const at = (Number(bar.dataset.at) - 1 + by + stops.length) % stops.length;
+    show(`#L${stops[at]}`, true);
+  };
+  keys.n = () => goRound(1);
+  keys.p = () => goRound(-1);
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("#match-before, #match-after");
+    if (!button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    goRound(button.id === "match-after" ? 1 : -1);
+  });
+
+  /* The address with the hash of the contents, which says so when they are others one day. */
+
+  const makePermanent = (link) => {
+    const address = new URL(location.href);
+    address.searchParams.set("at", link.dataset.permanent);
+    history.replaceState(null, "", address);
+    find("#other-version")?.remove();
+    say("The address is of this version now");
+  };
+  keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-permanent]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    makePermanent(link);
+  });
+
+  /* Symbols: s goes to the one that the picked line is in, arrows go on from there. */
+
+  keys.s = () => {
+    const links = all(".outline a");
+    const line = pickedIn(location.hash)?.[0] || 1;
+    const above = links.filter((link) => pickedIn(link.getAttribute("href"))[0] <= line);
+    const shows = find("#show-outline");
+    if (shows && getComputedStyle(shows.nextElementSibling).display !== "none") shows.checked = true;
+    (above.at(-1) || links[0])?.focus();
+  };
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const link = event.target.closest(".outline a, .file-tree a, .file-tree summary");
+    if (!by || !link) return;
+    const links = all("a, summary", link.closest(".panel")).filter((each) => each.checkVisibility());
+    links[links.indexOf(link) + by]?.focus();
+    event.preventDefault();
+  });
+
+  /* The tree shows the file that the page is about. */
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const panel = find(".file-tree .panel");
+    const here = panel && find("[aria-current]", panel);
+    if (here && here.offsetTop + here.offsetHeight > panel.offsetTop + panel.clientHeight) panel.scrollTop = here.offsetTop - panel.offsetTop - panel.clientHeight / 2;
+  });
+}

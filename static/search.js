@@ -1,0 +1,254 @@
+/* The search page: suggestions while one types, the preview, and the searches that a browser keeps;
+   keys, find, all and say are of app.js, which comes first. The server makes all HTML. */
+"use strict";
+
+{ /* of this file alone: scripts of a page share their names */
+  const box = find("#q");
+  const list = find("#suggestions");
+
+  /* Suggestions: a box with a list (ARIA's combobox). The list stays below the box until one goes on,
+     searches or leaves; Enter searches unless an entry is chosen. */
+
+  let isListWanted = false;
+  const entries = () => all("[role=option]", list);
+  const chosen = () => find("[aria-selected=true]", list);
+
+  const choose = (entry) => {
+    chosen()?.setAttribute("aria-selected", "false");
+    entry?.setAttribute("aria-selected", "true");
+    entry?.scrollIntoView({ block: "nearest" });
+    if (entry) box.setAttribute("aria-activedescendant", entry.id);
+    else box.removeAttribute("aria-activedescendant");
+  };
+
+  const showList = (isShown) => {
+    choose(null);
+    list.hidden = !isShown;
+    box.setAttribute("aria-expanded", String(isShown));
+  };
+
+  const closeList = () => { isListWanted = false; showList(false); };
+
+  const take = (entry) => {
+    closeList();
+    if (entry.dataset.go) {
+      location.assign(entry.dataset.go);
+      return;
+    }
+    box.value = entry.dataset.query;
+    box.focus();
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+
+  const goThrough = (by) => {
+    const shown = entries();
+    const at = shown.indexOf(chosen()) + by;
+    choose(shown[at < -1 ? shown.length - 1 : at] || null);
+  };
+
+  const listKeys = {
+    ArrowDown: () => { if (list.hidden) showList(entries().length > 0); goThrough(1); },
+    ArrowUp: () => goThrough(-1),
+    Escape: closeList,
+  };
+
+  box.setAttribute("role", "combobox");
+  box.setAttribute("aria-autocomplete", "list");
+  box.setAttribute("aria-controls", list.id);
+  showList(false);
+
+  box.addEventListener("input", () => {
+    isListWanted = box.selectionEnd === box.value.length;
+    if (!isListWanted || !box.value.trim()) closeList();
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.key === "Enter" && !list.hidden && chosen()) {
+      event.preventDefault();
+      take(chosen());
+      return;
+    }
+    if (event.key === "Enter" || event.key === "Tab") closeList();
+    const act = listKeys[event.key];
+    if (!act || (list.hidden && event.key !== "ArrowDown")) return;
+    act();
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  box.addEventListener("blur", closeList);
+  list.addEventListener("mousedown", (event) => event.preventDefault());
+  list.addEventListener("click", (event) => {
+    const entry = event.target.closest("[role=option]");
+    if (entry) take(entry);
+  });
+
+  /* Preview: the file beside the results, on wide screens. Only the last one that is asked for comes. */
+
+  const pane = find("#preview-body");
+  const isPreviewed = () => pane.checkVisibility();
+  let hover = 0;
+
+  const preview = (hit) => {
+    if (!hit?.dataset.preview || !isPreviewed()) return;
+    if (pane.dataset.shown === hit.dataset.preview) return;
+    all(".hit.previewed").forEach((each) => each.classList.remove("previewed"));
+    hit.classList.add("previewed");
+    pane.dataset.shown = hit.dataset.preview;
+    htmx.ajax("GET", hit.dataset.preview, { source: pane, target: pane, swap: "innerHTML" });
+  };
+
+  const previewFirst = () => {
+    const first = current() || find("[data-hit]");
+    if (first) preview(first);
+  };
+
+  const switchPreview = () => {
+    const isShown = document.body.classList.toggle("with-preview");
+    find(".preview-switch").setAttribute("aria-pressed", String(isShown));
+    const kept = isShown ? "open" : "closed";
+    document.cookie = `cairn_preview=${kept}; path=/search; max-age=31536000; samesite=strict`;
+    if (isShown) previewFirst();
+  };
+
+  keys.p = switchPreview;
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-preview-switch]")) switchPreview();
+  });
+  document.addEventListener("focusin", (event) => preview(event.target.closest("[data-hit]")));
+  document.addEventListener("mouseover", (event) => {
+    clearTimeout(hover);
+    const hit = event.target.closest("[data-hit]");
+    if (hit) hover = setTimeout(() => preview(hit), 150);
+  });
+
+  const showPicked = () => {
+    const code = find(".code", pane);
+    const line = find(".line.picked", pane);
+    if (line) code.scrollTop = line.offsetTop - code.offsetTop - code.clientHeight / 8;
+  };
+
+  /* Searches that are kept: in this browser alone. What somebody looks for concerns nobody else who
+     uses the same server, and a page that only reads needs no right to write. */
+
+  const MOST = { recent: 12, saved: 50 };
+  const LONGEST = 4096;
+
+  const isKept = (each) =>
+    typeof each?.q === "string" && each.q.length > 0 && each.q.length <= LONGEST
+    && typeof each.mode === "string" && typeof each.name === "string";
+
+  const read = (kind) => {
+    try {
+      const kept = JSON.parse(localStorage.getItem(`cairn.${kind}`));
+      return Array.isArray(kept) ? kept.filter(isKept).slice(0, MOST[kind]) : [];
+    } catch {
+      return [];
+    }
+  };
+
+  const write = (kind, kept) => {
+    try {
+      localStorage.setItem(`cairn.${kind}`, JSON.stringify(kept.slice(0, MOST[kind])));
+      return true;
+    } catch {
+      return false; /* the browser keeps nothing */
+    }
+  };
+
+  const questionNow = (name) => {
+    const form = new FormData(find("#search"));
+    const typed = String(form.get("q"));
+    const bare = typed.trim();
+    const mode = String(form.get("mode"));
+    const q = bare && mode === "regex" ? typed : bare; /* blanks count in a pattern */
+    return { name: name || q, q, mode, case: String(form.get("case") || "") };
+  };
+
+  const isSame = (one, other) =>
+    one.q === other.q && one.mode === other.mode && (one.case || "") === (other.case || "");
+
+  const remember = () => {
+    const now = questionNow();
+    /* the results of the last question stay beside a problem of this one */
+    if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
+    write("recent", [now, ...read("recent").filter((each) => !isSame(each, now))]);
+  };
+
+  const addressOf = (each) => {
+    const parts = { q: each.q, mode: each.mode, ...(each.case ? { case: each.case } : {}) };
+    return `/search?${new URLSearchParams(parts)}`;
+  };
+
+  const fill = () => {
+    for (const part of all("[data-kept]")) {
+      const kind = part.dataset.kept;
+      const pattern = find("[data-kept-row]", part);
+      all("li:not([data-kept-row])", part).forEach((row) => row.remove());
+      const kept = read(kind);
+      part.hidden = kept.length === 0;
+      for (const each of kept) {
+        const row = pattern.cloneNode(true);
+        row.removeAttribute("data-kept-row");
+        row.hidden = false;
+        find("a", row).href = addressOf(each);
+        find("[data-kept-name]", row).textContent = each.name;
+        find("[data-kept-mode]", row).textContent = each.mode === "hybrid" ? "" : each.mode;
+        find("a", row).title = each.q;
+        const remove = find("[data-kept-delete]", row);
+        remove.setAttribute("aria-label", `Delete ${each.name}`);
+        remove.addEventListener("click", () => {
+          write(kind, read(kind).filter((other) => !(isSame(other, each) && other.name === each.name)));
+          fill();
+          find(`[data-kept="${kind}"] [data-kept-delete]:not([hidden] *)`)?.focus();
+        });
+        pattern.parentElement.append(row);
+      }
+    }
+  };
+
+  const saving = find("#save");
+  const nameBox = find("#save-name");
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-save-search]")) {
+      const known = read("saved").find((each) => isSame(each, questionNow()));
+      nameBox.value = known ? known.name : questionNow().q.slice(0, nameBox.maxLength);
+      saving.showModal();
+      nameBox.select();
+    }
+    if (event.target.closest("[data-save-cancel]")) saving.close("");
+    if (event.target.closest("[data-kept-clear]")) {
+      write("recent", []);
+      fill();
+      box.focus();
+    }
+    if (event.target.closest("[data-open], .open-file, #preview-body a")) remember();
+  });
+  saving.addEventListener("close", () => {
+    const name = nameBox.value.trim();
+    if (saving.returnValue !== "save" || !name) return;
+    const now = questionNow(name);
+    const others = read("saved").filter((each) => !isSame(each, now) && each.name !== name);
+    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "the browser keeps nothing");
+    saving.returnValue = "";
+  });
+  find("#search").addEventListener("submit", () => { closeList(); setTimeout(remember, 1000); });
+
+  /* What comes from the server. */
+
+  document.addEventListener("htmx:after:swap", ({ detail }) => {
+    const id = detail.ctx?.target?.id;
+    if (id === list.id) showList(isListWanted && entries().length > 0 && document.activeElement === box);
+    else if (id === pane.id) showPicked();
+    else if (id === "results") {
+      fill();
+      requestAnimationFrame(() => setTimeout(previewFirst)); /* the results are painted first */
+    }
+  });
+  document.addEventListener("htmx:before:response", ({ detail }) => {
+    const { sourceElement, response } = detail.ctx;
+    if (sourceElement.id === "search") {
+      find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
+    }
+  });
+  document.addEventListener("DOMContentLoaded", () => { fill(); remember(); previewFirst(); });
+}

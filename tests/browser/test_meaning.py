@@ -1,0 +1,59 @@
+"""The map of meaning in a browser: it comes when it is near, and is walked by keyboard."""
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import visiting
+from tests.support.pages import project_ids
+from tests.support.server import Server
+
+
+def _project(server: Server) -> str:
+    with server.client() as client:
+        return f"/p/{project_ids(client)['sample']}"
+
+
+def test_it_comes_when_it_is_near_and_a_dot_leads_to_its_file(page: Page, server: Server) -> None:
+    page.goto(_project(server))
+    page.locator("#map").scroll_into_view_if_needed()
+    dots = page.locator("[data-map] a")
+    expect(page.locator("[data-map] a[tabindex='0']")).to_have_count(1)
+    long = dots.filter(has=page.locator("title", has_text="app/long.py"))
+    long.locator("circle").hover(force=True)
+    long.focus()
+    expect(page.locator("[data-map-told]")).to_have_text("app/long.py")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{server.url}{_project(server)}/f/app/long.py")
+
+
+def test_arrow_keys_go_from_dot_to_dot(page: Page, server: Server) -> None:
+    page.goto(f"{_project(server)}/map")
+    expect(page.locator("[data-map] a[tabindex='0']")).to_have_count(1)
+    page.locator("[data-map] a[tabindex='0']").focus()
+    told = page.locator("[data-map-told]")
+    first = told.text_content()
+    for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+    seen = {first, told.text_content()}
+    for _ in range(60):
+        page.keyboard.press("ArrowRight")
+    seen.add(told.text_content())
+    assert len(seen) > 1
+    expect(page.locator("[data-map] a[tabindex='0']")).to_have_count(1)
+    expect(page.locator("[data-map] a:focus")).to_have_count(1)
+
+
+def test_without_scripts_it_is_a_page_of_its_own(browser: Browser, server: Server) -> None:
+    with visiting(browser, server.url, java_script_enabled=False) as page:
+        page.goto(_project(server))
+        page.get_by_role("link", name="Show the map").click()
+        expect(page.get_by_role("heading", name="Map of meaning")).to_be_visible()
+        page.locator("[data-map] a").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".file-code")).to_be_visible()
+
+
+def test_when_the_map_cannot_come_the_link_stays(page: Page, server: Server) -> None:
+    page.route("**/map", lambda route: route.fulfill(status=429, body="away"))
+    page.goto(_project(server))
+    page.locator("#map").scroll_into_view_if_needed()
+    expect(page.get_by_role("link", name="Show the map")).to_be_visible()

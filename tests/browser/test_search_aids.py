@@ -1,0 +1,223 @@
+"""What helps one to search: suggestions, the preview, lines around hits, kept searches."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Browser, Page, Request, Response, Route, expect
+
+from tests.support.browser import visiting
+from tests.support.server import Server
+
+
+def _type(page: Page, text: str) -> None:
+    """Type into the box, and wait for the suggestions of all of it, not of a part."""
+
+    def is_last(answer: Response) -> bool:
+        address = urlsplit(answer.url)
+        return address.path == "/search/suggest" and parse_qs(address.query).get("q") == [text]
+
+    with page.expect_response(is_last):
+        page.get_by_label("Search all code").press_sequentially(text, delay=20)
+    page.wait_for_timeout(150)  # until it is on the page
+
+
+def test_a_suggestion_is_taken_by_keys_alone(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    expect(box).to_have_role("combobox")
+    _type(page, "session lang:py")
+    listed = page.get_by_role("listbox")
+    expect(listed).to_be_visible()
+    expect(box).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("[role=option][aria-selected=true]")
+    expect(box).to_have_attribute("aria-activedescendant", chosen.get_attribute("id") or "none")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("session lang:python ")
+    expect(listed).to_be_hidden()
+    expect(box).to_be_focused()
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    assert page.locator(".language").all_text_contents().count("python") > 0
+
+
+def test_escape_closes_the_list_then_clears_and_enter_searches(page: Page) -> None:
+    page.goto("/search")
+    box = page.get_by_label("Search all code")
+    _type(page, "open_s")
+    listed = page.get_by_role("listbox")
+    expect(listed).to_be_visible()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("option").last).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(listed).to_be_hidden()
+    expect(box).to_have_value("open_s")
+    expect(box).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("ArrowDown")
+    expect(listed).to_be_visible()
+    page.keyboard.press("ArrowUp")  # back in the box
+    page.keyboard.press("Enter")
+    expect(listed).to_be_hidden()
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    expect(box).to_have_value("open_s")
+    page.keyboard.press("Escape")
+    expect(box).to_have_value("")
+
+
+def test_a_symbol_is_gone_to_from_the_list(page: Page) -> None:
+    page.goto("/search")
+    _type(page, "open_sess")
+    page.get_by_role("option").first.click()
+    page.wait_for_url("**/f/app/session.py?lines=*")
+
+
+def test_the_preview_follows_the_results_and_stays_closed(page: Page) -> None:
+    page.goto("/search?q=numbered")
+    pane = page.get_by_role("complementary", name="Preview")
+    shown = pane.locator(".preview-head a")
+    first = page.locator("[data-hit]").first.get_attribute("data-place") or ""
+    expect(shown).to_have_text(first.partition(":")[0])
+    for _ in range(3):
+        page.keyboard.press("j")
+    place = page.evaluate("document.activeElement.dataset.place").partition(":")[0]
+    assert place != first.partition(":")[0]
+    expect(shown).to_have_text(place)
+    expect(pane.locator(".line.picked").first).to_be_in_viewport()
+    page.locator("[data-hit]").first.hover()
+    expect(shown).to_have_text(first.partition(":")[0])
+    pane.get_by_role("button", name="Close the preview").click()
+    expect(pane).to_be_hidden()
+    page.reload()
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    expect(pane).to_be_hidden()
+    page.keyboard.press("p")
+    expect(shown).to_have_text(first.partition(":")[0])
+
+
+def test_only_the_last_preview_that_was_asked_for_comes(page: Page) -> None:
+    page.goto("/search?q=numbered")
+    expect(page.locator("#preview-body .line").first).to_be_visible()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/preview/**", hold)
+    ended: list[str] = []
+
+    def end(request: Request) -> None:
+        ended.append(request.url)
+
+    page.on("requestfailed", end)
+    for _ in range(4):
+        page.keyboard.press("j")
+    place = page.evaluate("document.activeElement.dataset.place").partition(":")[0]
+    page.wait_for_timeout(100)
+    assert len(held) >= 2
+    assert len(ended) == len(held) - 1
+    held[-1].continue_()
+    expect(page.locator(".preview-head a")).to_have_text(place)
+
+
+def test_a_narrow_window_asks_for_no_preview(browser: Browser, server: Server) -> None:
+    for width in (320, 1100):
+        viewport = {"width": width, "height": 900}
+        with visiting(browser, server.url, viewport=viewport) as page:
+            asked: list[str] = []
+
+            def look(request: Request, asked: list[str] = asked) -> None:
+                asked.append(request.url)
+
+            page.on("request", look)
+            page.goto("/search?q=numbered")
+            page.keyboard.press("j")
+            page.keyboard.press("j")
+            expect(page.locator("#preview")).to_be_hidden()
+            assert not [url for url in asked if "/preview/" in url]
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width
+
+
+def test_more_lines_come_and_go_and_the_focus_stays(page: Page) -> None:
+    page.goto("/search?q=numbered_3+path:app/long.py")
+    hit = page.locator("[data-hit]").first
+    expect(hit.locator(".line")).to_have_count(9)
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    expect(hit.locator(".around.less")).to_be_visible()
+    more = hit.locator(".line").count()
+    assert more > 9
+    above = hit.locator(".around.above")
+    above.focus()
+    page.keyboard.press("Enter")
+    expect(hit.locator(".line")).not_to_have_count(more)
+    assert hit.locator(".line").count() > more
+    assert page.evaluate("document.activeElement.closest('.excerpt') !== null")
+    hit.locator(".around.less").click()
+    expect(hit.locator(".line")).to_have_count(9)
+
+
+def test_searches_are_kept_named_and_deleted(page: Page) -> None:
+    page.goto("/search")
+    expect(page.get_by_role("heading", name="Recent searches")).to_be_hidden()
+    page.goto("/search?q=open+session&mode=keyword")
+    page.get_by_role("button", name="Save this search").click()
+    page.get_by_label("Name").fill("how sessions open")
+    page.keyboard.press("Enter")
+    expect(page.locator("#told")).to_contain_text("Saved as how sessions open")
+    page.goto("/search?q=Router")
+    expect(page.locator("[data-hit]").first).to_be_visible()
+    page.goto("/search")
+    recent = page.get_by_role("region", name="Recent searches")
+    expect(recent.get_by_role("link")).to_have_text(["Router ", "open session keyword"])
+    saved = page.get_by_role("region", name="Saved searches")
+    saved.get_by_role("link", name="how sessions open").click()
+    page.wait_for_url("**/search?q=open+session&mode=keyword")
+    page.goto("/search")
+    saved.get_by_role("button", name="Delete how sessions open").press("Enter")
+    expect(saved).to_be_hidden()
+    recent.get_by_role("button", name="Clear").press("Enter")
+    expect(recent).to_be_hidden()
+    expect(page.get_by_label("Search all code")).to_be_focused()
+    page.reload()
+    expect(recent).to_be_hidden()
+
+
+def test_a_question_with_a_problem_is_not_kept(page: Page) -> None:
+    page.goto("/search?q=open+session")
+    page.get_by_label("Search all code").fill("open foo:bar")
+    expect(page.get_by_role("alert")).to_contain_text("unknown filter")
+    opened = page.locator("[data-hit] [data-open]").first
+    opened.evaluate("(link) => link.addEventListener('click', (event) => event.preventDefault())")
+    opened.click()
+    page.goto("/search")
+    recent = page.get_by_role("region", name="Recent searches")
+    expect(recent.get_by_role("link")).to_have_text(["open session "])
+
+
+def test_a_server_that_fails_leaves_the_results_and_offers_another_try(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser, server.url, viewport={"width": 1440, "height": 900}) as page:
+        page.goto("/search?q=open+session")
+        hits = page.locator("[data-hit]").count()
+        page.route("**/search?*", lambda route: route.fulfill(status=499, body="gone"))
+        page.get_by_label("Search all code").fill("Router")
+        expect(page.locator("#search-failed")).to_be_visible()
+        assert page.locator("[data-hit]").count() == hits
+        page.unroute("**/search?*")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("#search-failed")).to_be_hidden()
+        expect(page.locator("[data-hit]").first).to_contain_text("Router")
+
+
+def test_without_scripts_all_is_links(browser: Browser, server: Server) -> None:
+    with visiting(
+        browser, server.url, viewport={"width": 1440, "height": 900}, java_script_enabled=False
+    ) as page:
+        page.goto("/search")
+        page.get_by_label("Search all code").fill("numbered_3 path:app/long.py")
+        page.get_by_role("button", name="Search", exact=True).click()
+        expect(page.locator("[data-hit]").first).to_be_visible()
+        expect(page.locator("#preview")).to_be_hidden()
+        expect(page.get_by_role("button", name="Save this search")).to_be_hidden()
+        page.locator(".around.below").first.click()
+        page.wait_for_url("**/f/app/long.py?lines=*")

@@ -1,0 +1,42 @@
+"""A folder in a browser: walked down and up again, and what is not in the index."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import visiting
+from tests.support.pages import project_ids
+from tests.support.server import Server
+
+
+def _address(server: Server, path: str = "") -> str:
+    with server.client() as client:
+        return f"/p/{project_ids(client)['sample']}/tree{path}"
+
+
+def test_folders_are_walked_down_and_up(page: Page, server: Server) -> None:
+    page.goto(_address(server))
+    page.get_by_role("link", name="app", exact=True).click()
+    page.get_by_role("link", name="http", exact=True).click()
+    page.get_by_role("link", name="router.py").click()
+    expect(page.locator(".file-code")).to_contain_text("class Router")
+    page.locator(".crumbs").get_by_role("link", name="app", exact=True).click()
+    expect(page.get_by_role("row", name="session.py")).to_contain_text("python")
+    page.get_by_role("link", name="The folder above").click()
+    expect(page.get_by_role("row", name="build")).to_contain_text("ignored")
+
+
+def test_a_folder_that_is_not_there_is_an_error_with_a_way_on(page: Page, server: Server) -> None:
+    page.goto(_address(server, "/nothing"))
+    expect(page.get_by_role("heading", name="Not Found")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("there is no folder nothing in the index")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_narrow_window_shows_it_without_sideways_scroll(
+    browser: Browser, server: Server, theme: str
+) -> None:
+    viewport = {"width": 320, "height": 700}
+    with visiting(browser, server.url, color_scheme=theme, viewport=viewport) as page:
+        page.goto(_address(server, "/odd"))
+        expect(page.get_by_role("link", name="break.py")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == 320

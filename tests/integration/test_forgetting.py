@@ -1,0 +1,52 @@
+"""A project that is forgotten while others are about it."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import ProjectBusyError, ProjectNotFoundError
+from engine.index import Index
+from engine.lock import indexing_lock, is_being_indexed
+from engine.watch_records import WatchState
+from tests.support.jobs import until
+from web.security.serving import Serving
+from web.upkeep import Upkeep
+
+
+def test_who_watches_what_was_forgotten_makes_no_project(
+    catalog: Catalog, index: Index, tree: Path
+) -> None:
+    told: list[str] = []
+    where = Serving(host="127.0.0.1", port=0, roots=(index.root,))
+    upkeep = Upkeep(catalog, where, lambda what, **_: told.append(what))
+    catalog.forget(str(tree))
+    with pytest.raises(ProjectNotFoundError):
+        catalog.watch(str(tree), create=False)
+    upkeep._watch_one(index.root)  # as when it is forgotten just before
+    assert not catalog.holds(index.root)
+    assert told == []
+
+
+def test_an_index_that_is_dropped_takes_no_newer_one_with_it(
+    catalog: Catalog, index: Index, tree: Path
+) -> None:
+    file = index._store.path
+    Index.delete(file)
+    newer = catalog.create(str(tree))
+    catalog._indexes.drop(index)
+    assert newer is not index
+    assert catalog.open(str(tree)) is newer
+
+
+def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Index, tree: Path) -> None:
+    file = index._store.path
+    watcher = catalog.watch(str(tree))
+    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.feed.active())
+    until(lambda: not is_being_indexed(file))
+    with indexing_lock(file), pytest.raises(ProjectBusyError):
+        catalog.forget(str(tree))
+    until(lambda: watcher.status.state is WatchState.WATCHING)
+    catalog.forget(str(tree))
+    assert watcher.status.state is WatchState.STOPPED
+    assert not catalog.holds(index.root)

@@ -1,0 +1,166 @@
+"""The list of all symbols: by name, filtered, counted, a page at a time."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import Config, load_config
+from engine.errors import Cancelled, InvalidInputError
+from engine.index import Index
+from engine.symbol_records import ListedSymbol, SymbolListRequest
+from tests.support.trees import write_tree
+
+_MANY = "".join(f"def many_{number % 3}():\n    return {number}\n\n\n" for number in range(40))
+TREE: dict[str, str | bytes] = {
+    "app/session.py": "class Session:\n    def open(self):\n        return 1\n\n\n"
+    "def reopen():\n    return Session()\n\n\ndef Opener():\n    return 2\n",
+    "app/copy/session.py": "class Session:\n    def open(self):\n        return 1\n\n\n"
+    "def reopen():\n    return Session()\n\n\ndef Opener():\n    return 2\n",
+    "cmd/main.go": "package main\n\n// Opens.\nfunc openAll() int {\n\treturn 1\n}\n",
+    "many.py": _MANY,
+    os.fsdecode(b"odd/na\xffme.py"): "def odd_one():\n    return 1\n",
+    "pages/[id].py": "def page_of_one():\n    return 1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    folder = tmp_path_factory.mktemp("symbols")
+    tree = write_tree(folder / "tree", TREE)
+    with Catalog(load_config(folder / "data", workers=1)) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        yield index
+
+
+def _names(index: Index, **wanted: str) -> list[str]:
+    return [each.name for each in index.browse.symbols(SymbolListRequest(**wanted)).items]  # type: ignore[arg-type]
+
+
+def test_all_of_them_by_name_each_text_once(index: Index) -> None:
+    page = index.browse.symbols(SymbolListRequest())
+    names = [each.name.lower() for each in page.items]
+    assert names == sorted(names)
+    assert page.total == len(page.items) == 47
+    assert page.complete
+    assert page.next_cursor is None
+    assert sum(page.kinds.values()) == sum(page.languages.values()) == page.total
+    assert list(page.languages) == ["python", "go"]
+    [opened] = index.browse.symbols(SymbolListRequest(name="open", kind="method")).items
+    assert opened == ListedSymbol(
+        path="app/session.py",  # the shortest of its paths
+        name="open",
+        scope="Session",
+        kind="method",
+        signature="def open(self)",
+        language="python",
+        line_start=2,
+        line_end=3,
+        exported=True,
+    )
+
+
+def test_a_part_of_a_name_finds_after_its_beginnings(index: Index) -> None:
+    assert _names(index, name="open") == ["open", "openAll", "Opener", "reopen"]
+    assert _names(index, name="OPEN") == _names(index, name=" open ")
+    assert _names(index, name="op") == ["open", "openAll", "Opener"]  # two letters: the beginning
+    assert _names(index, name="%") == []
+    assert _names(index, name="a\0b") == []
+
+
+def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: Index) -> None:
+    page = index.browse.symbols(SymbolListRequest(name="open", kind="function"))
+    assert page.total == len(page.items) == 3
+    assert page.kinds == {"function": 3, "method": 1}  # whatever kind is asked for
+    assert page.languages == {"python": 2, "go": 1}  # of that kind
+    page = index.browse.symbols(SymbolListRequest(name="open", language="go"))
+    assert [each.name for each in page.items] == ["openAll"]
+    assert page.languages == {"python": 3, "go": 1}
+    nothing = index.browse.symbols(SymbolListRequest(kind="class", language="go"))
+    assert (nothing.items, nothing.total, nothing.next_cursor) == ((), 0, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("cmd/", ["openAll"]),
+        ("MAIN.go", ["openAll"]),
+        ("*.go", ["openAll"]),
+        ("[id", ["page_of_one"]),
+        ("na\ufffdme", ["odd_one"]),
+        ("nowhere", []),
+    ],
+)
+def test_a_path_is_a_part_of_it_or_a_glob(index: Index, path: str, found: list[str]) -> None:
+    assert _names(index, path=path) == found
+
+
+def test_a_file_is_shown_under_a_path_that_passes(index: Index) -> None:
+    [shown] = index.browse.symbols(SymbolListRequest(name="reopen", path="copy")).items
+    assert shown.path == "app/copy/session.py"
+
+
+@pytest.mark.parametrize("name", ["", "many", "an", "m"])
+def test_pages_give_each_symbol_once(index: Index, name: str) -> None:
+    whole = index.browse.symbols(SymbolListRequest(name=name))
+    found: list[ListedSymbol] = []
+    cursor = None
+    while True:
+        page = index.browse.symbols(SymbolListRequest(name=name, limit=7, cursor=cursor))
+        assert (page.total, page.kinds) == (whole.total, whole.kinds)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert tuple(found) == whole.items
+    assert len(found) == whole.total
+
+
+def test_numbers_follow_what_is_written(index: Index) -> None:
+    before = index.browse.symbols(SymbolListRequest()).total
+    added = Path(index.root) / "added.py"
+    added.write_text("def added_later():\n    return 1\n")
+    index.index()
+    assert index.browse.symbols(SymbolListRequest()).total == before + 1
+    assert _names(index, name="added") == ["added_later"]
+    added.unlink()
+    index.index()
+    assert index.browse.symbols(SymbolListRequest()).total == before
+
+
+def test_a_run_that_did_not_end_is_told(config: Config, tree: Path) -> None:
+    write_tree(tree, TREE)
+    with Catalog(config) as catalog:
+        index = catalog.create(str(tree))
+        with pytest.raises(Cancelled):
+            index.index(cancelled=lambda: True)
+        before = index.browse.symbols(SymbolListRequest())
+        assert (before.complete, before.total) == (False, 0)
+        index.index()
+        assert index.browse.symbols(SymbolListRequest()).complete
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("kind", "callable"),
+        ("kind", ""),
+        ("language", "py"),
+        ("name", "a" * 1001),
+        ("path", "a" * 1001),
+        ("limit", 0),
+        ("limit", 1001),
+        ("cursor", "!"),
+        ("cursor", "W10="),
+        ("cursor", "WzAsICIiLCAiIiwgMCwgMWU5OTld"),
+        ("cursor", "WzAsICJcdWQ4MDAiLCAiIiwgMCwgMF0="),
+        ("cursor", "WzAsICIiLCAiIiwgMCwgOTk5OTk5OTk5OTk5OTk5OTk5OTld"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(index: Index, field: str, value: str | int) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        index.browse.symbols(SymbolListRequest(**{field: value}))  # type: ignore[arg-type]
+    assert refused.value.details["field"] == field

@@ -1,0 +1,31 @@
+"""Forms are read beside the event loop: four megabytes would hold it up for a second."""
+
+import asyncio
+from typing import Any
+
+from litestar import Request, post
+from litestar.testing import create_test_client
+
+from web.pages.forms import form_of
+from web.security.bodies import MOST_BYTES_OF_AGENTS
+
+_LONGEST = b"text=" + b"%41" * (MOST_BYTES_OF_AGENTS // 3 - 2)
+
+
+@post("/", request_max_body_size=MOST_BYTES_OF_AGENTS)
+async def _turns_while_it_is_read(request: Request[Any, Any, Any]) -> int:
+    """Read a form, and give how often others had their turn meanwhile."""
+    await request.body()
+    turns = 0
+    reading = asyncio.ensure_future(form_of(request))
+    while not reading.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    assert reading.result() == {"text": "A" * _LONGEST.count(b"%")}
+    return turns
+
+
+def test_others_are_answered_while_a_long_one_is_read() -> None:
+    with create_test_client([_turns_while_it_is_read]) as client:
+        answer = client.post("/", content=_LONGEST)
+    assert int(answer.text) > 3  # one or two when the loop reads it

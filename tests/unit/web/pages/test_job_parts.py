@@ -1,0 +1,66 @@
+"""What a repository can put into a job is shown as text, wherever a job is shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.job_records import EventType, JobEvent, JobPage, JobState
+from tests.support.job_records import job
+from tests.support.pages import Page
+from web.console.job_events import said_of
+from web.pages.jobs import Cause, Entry, Kind, Shown, Wanted
+from web.pages.rendering import Pages, Visit
+
+_VISIT = Visit(theme="", here="/jobs", is_fragment=True)
+_PAYLOADS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</code></pre><svg/onload=alert(1)//",
+    "javascript:alert(1)",
+    "{{7*7}}\u202e\x1b[31m",
+)
+
+
+@pytest.mark.parametrize("payload", _PAYLOADS)
+@pytest.mark.parametrize("status", list(JobState))
+def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
+    error = {"error": "x", "message": payload, "details": {"hint": payload}}
+    hostile = replace(
+        job(status),
+        path=f"/home/{payload}",
+        current_file=f"src/{payload}.py",
+        waiting=payload,
+        error=error if status is JobState.FAILED else None,
+    )
+    event = JobEvent(
+        job_id=hostile.job_id,
+        sequence=1,
+        type=EventType.PAUSED,
+        timestamp=hostile.created_at,
+        context={"reason": payload},
+    )
+    one = {
+        "job": hostile,
+        "shown": Shown(job_id=hostile.job_id),
+        "kinds": [Kind(name="", title="all", number=1)],
+        "entries": [Entry(event=event, since="1 s", words=said_of(event))],
+        "earlier": 7,
+        "course": {"stretches": (), "charts": ()},
+        "causes": [Cause(error=payload, files=(f"{payload}/x.py",))],
+        "can_cancel": True,
+        "can_retry": False,
+    }
+    wanted = Wanted(status="", project=payload, days="", first="", last="", cursor=None)
+    found = JobPage(jobs=(hostile,), total=1, next_cursor=payload, errors=(payload,))
+    pages = Pages()
+    for template, facts in (
+        ("parts/job.html", one),
+        ("parts/job_list.html", {"wanted": wanted, "found": found}),
+        ("parts/job_progress.html", {"job": hostile}),
+    ):
+        text = pages.html(template, _VISIT, facts).decode()
+        page = Page(text)
+        page.check()
+        assert not page.all("script")
+        assert "\x1b" not in text
+        assert "\u202e" not in text

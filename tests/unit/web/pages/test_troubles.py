@@ -1,0 +1,153 @@
+"""What counts as wrong: what needs somebody, or keeps an answer or an index from being right."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.clock import iso_time
+from engine.config import load_config
+from engine.job_records import JobState
+from engine.observing.observer import Observer
+from engine.status_records import LoggedProblem, ProjectPulse, RunnerState, ServerCondition
+from engine.watch_records import WatchState, WatchStatus
+from tests.support.job_records import job
+from web.pages.troubles import troubles_of
+
+_NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def _ago(**passed: int) -> str:
+    return iso_time(int((_NOW - timedelta(**passed)).timestamp() * 1000))
+
+
+@pytest.fixture
+def well(tmp_path: Path) -> ServerCondition:
+    (tmp_path / "data").mkdir()
+    found = Observer(load_config(tmp_path / "data"), "1").condition()
+    disk = replace(found.disk, free=500 << 30, total=1000 << 30)
+    return replace(found, disk=disk, runner=RunnerState(pid=4711, since=_ago(hours=1)))
+
+
+def _titles(condition: ServerCondition, *pulses: ProjectPulse) -> list[str]:
+    return [each.title for each in troubles_of(condition, pulses, _NOW)]
+
+
+def _pulse(name: str = "app", **facts: object) -> ProjectPulse:
+    known = ProjectPulse(project_id="a" * 64, path=f"/home/me/{name}", jobs=(), watch=None)
+    return replace(known, **facts)  # type: ignore[arg-type]
+
+
+def test_nothing_is_wrong_with_jobs_that_go_on(well: ServerCondition) -> None:
+    running = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=2))
+    pending = job(status=JobState.PENDING, waiting="3 jobs run already")
+    watch = WatchStatus(state=WatchState.POLLING, reason="too many folders")
+    assert _titles(well, _pulse(jobs=(running,)), _pulse(jobs=(pending,), watch=watch)) == []
+
+
+def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerCondition) -> None:
+    full = replace(well, disk=replace(well.disk, free=1 << 20), unreadable=2)
+    assert _titles(full) == ["2 indexes are damaged", "The disk is full"]
+
+
+@pytest.mark.parametrize(
+    ("status", "waiting", "flagged"),
+    [
+        (JobState.BLOCKED, "the disk is full", False),
+        (JobState.RUNNING, "nothing was heard of it for 200 s", False),
+        (JobState.RUNNING, None, True),
+    ],
+)
+def test_a_job_that_does_not_go_on(
+    well: ServerCondition, status: JobState, waiting: str | None, flagged: bool
+) -> None:
+    stuck = job(status=status, waiting=waiting, flagged=flagged, path="/home/me/app")
+    [found] = troubles_of(well, [_pulse(jobs=(stuck,))], _NOW)
+    assert found.title == "The job of app does not go on"
+    assert found.link == f"/jobs/{stuck.job_id}"
+    assert found.advice.startswith(waiting or "it has been active for very long")
+
+
+@pytest.mark.parametrize(("waited_s", "heard_s", "is_wrong"), [(60, 40, True), (60, 3, False)])
+def test_work_that_nobody_does(
+    well: ServerCondition, waited_s: int, heard_s: int, is_wrong: bool
+) -> None:
+    nobody = replace(well, runner=RunnerState(pid=None, since=None))
+    first = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=heard_s))
+    jobs = [replace(each, created_at=_ago(seconds=waited_s)) for each in (first, first)]
+    found = _titles(nobody, *(_pulse(jobs=(each,)) for each in jobs))
+    assert found == (["No process runs jobs, and 2 jobs to be done"] if is_wrong else [])
+    assert _titles(nobody) == []
+
+
+def test_a_folder_that_is_away(well: ServerCondition) -> None:
+    watch = WatchStatus(state=WatchState.WAITING, reason="the folder is gone")
+    [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
+    assert (found.title, found.advice) == ("app is not followed", "the folder is gone")
+
+
+def test_many_of_a_kind_are_one_line_in_the_end(well: ServerCondition) -> None:
+    failed = job(status=JobState.FAILED, path="/home/me/app")
+    found = troubles_of(well, [_pulse(failed=failed)] * 9, _NOW)
+    assert [each.title for each in found][4:] == ["The job of app failed", "4 more like these"]
+    assert found[-1].link == "/jobs?status=failed"
+
+
+def test_what_was_noted_counts_until_it_is_made_good(well: ServerCondition) -> None:
+    noted = LoggedProblem(
+        at=_ago(minutes=30),
+        event="not_indexed",
+        level="error",
+        message="it is gone",
+        project="/home/me/app",
+    )
+    condition = replace(well, problems=(noted, replace(noted, event="x", level="warning")))
+    assert _titles(condition) == ["A folder could not be indexed: app"]
+    done = job(status=JobState.COMPLETED, finished_at=_ago(minutes=20))
+    assert _titles(condition, _pulse(jobs=(done,))) == []
+    early = job(status=JobState.COMPLETED, finished_at=_ago(minutes=40))
+    assert _titles(condition, _pulse(jobs=(early,))) != []
+    old = replace(well, problems=(replace(noted, at=_ago(minutes=61)),))
+    assert _titles(old) == []
+
+
+def test_a_runner_that_could_not_be_started_is_wrong_until_a_job_is_run(
+    well: ServerCondition,
+) -> None:
+    noted = LoggedProblem(
+        at=_ago(minutes=50),
+        event="no_runner",
+        level="error",
+        message="cannot be started",
+        project=None,
+    )
+    nobody = replace(well, runner=RunnerState(pid=None, since=None), problems=(noted,))
+    assert _titles(nobody) == ["No process runs jobs"]
+    early = job(status=JobState.COMPLETED, finished_at=_ago(minutes=55))
+    assert _titles(nobody, _pulse(jobs=(early,))) == ["No process runs jobs"]
+    done = job(status=JobState.COMPLETED, finished_at=_ago(minutes=10))
+    assert _titles(nobody, _pulse(jobs=(done,))) == []
+    waits = job(status=JobState.PENDING, created_at=_ago(seconds=60))
+    found = _titles(nobody, _pulse(jobs=(waits, done)))
+    assert found == ["No process runs jobs, and 1 job to be done"]
+
+
+def test_a_folder_that_cannot_be_followed_is_wrong_until_it_is_or_is_gone(
+    well: ServerCondition,
+) -> None:
+    noted = LoggedProblem(
+        at=_ago(minutes=1),
+        event="not_watched",
+        level="warning",
+        message="permission denied",
+        project="/home/me/app",
+    )
+    condition = replace(well, problems=(noted,))
+    [found] = troubles_of(condition, [_pulse(), _pulse("other")], _NOW)
+    assert (found.title, found.advice) == ("app is not followed", "permission denied")
+    watched = _pulse(watch=WatchStatus(state=WatchState.WATCHING))
+    assert _titles(condition, watched) == []
+    assert _titles(condition, _pulse("other")) == []
+    old = replace(well, problems=(replace(noted, at=_ago(minutes=61)),))
+    assert _titles(old, _pulse()) == []

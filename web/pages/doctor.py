@@ -1,0 +1,266 @@
+"""The doctor of a project: its index checked, mended, made small, begun anew, and given away.
+
+It has a page of its own, because an index that cannot be opened has no other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from litestar import Request, Response, get, post
+
+from engine.browse_records import IndexFile
+from engine.doctor_records import Compaction, Remedy, Repair, Severity, Verification
+from engine.errors import ConflictError, DamagedIndexError, EngineError, InvalidPathError
+from engine.index import Index
+from engine.job_records import ACTIVE, Job, Waits
+from engine.records import IndexOptions, display_path
+from web.api.doctor import refilled
+from web.api.service import Service
+from web.api.treatments import Act, Care, Outcome, Treatment
+from web.errors import outcome_of
+from web.pages.acting import acted
+from web.pages.forms import form_of
+from web.pages.rendering import Pages, Visit, name_of, page, project_path, redirect, visit_of
+
+_WAIT_S = 1.0  # a small index is checked before anybody would look
+_COUNTED = ("file", "symbol", "chunk", "vector", "memory", "job")
+#: What a remedy is called on a button, and where it is asked for.
+_REMEDIES = {
+    Remedy.INDEX: ("Index again", "index"),
+    Remedy.REPAIR: ("Repair", "doctor/repair"),
+    Remedy.REBUILD: ("Begin the index anew", "doctor/rebuild"),
+}
+_DOES = {
+    Care.VERIFY: "Checking the index",
+    Care.REPAIR: "Repairing the index",
+    Care.COMPACT: "Making the index file small",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refill:
+    """What is still to be read into an index."""
+
+    is_all: bool  # nothing was read so far; otherwise what a repair has taken out
+    job: Job | None  # that reads it; None: none is asked for
+
+
+def doctor_facts(service: Service, index: Index, project_id: str) -> dict[str, object]:
+    """Give what the doctor's part of a page shows, of an index that can be opened."""
+    facts = _facts(service, project_id, file=index.browse.overview.index_file())
+    return {**facts, "refill": _refill(service, index, facts["repaired"], facts["treatment"])}
+
+
+@get("/p/{project_id:str}/doctor")
+async def doctor(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Show the last check and what goes on; for htmx that alone."""
+    visit = visit_of(request)
+    return page(await service.work(lambda: doctor_page(service, pages, visit, project_id)))
+
+
+@post("/p/{project_id:str}/doctor/verify", status_code=303)
+async def verify(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Check the index; the page says how far it is."""
+
+    def act(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+        patient = service.catalog.doctor_of_id(project_id)
+        return patient.verify(on_progress=treatment.tell, cancelled=stop)
+
+    return await _begun(request, service, pages, project_id, (Care.VERIFY, act))
+
+
+@post("/p/{project_id:str}/doctor/repair", status_code=303)
+async def repair(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Mend what is damaged, and have the files read again that were taken out.
+
+    The form names the project's folder when nothing else tells it.
+    """
+    path = (await form_of(request)).get("path", "").strip() or None
+
+    def act(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+        patient = service.catalog.doctor_of_id(project_id, path=path)
+        done = patient.repair(on_progress=treatment.tell, cancelled=stop)
+        if done.needs_index:
+            refilled(service, patient.root)
+        return done
+
+    return await _begun(request, service, pages, project_id, (Care.REPAIR, act))
+
+
+@post("/p/{project_id:str}/doctor/compact", status_code=303)
+async def compact(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Give the space that holds nothing back to the disk."""
+
+    def act(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+        return service.catalog.doctor_of_id(project_id).compact()
+
+    return await _begun(request, service, pages, project_id, (Care.COMPACT, act))
+
+
+@post("/p/{project_id:str}/doctor/stop", status_code=303)
+async def stop(service: Service, project_id: str) -> Response[bytes]:
+    """Let what goes on stop; it takes a second at most."""
+    treatment = service.treatments.of(project_id)
+    if treatment:
+        treatment.stopping.set()
+    return redirect(f"{project_path(project_id)}#doctor")
+
+
+@post("/p/{project_id:str}/doctor/rebuild", status_code=303)
+async def rebuild(
+    request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
+) -> Response[bytes]:
+    """Empty the index, damaged or not, and lead to the job that fills it again."""
+    visit = visit_of(request)
+
+    def act() -> str:
+        root = service.catalog.doctor_of_id(project_id).root
+        options = IndexOptions(force_clean=True)
+        return f"/jobs/{service.catalog.jobs.submit(root, options, waits=Waits.NEVER).job_id}"
+
+    def show(error: EngineError) -> bytes:
+        return doctor_page(service, pages, visit, project_id, error=error)
+
+    return await acted(service, act, show)
+
+
+async def refused(
+    service: Service, pages: Pages, visit: Visit, project_id: str, error: EngineError
+) -> Response[bytes]:
+    """Show the doctor's page with what was wrong."""
+    body = await service.work(lambda: doctor_page(service, pages, visit, project_id, error=error))
+    return page(body, status=outcome_of(error).http_status)
+
+
+def doctor_page(
+    service: Service,
+    pages: Pages,
+    visit: Visit,
+    project_id: str,
+    *,
+    error: EngineError | None = None,
+) -> bytes:
+    """Make the page, or the part of one that says what goes on.
+
+    Args:
+        service: The server.
+        pages: Makes pages.
+        visit: How it is shown.
+        project_id: The project's id.
+        error: Of what was just asked for.
+
+    Raises:
+        ProjectNotFoundError: There is none.
+    """
+    root = ""
+    needs_root = False
+    try:
+        index = service.index_of(project_id)
+        root, known = index.root, doctor_facts(service, index, project_id)
+    except DamagedIndexError as damage:
+        error = error or damage
+        known = _facts(service, project_id, file=None)
+        try:
+            root = service.catalog.doctor_of_id(project_id).root
+        except InvalidPathError:
+            needs_root = True
+    facts = {
+        **known,
+        "name": name_of(display_path(root)) if root else project_id[:12],
+        "here": project_path(project_id),
+        "error": error,
+        "is_open": known["file"] is not None,
+        "needs_root": needs_root,
+    }
+    template = "parts/treatment.html" if visit.is_fragment else "doctor.html"
+    return pages.html(template, visit, facts)
+
+
+async def _begun(
+    request: Request[Any, Any, Any],
+    service: Service,
+    pages: Pages,
+    project_id: str,
+    care: tuple[Care, Act],
+) -> Response[bytes]:
+    """Begin a treatment, and lead to where it is seen; or say at once why it failed."""
+    visit = visit_of(request)
+    await service.work(lambda: service.catalog.doctor_of_id(project_id))  # there, or not found
+    try:
+        treatment = await service.treatments.begin(
+            project_id,
+            *care,
+            lane=service.lanes.doctor,
+            is_ending=lambda: service.is_ending,
+            wait_s=_WAIT_S,
+        )
+    except ConflictError as error:
+        return await refused(service, pages, visit, project_id, error)
+    if treatment.error:
+        return await refused(service, pages, visit, project_id, treatment.error)
+    return redirect(f"{project_path(project_id)}#doctor")
+
+
+def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict[str, Any]:
+    treatment = service.treatments.of(project_id)
+    if treatment and _is_past(treatment, file):
+        treatment = None
+    outcome = treatment.outcome if treatment else None
+    looked = outcome.after if isinstance(outcome, Repair) else outcome
+    found = looked if isinstance(looked, Verification) else None
+    return {
+        "file": file,
+        "treatment": treatment,
+        "does": _DOES[treatment.care] if treatment else "",
+        "found": found,
+        "counted": _counted(found) if found else (),
+        "fixes": [_REMEDIES[each] for each in found.remedies] if found else [],
+        "repaired": outcome if isinstance(outcome, Repair) else None,
+        "refill": None,
+        "compacted": outcome if isinstance(outcome, Compaction) else None,
+        "damage": Severity.DAMAGE,
+        "needs_root": False,  # to be typed, because the damaged file does not tell it
+    }
+
+
+def _refill(
+    service: Service, index: Index, repaired: Repair | None, treatment: Treatment | None
+) -> Refill | None:
+    """Say what is still to be read, of an empty index or one that a repair took files out of."""
+    read_at = index.summary().last_indexed_at
+    lacks = repaired is not None and repaired.needs_index
+    if read_at and not (lacks and treatment and _is_before(read_at, treatment.ended_at)):
+        return None
+    jobs = [
+        job
+        for pulse in service.catalog.feed.look()
+        for job in pulse.jobs
+        if pulse.project_id == index.project_id and job.status in ACTIVE
+    ]
+    return Refill(is_all=read_at is None, job=next(iter(jobs), None))
+
+
+def _is_before(moment: str, other: str | None) -> bool:
+    return other is not None and datetime.fromisoformat(moment) < datetime.fromisoformat(other)
+
+
+def _is_past(treatment: Treatment, file: IndexFile | None) -> bool:
+    """Say whether another process has looked at the index since."""
+    if treatment.ended_at is None or file is None or file.checked_at is None:
+        return False
+    return _is_before(treatment.ended_at, file.checked_at)
+
+
+def _counted(found: Verification) -> list[tuple[str, int]]:
+    names = {noun: f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in _COUNTED}
+    return [(noun, found.checked[name]) for noun, name in names.items() if found.checked.get(name)]

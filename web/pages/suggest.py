@@ -1,0 +1,200 @@
+"""Suggestions while somebody types: filters and their values, symbols, files.
+
+A symbol or file leads to its place; the rest completes the question. A filter is completed where it
+is typed, at the end; a symbol or file has to fit all words, so that nothing covers the results of
+somebody who types a sentence.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from litestar import Request, Response, get
+from litestar.params import QueryParameter
+
+from engine.browse_records import FilterValue, NamedPlace
+from engine.errors import EngineError
+from engine.index import Index
+from engine.project_filters import FILTER_NAMES, chosen_projects, names_projects
+from engine.records import SearchRequest
+from web.api.service import Service
+from web.pages.facets import plain_value
+from web.pages.rendering import Pages, file_path, name_of, page, redirect, visit_of
+from web.wording import count
+
+_MOST_PROJECTS = 8  # that are asked
+_MOST_SYMBOLS = 4
+_MOST_FILES = 3
+_MOST_VALUES = 8
+_LEAST_OF_A_NAME = 2  # characters of a filter's name
+_LAST = re.compile(r'(?:^|(?<=\s))-?(?:(?P<name>[a-z]+):(?P<value>"[^"]*|\S*)|(?P<word>\S+))$')
+_WORD = re.compile(r'-?(?P<name>[a-z]+):(?:"[^"]*"?|\S*)|-?"[^"]*"?|\S+')
+_MEANINGS = {
+    "lang": "a language",
+    "path": "a folder, a file or a glob",
+    "kind": "a kind of symbol",
+    "sym": "definitions of exactly this name",
+    "branch": "another branch",
+    "project": "a project",
+    "tag": "an ending or a language",
+    "case": "whether capitals count",
+}
+_CASES = ("yes", "no", "auto")
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A line of the list."""
+
+    kind: str  # symbol, file or filter; of a value the name of its filter
+    text: str
+    note: str
+    query: str = ""  # the question, completed
+    address: str = ""  # or where it leads
+
+
+@get("/search/suggest")
+async def suggest(
+    request: Request[Any, Any, Any],
+    service: Service,
+    pages: Pages,
+    text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
+) -> Response[bytes]:
+    """Give the list of suggestions for what is typed; empty when there are none."""
+    visit = visit_of(request)
+    if not visit.is_fragment:
+        return redirect("/search")
+
+    def show() -> bytes:
+        facts = {"suggestions": suggestions_for(service, text)}
+        return pages.html("parts/suggestions.html", visit, facts)
+
+    return page(await service.work(show))
+
+
+def suggestions_for(service: Service, text: str) -> list[Suggestion]:
+    """Give what may be meant by what is typed.
+
+    Args:
+        service: Whose projects are looked at.
+        text: What is typed, up to the cursor.
+    """
+    match = _LAST.search(text)
+    if match is None:
+        return []
+    roots = _roots_for(service, text[: match.start()])
+    if match["name"] is not None:
+        name, start = match["name"], match["value"]
+        if name not in FILTER_NAMES:
+            return []
+        head = text[: match.start("value")]
+        return _values(service, roots, name, start.removeprefix('"'), head)
+    word = match["word"].lstrip("-")
+    head = text[: match.end() - len(word)]
+    words = [*_plain_words(text[: match.start()]), word]
+    names = [
+        Suggestion(kind="filter", text=f"{name}:", note=_MEANINGS[name], query=f"{head}{name}:")
+        for name in FILTER_NAMES
+        if len(word) >= _LEAST_OF_A_NAME
+        and name.startswith(word)
+        # At the end of other words, the whole name is a word like them.
+        and (len(words) == 1 or name != word)
+    ]
+    return [*names, *_places(service, roots, " ".join(words))]
+
+
+def _plain_words(typed: str) -> list[str]:
+    """Give the words of a question that are no filters and are not refused."""
+    return [
+        match[0]
+        for match in _WORD.finditer(typed)
+        if not match[0].startswith("-") and match["name"] not in FILTER_NAMES
+    ]
+
+
+def _values(
+    service: Service, roots: Sequence[str], name: str, start: str, head: str
+) -> list[Suggestion]:
+    if name == "case":
+        found = [FilterValue(value=each) for each in _CASES if each.startswith(start)]
+    elif name == "project":
+        names = [name_of(root) for root in service.catalog.roots()]
+        found = [FilterValue(value=each) for each in names if start.lower() in each.lower()]
+    else:
+        found = _of_all(service, roots, lambda index: index.browse.filter_values(name, start))
+    if name == "kind":  # the most frequent of all projects first
+        found = sorted(_merged(found), key=lambda each: -(each.number or 0))
+    counted = "symbol" if name == "kind" else "file"
+    made = []
+    for each in _merged(found)[:_MOST_VALUES]:
+        # A folder goes on to be typed; anything else is done.
+        after = "" if each.value.endswith("/") else " "
+        note = "" if each.number is None else count(each.number, counted)
+        query = f"{head}{plain_value(each.value)}{after}"
+        made.append(Suggestion(kind=name, text=each.value, note=note, query=query))
+    return made
+
+
+def _places(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
+    def symbols(index: Index) -> list[Suggestion]:
+        found = index.browse.symbols_beginning(words, _MOST_SYMBOLS)
+        return [_place(index.project_id, each) for each in found]
+
+    def files(index: Index) -> list[Suggestion]:
+        found = index.browse.files_beginning(words, _MOST_FILES)
+        return [_place(index.project_id, each) for each in found]
+
+    shown = _of_all(service, roots, symbols)[:_MOST_SYMBOLS]
+    return shown + _of_all(service, roots, files)[:_MOST_FILES]
+
+
+def _place(project_id: str, place: NamedPlace) -> Suggestion:
+    address = file_path(project_id, place.path)
+    if not place.name:
+        return Suggestion(kind="file", text=place.path, note=place.kind, address=address)
+    return Suggestion(
+        kind="symbol",
+        text=place.name,
+        note=f"{place.kind} · {place.path}:{place.line}",
+        address=f"{address}?lines={place.line}-{place.line}#L{place.line}",
+    )
+
+
+def _of_all(
+    service: Service, roots: Sequence[str], ask: Callable[[Index], Iterable[Found]]
+) -> list[Found]:
+    """Ask projects; one that fails says nothing."""
+    found: list[Found] = []
+    for root in roots[:_MOST_PROJECTS]:
+        try:
+            found += ask(service.index_of(root))
+        except EngineError:
+            continue
+    return found
+
+
+def _roots_for(service: Service, typed: str) -> list[str]:
+    """Give the projects that a question is put to that begins so."""
+    try:
+        request = SearchRequest(query=typed)
+        if names_projects(request):
+            return chosen_projects(service.catalog.everywhere(), request)
+    except EngineError:  # not a query yet, or it names a project that is not there
+        return service.roots()
+    return service.roots()
+
+
+def _merged(found: Sequence[FilterValue]) -> list[FilterValue]:
+    """Put the values of several projects together, their numbers added up."""
+    merged: dict[str, FilterValue] = {}
+    for each in found:
+        known = merged.get(each.value)
+        if known is not None and known.number is not None and each.number is not None:
+            both = known.number + each.number
+            merged[each.value] = FilterValue(value=each.value, number=both)
+        else:
+            merged[each.value] = each
+    return list(merged.values())
