@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.config import Config
 from engine.dispatch.feed import Feed
 from engine.dispatch.jobs import Jobs
-from engine.dispatch.overview import Overview, summary_of
+from engine.dispatch.views import ProjectViews, summary_of
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.index import Index
@@ -58,7 +58,7 @@ class Catalog:
         #: What happens to the jobs and watchers of all projects, for whoever looks again and again.
         self.feed = Feed(config)
         #: All projects with what they hold, for whoever looks again and again too.
-        self.overview = Overview(config, self.feed, self.open_file)
+        self.views = ProjectViews(config, self.feed, self.open_file)
         self._watchers: dict[str, Watcher] = {}
 
     @property

@@ -9,6 +9,7 @@ from engine.lock import indexing_lock
 from engine.store import project
 from engine.store.connection import Store, delete_database
 from engine.store.migrate import delete_copies
+from engine.strays import delete_strays
 
 
 def delete_contents(store: Store) -> None:
@@ -36,6 +37,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     """
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
+        delete_strays(file)
         delete_database(file)
         file.with_suffix(".hand").unlink(missing_ok=True)
         forget_note(file)

@@ -89,7 +89,14 @@ def _merged(
         hits=tuple(shown),
         errors=errors,
         notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
+        missing=_missing_from_all(answers),
     )
+
+
+def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
+    """Give the names that no project has, of those that answered."""
+    first, *others = answers
+    return tuple(name for name in first.missing if all(name in answer.missing for answer in others))
 
 
 def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:

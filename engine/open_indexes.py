@@ -7,11 +7,12 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import ProjectNotFoundError
 from engine.index import Index
-from engine.indexing.seed import delete_leftovers, seed
+from engine.indexing.seed import seed
 from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.roots import is_project_id, project_id_of
 from engine.source.git import sibling_folders
 from engine.store.peek import read_root
+from engine.strays import delete_strays
 
 _ID_CHARS = 64  # of an id that is not there, as it is quoted
 
@@ -98,7 +99,7 @@ class OpenIndexes:
     def _opened(self, root: str, *, create: bool) -> Index:
         file = self.file_of_root(root)
         if create:
-            delete_leftovers(file)
+            delete_strays(file)
             if not file.exists():
                 seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
         return Index(

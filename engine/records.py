@@ -297,7 +297,7 @@ class ProjectError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """A ranked answer; ``cairn search --json`` prints these keys, errors and notes when any."""
+    """A ranked answer; ``cairn search --json`` prints these keys, the last three when any."""
 
     query: str
     mode: Mode
@@ -308,6 +308,7 @@ class SearchAnswer:
     hits: tuple[Hit, ...]
     errors: tuple[ProjectError, ...] = ()
     notes: tuple[str, ...] = ()  # what to know about the answer, in sentences; printed when any
+    missing: tuple[str, ...] = ()  # names of the query that no indexed text or path has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

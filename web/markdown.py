@@ -4,6 +4,7 @@ import re
 
 from engine.records import Hit, SearchAnswer
 from web.console.render import totals_of
+from web.notes import notes_on
 from web.terminal import printable, printable_block
 
 _BACKTICKS = re.compile("`+")
@@ -27,7 +28,7 @@ def search_markdown(answer: SearchAnswer, totals: str = "") -> str:
         blocks.append(_hit_markdown(f"### {number}. {_name_of(hit)} ({match})", hit, several))
     if not answer.hits:
         blocks.append(f"Nothing found for {_code(answer.query)}.")
-    blocks += [f"**Note**: {printable(note)}" for note in answer.notes]
+    blocks += [f"**Note**: {printable(note)}" for note in notes_on(answer)]
     blocks.append(f"_{totals or totals_of(answer)}_")
     return "\n\n".join(blocks) + "\n"
 

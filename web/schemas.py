@@ -16,7 +16,7 @@ from engine.memory_records import Checkpoint
 from engine.records import SearchAnswer
 from web.terminal import rejoined
 
-_OPTIONAL = {"errors", "notes", "matches", "snippet_line", "explain"}
+_OPTIONAL = {"errors", "notes", "missing", "matches", "snippet_line", "explain"}
 _PLAIN = frozenset({bool, int, type(None)})
 _DIGITS = 6  # after the point; scores and milliseconds say nothing beyond
 

@@ -92,7 +92,7 @@ class Upkeep:
     def _look(self) -> None:
         """Count what projects hold before the first page asks; 50 of them take a second."""
         with suppress(EngineError, OSError):
-            self._catalog.overview.look()
+            self._catalog.views.look()
 
     def _run_jobs(self) -> None:
         is_failing = False

@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.config import Config
 from engine.doctor.meaning import vector_troubles
 from engine.doctor.remembered import memory_troubles
-from engine.doctor.surroundings import leftover_files, waiting_job
+from engine.doctor.surroundings import waiting_job
 from engine.doctor.texts import damaged_blobs
 from engine.doctor.trouble import MOST_PLACES, Trouble
 from engine.doctor.words import path_troubles, word_troubles
@@ -21,6 +21,7 @@ from engine.errors import Cancelled, EngineError, IndexCorruptError
 from engine.records import display_path
 from engine.store import checks
 from engine.store.connection import Store
+from engine.strays import stray_files
 
 #: Problems that SQLite is asked for; a damaged file has thousands.
 _MOST_PROBLEMS = 100
@@ -232,7 +233,7 @@ class Examiner:
 
 def leftovers_of(file: Path) -> Iterable[Trouble]:
     """Give the files beside a database that processes left when they died."""
-    names = tuple(each.name for each in leftover_files(file))
+    names = tuple(each.name for each in stray_files(file))
     if names:
         message = f"Found {_counted(len(names), 'file')} that processes left when they died"
         yield Trouble(FindingCode.LEFTOVERS, message, len(names), names=names, places=names)

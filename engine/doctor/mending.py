@@ -11,7 +11,6 @@ from typing import TypeVar
 from engine.config import Config
 from engine.doctor.examination import Examination
 from engine.doctor.remembered import make_readable, words_of_memories
-from engine.doctor.surroundings import delete_leftovers
 from engine.doctor.trouble import Trouble
 from engine.doctor.words import words_of
 from engine.doctor_records import CheckCallback, CheckProgress, FindingCode
@@ -24,6 +23,7 @@ from engine.indexing.model_switch import reads_text
 from engine.journal import Tally
 from engine.store import checks, fulltext, memories, mending, models
 from engine.store.connection import Store
+from engine.strays import delete_strays
 
 _AT_ONCE = 200  # rows in one transaction
 _Item = TypeVar("_Item")
@@ -213,7 +213,7 @@ class Mender:
         self.done.append(f"Deleted {trouble.number:,} vectors of {trouble.table.owner}")
 
     def _delete_leftovers(self, trouble: Trouble) -> None:
-        delete_leftovers(self._store.path)
+        delete_strays(self._store.path)
         self.done.append(f"Deleted {trouble.number:,} files that dead processes left")
 
     def _write_missing(self) -> None:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.config import Config
 from engine.doctor.remembered import make_readable, words_of_memories
-from engine.doctor.surroundings import delete_leftovers
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.store import checks, memories, mending, project, salvage, vector_checks
 from engine.store.connection import Store, delete_database
+from engine.strays import delete_strays
 
 
 class Anew(NamedTuple):
@@ -60,7 +60,7 @@ def begin_anew(file: Path, root: str, config: Config) -> Anew:
     Raises:
         UnavailableError: There is no room, or the data directory cannot be written.
     """
-    delete_leftovers(file)
+    delete_strays(file)
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:

@@ -15,18 +15,8 @@ from engine.config import Config
 from engine.errors import EngineError
 from engine.faults import fault_point
 from engine.indexing.fingerprint import fingerprint
-from engine.lock import is_alive
 from engine.store import project
 from engine.store.connection import Store, delete_database
-
-
-def delete_leftovers(file: Path) -> None:
-    """Delete copies that processes made to begin this database, and died."""
-    for copy in file.parent.glob(f"{file.stem}.seed-*"):
-        process = copy.suffix.removeprefix(".seed-").partition("-")[0]
-        if process.isdigit() and not is_alive(int(process)):
-            with suppress(EngineError):
-                delete_database(copy.with_suffix(f".seed-{process}"))
 
 
 def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> bool:

@@ -40,7 +40,7 @@ class Lexical:
 
 def lexical_of(query: Query) -> Lexical:
     """Prepare the words and phrases of a query."""
-    tokens = [term.text.strip(_EDGES) for term in query.words if not term.negated]
+    tokens = [bare(term.text) for term in query.words if not term.negated]
     tokens = [token for token in tokens if token]
     all_words: list[str] = []
     runs: list[str] = []  # of words that make one name
@@ -49,7 +49,7 @@ def lexical_of(query: Query) -> Lexical:
         parts = words_of(token)
         all_words += parts
         if not token.isalpha() or not token.islower():
-            pieces = _QUALIFIER.split(token)
+            pieces = pieces_of(token)
             if len(pieces) > 1:
                 parts = [word for piece in pieces for word in words_of(piece)]
             if looks_like_identifier(token):
@@ -61,8 +61,8 @@ def lexical_of(query: Query) -> Lexical:
             all_words += words_of(term.text)
     words = tuple(dict.fromkeys(word for word in all_words if word not in STOP_WORDS))
     words = words or tuple(dict.fromkeys(all_words))
-    path_words = [_quoted(word) for word in words]
-    alternatives = dict.fromkeys([*path_words, *map(_quoted, runs)])
+    path_words = [quoted(word) for word in words]
+    alternatives = dict.fromkeys([*path_words, *map(quoted, runs)])
     return Lexical(
         chunk_match=_restricted(" OR ".join(alternatives), query),
         path_match=" OR ".join(path_words),
@@ -74,9 +74,19 @@ def lexical_of(query: Query) -> Lexical:
     )
 
 
+def bare(token: str) -> str:
+    """Give a word of a question without the marks around it."""
+    return token.strip(_EDGES)
+
+
+def pieces_of(token: str) -> list[str]:
+    """Give the names that a qualified one is made of: ``Sinatra``, ``Base``."""
+    return [piece for piece in _QUALIFIER.split(token) if piece]
+
+
 def looks_like_identifier(token: str) -> bool:
     """Say whether a token is a name of code rather than a word of prose."""
-    pieces = [piece for piece in _QUALIFIER.split(token) if piece]
+    pieces = pieces_of(token)
     if not pieces or not all(_IDENTIFIER.match(piece) for piece in pieces):
         return False
     if len(pieces) > 1:
@@ -97,13 +107,13 @@ def is_compound(token: str) -> bool:
 
 def last_name_of(token: str) -> str:
     """Give the name at the end of a qualified one: ``Base`` of ``Sinatra::Base``."""
-    pieces = [piece for piece in _QUALIFIER.split(token) if piece]
+    pieces = pieces_of(token)
     return pieces[-1] if pieces else token
 
 
 def qualified_form(token: str) -> str:
     """Join the names of a qualified one by dots, as the index does: ``Sinatra::Base``."""
-    return ".".join(piece for piece in _QUALIFIER.split(token) if piece)
+    return ".".join(pieces_of(token))
 
 
 def _restricted(match: str, query: Query) -> str:
@@ -121,8 +131,8 @@ def _restricted(match: str, query: Query) -> str:
 
 def refused_match(query: Query) -> str:
     """Give the FTS5 expression of what must not be there; "" when nothing is refused."""
-    refused = [_quoted(" ".join(words_of(term.text))) for term in query.words if term.negated]
-    return " OR ".join(phrase for phrase in refused if phrase != _quoted(""))
+    refused = [quoted(" ".join(words_of(term.text))) for term in query.words if term.negated]
+    return " OR ".join(phrase for phrase in refused if phrase != quoted(""))
 
 
 def _phrase(term: Term) -> str:
@@ -131,8 +141,9 @@ def _phrase(term: Term) -> str:
     if not words:
         return ""
     goes_on = term.text[-1:].isalnum() and len(words[-1]) >= _PREFIX_CHARS
-    return _quoted(" ".join(words)) + (" *" if goes_on else "")
+    return quoted(" ".join(words)) + (" *" if goes_on else "")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Give words as FTS5 reads them: a string, which matches them side by side."""
     return '"' + text.replace('"', '""') + '"'

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.embedding.questions import QuestionEmbedder
-from engine.errors import UnavailableError
 from engine.records import (
     Coverage,
     Mode,
@@ -18,16 +17,16 @@ from engine.records import (
 from engine.search.branches import branch_asked, branch_notes, chosen_branch, coverage_of
 from engine.search.candidates import Found, find_candidates, is_by_name
 from engine.search.hits import Place, hits_of
+from engine.search.intent import Intents, no_vectors, notes_of, still
 from engine.search.memory import Contents, Memory, State
+from engine.search.missing import BY_WORDS, missing_from
 from engine.search.patterns import patterns_of
 from engine.search.places import Effort, find_places
 from engine.search.query import Query
 from engine.search.question import (
-    BY_MEANING,
     Question,
     question_of,
     read_request,
-    text_of,
 )
 from engine.search.related import find_related, request_of, source_of
 from engine.search.selection import filters_of, is_plain
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from engine.search.tree import Tree
 
 _WARM_UP = "main"
-_PATTERN_NOTE = "beside a pattern words rank, not their meaning"
 
 
 class _Scope(NamedTuple):
@@ -53,13 +51,6 @@ class _Scope(NamedTuple):
     branch: BranchRow
     filters: Filters
     tree: "Tree | None"  # the branch, when the filters let all of it pass and it is kept
-
-
-class _Meaning(NamedTuple):
-    """What a question means."""
-
-    asked: "Asked | None" = None  # None: it is answered by words
-    notes: tuple[str, ...] = ()  # why, when meaning was wanted
 
 
 class Searcher:
@@ -85,8 +76,8 @@ class Searcher:
         self._project_name = project_name
         self._root = root
         self._effort = effort
-        self._questions = questions
         self._memory = Memory()
+        self._intents = Intents(store, self._memory, questions)
         self._has_patterns = False  # somebody has asked by pattern
         self._sieve: Sieve | None = None
 
@@ -141,16 +132,16 @@ class Searcher:
             self._has_patterns = self._has_patterns or bool(patterns)
             named = branch_asked(request, query)
         with span("search.embed"):
-            meaning = self._meaning(query, request.mode)
+            intent = self._intents.of(query, request.mode)
         with self._store.read() as handle:
             scope = self._scope(handle, query, request, named, checked_out)
-            meaning = _still(meaning, handle, scope, request.mode)
+            intent = still(intent, scope.state.model(handle), request.mode)
             with span("search.find"):
                 if patterns:
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)
                 else:
-                    question = question_of(query, request.mode, request.limit, meaning.asked)
+                    question = question_of(query, request.mode, request.limit, intent.asked)
                     found = _found(handle, question, scope)
             place = self._place(scope, checked_out)
             with span("search.snippets"):
@@ -161,8 +152,10 @@ class Searcher:
                 hits = explained(handle, query, found, hits, most=request.detailed)
             is_elsewhere = named is None and not place.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
+            with span("search.missing"):
+                missing = missing_from(handle, query) if request.mode in BY_WORDS else ()
         notes = [*branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)]
-        notes += [*_notes_of(meaning, coverage.embedded), *found.notes]
+        notes += [*notes_of(intent, coverage.embedded), *found.notes]
         return SearchAnswer(
             query=request.query,
             mode=request.mode,
@@ -172,6 +165,7 @@ class Searcher:
             coverage=coverage,
             hits=tuple(hits),
             notes=tuple(notes),
+            missing=missing,
         )
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
@@ -276,30 +270,6 @@ class Searcher:
         """Say how much the files of a branch hold."""
         return self._memory.state(handle).contents(handle, branch.id)
 
-    def _meaning(self, query: Query, mode: Mode) -> _Meaning:
-        """Embed a question, before the snapshot of the answer: a server may take its time."""
-        text = text_of(query)
-        if mode not in BY_MEANING or not text:
-            return _Meaning()
-        if query.patterns:
-            return _Meaning(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
-        with self._store.read() as handle:
-            state = self._memory.state(handle)
-            if not state.branches:
-                return _Meaning()
-            model = state.model(handle)
-        try:
-            if model is None:
-                raise no_vectors()
-            vector = self._questions.embed(text, model.identity)
-        except UnavailableError as error:
-            if mode is Mode.MEANING:
-                raise
-            return _Meaning(notes=(_note_of(error),))
-        from engine.search.meaning import Asked  # numpy
-
-        return _Meaning(Asked.of(model, vector))
-
     def _scope(
         self,
         handle: Handle,
@@ -359,16 +329,6 @@ def _near(handle: Handle, asked: "Asked", scope: _Scope, tree: "Tree") -> "Near"
     return kept.near(asked) if kept else StoredPlaces(handle, asked, scope.filters, tree)
 
 
-def _still(meaning: _Meaning, handle: Handle, scope: _Scope, mode: Mode) -> _Meaning:
-    """Forget what a question means when the vectors of another model answer by now."""
-    if meaning.asked is None or scope.state.model(handle) == meaning.asked.model:
-        return meaning
-    error = UnavailableError("another model was chosen just now", hint="search again")
-    if mode is Mode.MEANING:
-        raise error
-    return _Meaning(notes=(_note_of(error),))
-
-
 def _describe(told: Span, answer: SearchAnswer) -> None:
     """Tell of an answer what quotes nothing."""
     told.tell(
@@ -378,19 +338,3 @@ def _describe(told: Span, answer: SearchAnswer) -> None:
         truncated=answer.truncated,
         embedded=answer.coverage.embedded,
     )
-
-
-def no_vectors() -> UnavailableError:
-    """Make the error of an index without vectors."""
-    return UnavailableError("this index has no vectors", hint="cairn index makes them")
-
-
-def _note_of(error: UnavailableError) -> str:
-    return f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else "")
-
-
-def _notes_of(meaning: _Meaning, embedded: float) -> tuple[str, ...]:
-    """Say what a reader may not expect of an answer by meaning."""
-    if meaning.asked and embedded < 1:
-        return (f"{1 - embedded:.1%} of the code has no vectors yet, and is found by words alone",)
-    return meaning.notes

@@ -107,6 +107,26 @@ def count_chunks_with(handle: Handle, word: str) -> int:
     )
 
 
+def is_in_chunks(handle: Handle, match: str) -> bool:
+    """Say whether a chunk, of any branch, matches an FTS5 expression."""
+    return bool(
+        handle.execute(
+            "SELECT EXISTS (SELECT 1 FROM chunk_terms WHERE chunk_terms MATCH :match)",
+            {"match": match},
+        ).get
+    )
+
+
+def is_in_paths(handle: Handle, match: str) -> bool:
+    """Say whether the path of a file, of any branch, matches an FTS5 expression."""
+    return bool(
+        handle.execute(
+            "SELECT EXISTS (SELECT 1 FROM file_paths WHERE file_paths MATCH :match)",
+            {"match": match},
+        ).get
+    )
+
+
 def columns_with(
     handle: Handle, word: str, ids: Sequence[int], holding: int
 ) -> dict[int, tuple[str, ...]]:

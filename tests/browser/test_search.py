@@ -38,8 +38,16 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
     box.fill("open foo:bar")
     expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo', at character 6")
     assert page.locator("[data-hit]").count() == hits
+    expect(page.get_by_text("Below is what was found before")).to_be_visible()
     box.fill("open session")
     expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_bad_first_query_speaks_of_no_results(page: Page) -> None:
+    page.goto("/search")
+    page.get_by_label("Search all code").fill("open foo:bar")
+    expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo'")
+    expect(page.get_by_text("Below is what was found before")).to_be_hidden()
 
 
 def test_by_keys_alone(page: Page) -> None:

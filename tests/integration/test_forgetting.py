@@ -1,5 +1,6 @@
 """A project that is forgotten while others are about it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,18 @@ def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Index, tr
     catalog.forget(str(tree))
     assert watcher.status.state is WatchState.STOPPED
     assert not catalog.holds(index.root)
+
+
+def test_what_dead_processes_left_goes_with_the_project(
+    catalog: Catalog, index: Index, tree: Path
+) -> None:
+    file = index._store.path
+    dead, alive = 4_194_305, os.getpid()  # Linux has no process above 4,194,304
+    left = [file.with_suffix(f".{kind}-{dead}") for kind in ("seed", "rebuilt")]
+    left.append(file.with_suffix(f".rebuilt-{dead}-wal"))
+    begun = file.with_suffix(f".seed-{alive}")  # of a project that is begun at this moment
+    for each in (*left, begun):
+        each.write_bytes(b"half an index")
+    catalog.forget(str(tree))
+    assert [each for each in left if each.exists()] == []
+    assert begun.exists()

@@ -43,6 +43,7 @@ _FIELDS: Mapping[str, object] = {
     "errors": [],
     "error": None,
     "notes": [],
+    "missing": [],
     "signature": "def open_session(self, user_id: int) -> str",
     "doc": "Open a session for a user and return its token.",
     "snippet": _SNIPPET,

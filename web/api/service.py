@@ -78,7 +78,7 @@ class Service:
     async def end_waiting(self) -> None:
         """Let streams end, requests that wait for a job, and long looks: the server is to end."""
         self.closing.set()
-        self.catalog.overview.end()
+        self.catalog.views.end()
         await self.pulse.close()
 
     def index_of(self, project: str) -> Index:

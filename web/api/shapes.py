@@ -113,6 +113,12 @@ class SearchResult(Answer, frozen=True):
     hits: list[Hit]
     errors: list[ProjectFailure] | UnsetType = UNSET
     notes: list[str] | UnsetType = UNSET
+    missing: (
+        Annotated[
+            list[str], Meta(description="names of the query that no indexed text or path has")
+        ]
+        | UnsetType
+    ) = UNSET
     next_cursor: Annotated[
         str | None, Meta(description="for the next page, among the first 100 hits")
     ] = None

@@ -16,6 +16,7 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
+from web.notes import notes_on
 from web.terminal import Style, printable, printable_block
 from web.wording import count, duration, percent
 
@@ -41,7 +42,7 @@ def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str) -> str:
     blocks = [hit_text(hit, style, with_project=several) for hit in answer.hits]
     if not blocks:
         blocks.append(nothing)
-    notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+    notes = [style.warning(f"note: {printable(note)}") for note in notes_on(answer)]
     blocks.append("\n".join([*notes, style.dim(totals_of(answer))]))
     return "\n\n".join(blocks) + "\n"
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from engine.records import Hit, SearchAnswer, SymbolHit
 from web.markdown import search_markdown
+from web.notes import notes_on
 from web.schemas import answer_json
 from web.terminal import printable, printable_block
 from web.wording import count, percent
@@ -28,7 +29,7 @@ def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str
         return search_markdown(answer, _totals(answer, next_cursor))
     several = len({hit.project for hit in answer.hits}) > 1
     blocks = [_hit_text(hit, with_project=several) for hit in answer.hits] or [_NOTHING]
-    blocks += [f"note: {printable(note)}" for note in answer.notes]
+    blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
     blocks += [
         f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
     ]

@@ -195,7 +195,7 @@ def _home(service: Service, pages: Pages, visit: Visit, wanted: Wanted, template
 
 
 def _views(service: Service) -> tuple[ProjectView, ...]:
-    return service.catalog.overview.look()
+    return service.catalog.views.look()
 
 
 def _by_name(card: Card) -> tuple[object, ...]:

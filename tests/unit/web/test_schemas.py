@@ -84,6 +84,12 @@ def test_notes_are_there_only_when_there_are_any() -> None:
     assert "notes" not in answer_json(_answer())
 
 
+def test_names_are_missing_only_when_there_are_any() -> None:
+    answer = replace(_answer(), missing=("frobnicate",))
+    assert answer_json(answer)["missing"] == ["frobnicate"]
+    assert "missing" not in answer_json(_answer())
+
+
 def test_a_hit_has_matches_only_when_there_are_any() -> None:
     found = replace(_hit(), matches=(MatchSpan(line=3, start=0, end=2),), snippet_line=2)
     shape: dict[str, Any] = answer_json(_answer(found, _hit()))

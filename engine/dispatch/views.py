@@ -38,7 +38,7 @@ class _Counted:
     took_s: float
 
 
-class Overview:
+class ProjectViews:
     """Looks at a data directory; for any thread.
 
     Args:

@@ -1,0 +1,80 @@
+"""What a question names and nothing has is said, because what is near looks like what was meant."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine.catalog import Catalog
+from engine.records import IndexOptions, Mode, SearchRequest
+from tests.support.trees import write_tree
+
+_FILES = {
+    "store/connection.py": (
+        "class PooledConnection:\n    def reuse_socket(self, peer):\n        return peer\n"
+    ),
+    "notes.md": "Sockets are kept open for sixty seconds.\n",
+}
+
+
+@pytest.fixture
+def root(catalog: Catalog, tree: Path) -> str:
+    write_tree(tree, _FILES)
+    catalog.create(str(tree)).index(IndexOptions())
+    return str(tree)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])  # the first one asks the file, later ones what is kept
+@pytest.mark.parametrize(
+    ("query", "missing"),
+    [
+        ("frobnicateSocket", ("frobnicateSocket",)),
+        ("reuseSocket", ()),  # written otherwise, it is the same name
+        ("reuse_socket connectionFrobnicator", ("connectionFrobnicator",)),
+        ("socketReuse", ("socketReuse",)),  # both words, but not side by side
+        ("PooledConnection.reuse_socket", ()),
+        ("PooledConnection.close_socket", ("PooledConnection.close_socket",)),
+        ("store/connection.py", ()),  # a path
+        ("store/missing_one.py", ("store/missing_one.py",)),
+        ("frobnicate", ("frobnicate",)),  # alone, any word is what was meant
+        ("how to frobnicate sockets", ()),  # of a sentence it is not
+        ("Frobnicating sockets again", ()),  # nor does its first capital make it a name
+        ("open sockets with Frobnicator", ("Frobnicator",)),
+        ("frobnicateSocket lang:markdown", ("frobnicateSocket",)),
+        ("reuse_socket lang:markdown", ()),  # there is one: the filter is in the way
+        ("sockets -frobnicateSocket", ()),
+        ("x", ()),  # no word
+    ],
+)
+def test_names_that_are_nowhere_are_told(
+    catalog: Catalog, root: str, query: str, missing: tuple[str, ...], rounds: int
+) -> None:
+    index = catalog.open(root)
+    for _ in range(rounds):
+        for mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
+            answer = index.search(SearchRequest(query=query, mode=mode))
+            assert answer.missing == missing, mode
+
+
+@pytest.mark.parametrize("mode", [Mode.SYMBOL, Mode.REGEX])
+def test_modes_that_find_what_is_there_alone_say_nothing(
+    catalog: Catalog, root: str, mode: Mode
+) -> None:
+    assert not catalog.open(root).search(SearchRequest(query="frobnicateIt", mode=mode)).missing
+
+
+def test_of_several_projects_none_has_it(catalog: Catalog, root: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_tree(other, {"a.py": "def frobnicate_it():\n    return 1\n"})
+    catalog.create(str(other)).index(IndexOptions())
+    request = SearchRequest(query="frobnicateIt reuseSocket neverWritten")
+    assert catalog.search([root, str(other)], request).missing == ("neverWritten",)
+
+
+def test_the_page_says_that_the_results_are_the_nearest(pages_client: httpx.Client) -> None:
+    page = pages_client.get("/search", params={"q": "frobnicateSession"}).text
+    assert "has <code>frobnicateSession</code>; these are the nearest" in page
+    nothing = pages_client.get("/search", params={"q": "frobnicate<Widgets>"}).text
+    assert "has <code>frobnicate&lt;Widgets</code>." in nothing
+    found = pages_client.get("/search", params={"q": "session"}).text
+    assert "Nothing that is indexed" not in found
