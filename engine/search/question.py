@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from engine.errors import InvalidInputError, InvalidQueryError
 from engine.records import Mode, SearchRequest
 from engine.search.lexical import Lexical, lexical_of
-from engine.search.query import PatternTerm, Query, Term, parse_query
+from engine.search.query import FilterTerm, PatternTerm, Query, Term, parse_query
 from engine.search.weights import (
     LEAST_NEARNESS,
     MOST_BY_WORDS,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_LIMIT = 100
 #: Modes that compare meanings; the first one does without when it has to.
 BY_MEANING = frozenset({Mode.HYBRID, Mode.MEANING})
+_CHOOSING = ("lang", "path", "kind", "tag")  # filters that say what to list
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,13 @@ def read_request(request: SearchRequest) -> Query:
         )
     query = parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
     terms: tuple[Term | PatternTerm, ...] = (*query.words, *query.phrases, *query.patterns)
-    wanted_names = [term for term in query.values("sym") if not term.negated]
-    if not wanted_names and all(term.negated for term in terms):
+    has_terms = bool(_wanted_names(query)) or any(not term.negated for term in terms)
+    if not has_terms and not asks_what_passes(query, request):
         raise InvalidQueryError(
             "the query has nothing to search for",
             position=0,
-            hint="give a word, a phrase, a /pattern/ or sym: to find; a leading - only leaves out",
+            hint="give a word, a phrase, a /pattern/ or sym: to find, or lang: path: kind: tag: to"
+            " list what passes; a leading - only leaves out",
         )
     for phrase in query.phrases:
         if not phrase.negated and not words_of(phrase.text):
@@ -94,6 +96,18 @@ def read_request(request: SearchRequest) -> Query:
                 hint="add a neighbouring word of two letters or more",
             )
     return query
+
+
+def asks_what_passes(query: Query, request: SearchRequest) -> bool:
+    """Say whether a question is filters and nothing else: it asks for all that passes them."""
+    chosen = [term for name in _CHOOSING for term in query.values(name) if not term.negated]
+    fields = (request.language, request.path, request.file, request.kind)
+    has_terms = query.words or query.phrases or query.patterns or _wanted_names(query)
+    return not has_terms and bool(chosen or any(fields))
+
+
+def _wanted_names(query: Query) -> list[FilterTerm]:
+    return [term for term in query.values("sym") if not term.negated]
 
 
 def _position(term: Term) -> int:

@@ -20,11 +20,13 @@ from engine.search.hits import Place, hits_of
 from engine.search.intent import Intents, no_vectors, notes_of, still
 from engine.search.memory import Contents, Memory, State
 from engine.search.missing import BY_WORDS, missing_from
+from engine.search.passing import find_passing
 from engine.search.patterns import patterns_of
 from engine.search.places import Effort, find_places
 from engine.search.query import Query
 from engine.search.question import (
     Question,
+    asks_what_passes,
     question_of,
     read_request,
 )
@@ -140,6 +142,8 @@ class Searcher:
                 if patterns:
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)
+                elif asks_what_passes(query, request):
+                    found = find_passing(handle, query, request, scope.filters)
                 else:
                     question = question_of(query, request.mode, request.limit, intent.asked)
                     found = _found(handle, question, scope)

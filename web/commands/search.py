@@ -116,7 +116,7 @@ def command(query: str | None, **options: Any) -> int:
     With --mode regex all of QUERY but its filters is one. Capital letters make it tell case.
 
     Filters in the query narrow it: lang: path: kind: sym: branch: project: case:, each negated by a
-    leading minus.
+    leading minus. Alone they list what passes: kind:enum path:src/
     """
     chosen = _Options(**options)
     output = _output_of(query, chosen)

@@ -117,8 +117,9 @@ def tools(desk: Desk) -> tuple[Tool, ...]:
                 "Find code and documents by what they do, by words, names or patterns: the first "
                 "thing to try when you do not know the place. In the query, filters narrow: lang: "
                 'path: kind: sym: branch: project: tag: case:, "exact phrase", /regex/, a leading '
-                "- negates. mode symbol looks for definitions, regex takes the whole query as RE2. "
-                "Hits have path, lines, code, and fresh=false when the file changed since."
+                "- negates; alone they list: kind:enum path:src/. mode symbol looks for "
+                "definitions, regex reads the query as RE2. Hits have path, lines, code, and "
+                "fresh=false when the file changed since; missing: names that are nowhere."
             ),
             takes=SearchCode,
             gives=record(**_FOUND, hits=list_of(_HIT), next_cursor="text|null"),

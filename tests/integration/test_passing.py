@@ -1,0 +1,101 @@
+"""Filters alone list what passes them: files, or definitions."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import InvalidQueryError
+from engine.index import Index
+from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from tests.support.trees import write_tree
+
+_FILES = {
+    "tests/test_store.py": "class TestStore:\n    def test_it(self):\n        assert 1\n",
+    "store/disk.py": "class Disk:\n    def read(self):\n        return 1\n",
+    "store/copy_of_disk.py": "class Disk:\n    def read(self):\n        return 1\n",
+    "app.py": "LIMIT = 3\n\n\ndef main():\n    return LIMIT\n",
+    "web/ui.ts": "export enum Mode { On, Off }\n",
+    "readme.md": "# Words\n\nNothing else.\n",
+    "empty.py": "",
+}
+
+
+@pytest.fixture
+def index(catalog: Catalog, tree: Path) -> Index:
+    write_tree(tree, _FILES)
+    index = catalog.create(str(tree))
+    index.index(IndexOptions())
+    return index
+
+
+def _hits(index: Index, query: str, **fields: object) -> tuple[Hit, ...]:
+    return index.search(SearchRequest(query=query, **fields)).hits  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING, Mode.KEYWORD, Mode.REGEX])
+def test_files_are_listed_plain_code_first_and_copies_once(index: Index, mode: Mode) -> None:
+    answer = index.search(SearchRequest(query="lang:python", mode=mode))
+    paths = [hit.path for hit in answer.hits]
+    assert paths == ["app.py", "store/disk.py", "tests/test_store.py"]
+    assert (answer.total, answer.truncated) == (3, False)
+    assert [hit.line_start for hit in answer.hits] == [1, 1, 1]
+    assert answer.hits[0].snippet.startswith("LIMIT = 3")
+    assert answer.hits[2].why == ("passes the filters", "test ×0.3")
+
+
+def test_a_page_is_a_part_of_the_list(index: Index) -> None:
+    answer = index.search(SearchRequest(query="lang:python", limit=2))
+    assert [hit.path for hit in answer.hits] == ["app.py", "store/disk.py"]
+    assert (answer.total, answer.truncated) == (3, True)
+
+
+def test_a_kind_lists_definitions(index: Index) -> None:
+    found = [(hit.symbol, hit.kind, hit.path) for hit in _hits(index, "kind:class")]
+    assert found == [
+        ("Disk", "class", "store/disk.py"),
+        ("TestStore", "class", "tests/test_store.py"),
+    ]
+    assert [hit.symbol for hit in _hits(index, "kind:enum")] == ["Mode"]
+    assert [hit.symbol for hit in _hits(index, "kind:method path:tests")] == ["TestStore.test_it"]
+    answer = index.search(SearchRequest(query="kind:class", limit=1))
+    assert (answer.total, answer.truncated) == (2, True)
+
+
+def test_symbol_mode_lists_definitions(index: Index) -> None:
+    found = _hits(index, "path:app.py", mode=Mode.SYMBOL)
+    assert [hit.symbol for hit in found] == ["LIMIT", "main"]
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("path:store", ["store/disk.py"]),
+        ("path:*.md", ["readme.md"]),
+        ("tag:markdown", ["readme.md"]),
+        ("lang:python -path:store -path:tests", ["app.py"]),
+        ("lang:python -kind:class", ["app.py"]),
+        ("lang:go", []),
+    ],
+)
+def test_all_filters_hold(index: Index, query: str, paths: list[str]) -> None:
+    assert [hit.path for hit in _hits(index, query)] == paths
+
+
+def test_fields_of_a_request_are_filters_too(index: Index) -> None:
+    assert [hit.path for hit in _hits(index, "", language="markdown")] == ["readme.md"]
+    assert [hit.symbol for hit in _hits(index, "", kind="constant")] == ["LIMIT"]
+    assert [hit.path for hit in _hits(index, "", file="app.py")] == ["app.py"]
+
+
+def test_words_that_are_refused_do_not_list(index: Index) -> None:
+    with pytest.raises(InvalidQueryError, match="nothing to search for"):
+        _hits(index, "-store")
+
+
+def test_the_score_explains_itself(index: Index) -> None:
+    first = index.search(SearchRequest(query="lang:python", explain=True)).hits[-1]
+    assert first.explain is not None
+    assert first.explain.shares == {"listed": 1.0}
+    assert first.explain.factors == {"test": 0.3}
+    assert first.score == 0.3
