@@ -1,5 +1,6 @@
 """Fixtures: a data directory, a catalog over it, and a small project."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,11 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, load_config
+
+# Who runs the tests in the background of a script has them ignore Ctrl-C, and with them every
+# process that a test starts and interrupts, which then never ends.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
