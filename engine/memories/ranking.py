@@ -28,6 +28,10 @@ from engine.store.connection import Handle
 from engine.store.memories import TagRule
 from engine.syntax.terms import terms_of
 
+#: A note that is asked for among notes alone need not be as near as one among files (0.21): there
+#: are few, and a sentence says little. With the built-in model 10 sentences of notes had cosines of
+#: 0.06 to 0.57 with questions that meant them in other words, and up to 0.15 with other questions.
+_LEAST_NEARNESS_OF_NOTES = 0.15
 _LEAST_RARITY = 1e-6  # what FTS5 gives a word that more than half of all rows have
 
 
@@ -55,7 +59,7 @@ def ranked_owners(
     if choice.may_be_files and blobs.has_any(handle):
         candidates, _ = gather(handle, question, choice.filters(branch_id))
     if choice.may_be_memories:
-        candidates += _memory_candidates(handle, question, choice.rule)
+        candidates += _memory_candidates(handle, question, choice)
     rank(candidates, question.lexical, question.weights, shown=0)
     best: dict[Owner, float] = {}
     for candidate in candidates:
@@ -64,9 +68,9 @@ def ranked_owners(
     return list(best.items())
 
 
-def _memory_candidates(handle: Handle, question: Question, rule: TagRule) -> list[Candidate]:
+def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> list[Candidate]:
     """Give the memories that pass and have a word of the question, or are near to it."""
-    passing = frozenset(memories.read_passing(handle, rule))
+    passing = frozenset(memories.read_passing(handle, choice.rule))
     if not passing:
         return []
     by_word = {
@@ -80,9 +84,13 @@ def _memory_candidates(handle: Handle, question: Question, rule: TagRule) -> lis
     cosines: Mapping[int, float] = {}
     if question.asked:
         cosines = cosines_of_memories(handle, question.asked)
+    # Beside files, they have to be as near as places have to be.
+    among_files = question.least_nearness / (1 + FILE_SHARE)
+    least = among_files if choice.may_be_files else _LEAST_NEARNESS_OF_NOTES
+    near = [id_ for id_ in cosines.keys() & passing if cosines[id_] >= least]
     chosen = {
         *nlargest(MOST_BY_WORDS, totals, key=totals.__getitem__),
-        *_nearest(question, {id_: cosines[id_] for id_ in cosines.keys() & passing}),
+        *nlargest(MOST_BY_MEANING, near, key=cosines.__getitem__),
     }
     summaries = memories.read_summaries(handle, chosen)
     columns = question.lexical.path_words if question.weights.file_words else ()
@@ -96,13 +104,6 @@ def _memory_candidates(handle: Handle, question: Question, rule: TagRule) -> lis
         )
         for memory_id, summary in sorted(summaries.items())
     ]
-
-
-def _nearest(question: Question, cosines: Mapping[int, float]) -> list[int]:
-    """Give the memories that are near enough, as places have to be."""
-    least = question.least_nearness / (1 + FILE_SHARE)
-    near = [memory_id for memory_id, cosine in cosines.items() if cosine >= least]
-    return nlargest(MOST_BY_MEANING, near, key=cosines.__getitem__)
 
 
 def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int, float]]:

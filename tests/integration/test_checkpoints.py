@@ -148,6 +148,16 @@ def test_a_memory_is_found_by_what_it_means(index: Index) -> None:
     assert [each.id for each in found] == [meant.id]
 
 
+def test_a_memory_among_memories_need_not_be_as_near_as_a_file(index: Index) -> None:
+    text = "Deploys happen on Tuesdays after the smoke tests"
+    memory = index.checkpoints.save(NewMemory(summary=text, description=text))
+    asked = "when do we release"
+    found = index.checkpoints.search(asked, only_memories=True)
+    assert [each.id for each in found] == [memory.id]
+    assert memory.id not in {each.id for each in index.checkpoints.search(asked)}
+    assert not index.checkpoints.search("favourite pizza toppings", only_memories=True)
+
+
 def test_a_memory_is_found_before_anything_is_indexed(catalog: Catalog, tree: Path) -> None:
     empty = catalog.create(str(tree))
     saved = empty.checkpoints.save(NOTE)
