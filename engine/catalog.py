@@ -289,7 +289,9 @@ class Catalog:
         """
         with asking(request.mode):
             chosen = chosen_projects(list(dict.fromkeys(paths)), request)
-            return search_all(chosen, request, self._named)
+            answer = search_all(chosen, request, self._asked)
+        self._indexes.let_go()
+        return answer
 
     def search_page(
         self, paths: Sequence[str], request: SearchRequest, offset: int
@@ -303,9 +305,11 @@ class Catalog:
             return self.search(paths, request)
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
-    def _named(self, project: str) -> Index:
-        """Open the project of an id or a folder."""
-        return self.open_id(project) if is_project_id(project) else self.open(project)
+    def _asked(self, project: str) -> Index:
+        """Open the project of an id or a folder, to put a question to it."""
+        index = self.open_id(project) if is_project_id(project) else self.open(project)
+        self._indexes.was_asked(index)
+        return index
 
     def _known(self, path: str) -> Index:
         """Open the project of exactly this folder, which is there."""

@@ -177,6 +177,15 @@ class Index:
         """Get to know what patterns were asked about since; for a thread beside the questions."""
         self._searcher.learn(is_stopped)
 
+    @property
+    def kept_bytes(self) -> int:
+        """What this process keeps of it to answer sooner, more or less."""
+        return self._searcher.size_bytes
+
+    def let_go(self) -> None:
+        """Keep nothing of it, until the next question."""
+        self._searcher.let_go()
+
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Give code like that of a place, whose path may be absolute, by the vectors stored.
 

@@ -76,6 +76,11 @@ class KeptVectors:
         self._lengths = _lengths(self._rows)
         self.count = int(np.count_nonzero(self._lengths))
 
+    @property
+    def size_bytes(self) -> int:
+        """What they take."""
+        return self._rows.nbytes + self._lengths.nbytes
+
     def cosines(self, asked: Asked) -> Numbers:
         """Give the cosine of each row."""
         return _cosines(self._rows, self._lengths, asked)
@@ -101,6 +106,12 @@ class TreeVectors:
         file_ids = np.array([file.file_id for file in tree.files], np.int64)
         self._files = KeptVectors(file_ids, of_files)
         self.embedded = self._places.count / tree.count if tree.count else 1.0
+
+    @property
+    def size_bytes(self) -> int:
+        """What they take."""
+        own = self._blobs.nbytes + self._file_of.nbytes
+        return own + self._places.size_bytes + self._files.size_bytes
 
     def near(self, asked: Asked) -> "NearPlaces":
         """Compare all places with a question."""

@@ -49,6 +49,12 @@ class State:
         self._contents: dict[int, Contents] = {}
         self._lock = threading.Lock()
 
+    @property
+    def size_bytes(self) -> int:
+        """What the branches take that are kept as a whole; all else is little."""
+        kept = [*self._trees.values(), *self._vectors.values()]
+        return sum(each.size_bytes for each in kept if each)
+
     def file_count(self, handle: Handle, branch_id: int) -> int:
         """Give the number of indexed files of a branch."""
         number = self._file_counts.get(branch_id)
@@ -130,6 +136,16 @@ class Memory:
 
     def __init__(self) -> None:
         self._state: State | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """What is held, more or less."""
+        state = self._state
+        return state.size_bytes if state else 0
+
+    def let_go(self) -> None:
+        """Hold nothing, until the next question."""
+        self._state = None
 
     def state(self, handle: Handle) -> State:
         """Give the state that a read transaction sees."""

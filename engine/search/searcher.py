@@ -109,6 +109,18 @@ class Searcher:
         for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second question of a process reads the tree
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
 
+    @property
+    def size_bytes(self) -> int:
+        """What is kept between questions, more or less."""
+        sieve = self._sieve
+        return self._memory.size_bytes + (sieve.size_bytes if sieve else 0)
+
+    def let_go(self) -> None:
+        """Keep nothing, until the next question."""
+        self._memory.let_go()
+        self._has_patterns, self._sieve = False, None
+        self._effort = replace(self._effort, passing=None)
+
     def learn(self, is_stopped: Callable[[], bool]) -> None:
         """Get to know what patterns were asked about since, so that the next look into few texts.
 
@@ -119,12 +131,13 @@ class Searcher:
         """
         if not self._has_patterns:
             return
-        if self._sieve is None:
+        sieve = self._sieve
+        if sieve is None:
             from engine.search.sieve import Sieve  # numpy
 
-            self._sieve = Sieve()
-            self._effort = replace(self._effort, passing=self._sieve.passing)
-        self._sieve.learn(self._store, is_stopped)
+            self._sieve = sieve = Sieve()
+            self._effort = replace(self._effort, passing=sieve.passing)
+        sieve.learn(self._store, is_stopped)
 
     def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         started = time.perf_counter()

@@ -84,6 +84,11 @@ class Sieve:
         self._learning = threading.Lock()
         self._is_wanted = True  # made for somebody who has asked
 
+    @property
+    def size_bytes(self) -> int:
+        """What is kept."""
+        return self._known.grams.size_bytes
+
     def passing(self, handle: Handle, patterns: Sequence[Pattern]) -> list[int] | None:
         """Give the texts that each pattern may match, by id, rising; None is all of them.
 

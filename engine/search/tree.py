@@ -29,6 +29,8 @@ _MOST_WORD_BYTES = 256 << 20
 _PATH_BYTES = 4 << 20
 _TEXT_BYTES = 16 << 20
 _SPANS_BYTES = 4 << 20
+_FILE_BYTES = 1024  # of memory a file, with its path and what ranking makes of it
+_PLACE_BYTES = 8
 _SPAN_BYTES = 1024  # of memory a chunk, with its symbol
 
 
@@ -98,6 +100,13 @@ class Tree:
         self._paths: Recent[str, Impact] = Recent(_PATH_BYTES)
         self._spans: Recent[int, Span] = Recent(_SPANS_BYTES)
         self._texts: Recent[int, bytes] = Recent(_TEXT_BYTES)
+
+    @property
+    def size_bytes(self) -> int:
+        """What all of it takes, more or less."""
+        read = self._words.size_bytes + self._paths.size_bytes + self._spans.size_bytes
+        own = _FILE_BYTES * len(self.files) + _PLACE_BYTES * self.count
+        return own + read + self._texts.size_bytes
 
     def best_places(
         self, handle: Handle, words: Sequence[str], number: int

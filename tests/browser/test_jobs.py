@@ -60,9 +60,9 @@ def test_a_server_that_goes_is_said_so_and_its_page_lives_on_when_it_is_back(
         server.stop()
         expect(page.locator("#gone")).to_be_visible()
     with serving(command, "--no-watch", port=server.port) as server:
-        expect(page.locator("#gone")).to_be_hidden(timeout=15_000)
+        expect(page.locator("#gone")).to_be_hidden()
         page.request.post("/api/v1/projects", data={"path": str(tmp_path / "later")})
-        expect(page.locator(".job-row", has_text="later")).to_be_visible(timeout=15_000)
+        expect(page.locator(".job-row", has_text="later")).to_be_visible()
     context.close()
 
 

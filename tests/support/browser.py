@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _WAIT_MS = 15_000
+expect.set_options(timeout=_WAIT_MS)  # 5 s are too few for a job on a busy machine
 
 
 def need_chromium() -> str:

@@ -1,0 +1,72 @@
+"""What a process keeps of all projects to answer sooner is bound, and nothing hangs on it."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.index import Index
+from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from tests.support.trees import write_tree
+
+_WORDS = ("cursor", "session", "socket", "bucket", "window")
+
+
+@pytest.fixture
+def projects(catalog: Catalog, tmp_path: Path) -> list[Index]:
+    made = []
+    for name in _WORDS[:3]:
+        files = {f"{word}_{name}.py": f"def {word}_{name}():\n    return 1\n" for word in _WORDS}
+        index = catalog.create(str(write_tree(tmp_path / name, files)))
+        index.index(IndexOptions())
+        made.append(index)
+    return made
+
+
+def _ask(catalog: Catalog, *projects: Index, query: str = "session") -> tuple[Hit, ...]:
+    return catalog.search([each.root for each in projects], SearchRequest(query=query)).hits
+
+
+def _let_go(catalog: Catalog, most: int) -> None:
+    catalog._indexes.most_kept_bytes = most
+    catalog._indexes.let_go()
+
+
+def test_the_project_asked_longest_ago_is_let_go_first(
+    catalog: Catalog, projects: list[Index]
+) -> None:
+    first, second, third = projects
+    for _ in range(2):  # the second question of a process has a branch read as a whole
+        _ask(catalog, first, second, third)
+    _ask(catalog, first)
+    sizes = [each.kept_bytes for each in projects]
+    assert all(sizes)
+    _let_go(catalog, sum(sizes))
+    assert [each.kept_bytes for each in projects] == sizes
+    _let_go(catalog, sizes[0] + sizes[2])
+    assert [bool(each.kept_bytes) for each in projects] == [True, False, True]
+    _let_go(catalog, sizes[0])
+    assert [bool(each.kept_bytes) for each in projects] == [True, False, False]
+
+
+def test_answers_do_not_change(catalog: Catalog, projects: list[Index]) -> None:
+    whole = [_ask(catalog, *projects, query=query) for query in _WORDS]
+    assert sum(each.kept_bytes for each in projects)
+    catalog._indexes.most_kept_bytes = 0
+    for _ in range(2):
+        assert [_ask(catalog, *projects, query=query) for query in _WORDS] == whole
+        assert not any(each.kept_bytes for each in projects)
+
+
+def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Index]) -> None:
+    request = SearchRequest(query="def sess", mode=Mode.REGEX)
+    asked = [projects[0].root]
+    found = catalog.search(asked, request).hits
+    catalog.learn(lambda: False)
+    learned = projects[0].kept_bytes
+    assert learned
+    _let_go(catalog, 0)
+    assert not projects[0].kept_bytes
+    assert catalog.search(asked, request).hits == found
+    catalog.learn(lambda: False)
+    assert projects[0].kept_bytes == learned
