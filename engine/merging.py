@@ -95,8 +95,8 @@ def _merged(
 
 def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
     """Give the names that no project has, of those that answered."""
-    first, *others = answers
-    return tuple(name for name in first.missing if all(name in answer.missing for answer in others))
+    named = dict.fromkeys(name for answer in answers for name in answer.missing)
+    return tuple(name for name in named if all(name in answer.missing for answer in answers))
 
 
 def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:

@@ -13,6 +13,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
 from engine.errors import InvalidInputError
+from web.decoding import parsed
 
 _AT = " - at `$"
 _MOST_DETAIL = 300
@@ -59,7 +60,7 @@ def decoded(body: bytes, wanted: Any) -> Any:
         InvalidInputError: It is no JSON, or not of that type; the details name the field.
     """
     try:
-        return msgspec.json.decode(body, type=wanted)
+        return parsed(body, wanted)
     except msgspec.ValidationError as error:
         message, field = told(str(error))
         raise InvalidInputError(message, field=field or "body") from error

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 from litestar import get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, Struct
 
 from engine.errors import EngineError
 from engine.project_filters import names_projects
@@ -15,6 +15,7 @@ from web.api.paging import next_cursor, offset_of, page_within
 from web.api.requests import in_query
 from web.api.service import Service
 from web.api.shapes import SearchResult
+from web.decoding import converted
 from web.schemas import answer_json
 
 _TAGS = ("search",)
@@ -207,7 +208,7 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
 
 
 def _result(answer: SearchAnswer, **more: object) -> SearchResult:
-    return convert({**answer_json(answer), **more}, SearchResult)
+    return converted({**answer_json(answer), **more}, SearchResult)
 
 
 def _roots_of(service: Service, question: SearchQuestion, request: SearchRequest) -> list[str]:

@@ -2,11 +2,11 @@
 
 from typing import Annotated, TypeVar
 
-import msgspec
 from litestar.openapi.spec import Example
 from litestar.params import PathParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from web.decoding import converted
 from web.schemas import as_json
 
 Shape = TypeVar("Shape", bound=Struct)
@@ -199,4 +199,4 @@ def shaped(value: object, shape: type[Shape]) -> Shape:
     Raises:
         msgspec.ValidationError: The record and the shape disagree, which is a defect.
     """
-    return msgspec.convert(as_json(value), shape)
+    return converted(as_json(value), shape)

@@ -11,6 +11,7 @@ from mcp.types import Tool as ToolInfo
 
 from engine.errors import EngineError, InvalidInputError
 from engine.job_records import Job
+from web.decoding import converted
 from web.mcp.shapes import Shape, input_shape
 from web.schemas import as_json
 
@@ -105,7 +106,7 @@ class Tool:
             if value is not None or name not in known
         }
         try:
-            return msgspec.convert(given, self.takes)
+            return converted(given, self.takes)
         except msgspec.ValidationError as error:
             raise _refusal(str(error), self.name, known) from error
 
