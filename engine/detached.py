@@ -14,6 +14,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
 from engine.priority import yield_as_session
+from engine.telemetry.crashes import tell_crashes
 
 _TRIES = 5  # to become the runner
 _WAIT_S = 0.2
@@ -28,6 +29,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
+    tell_crashes()
     yield_as_session()
     try:
         with Catalog(load_config()) as catalog, catalog.traced("runner"):

@@ -80,6 +80,17 @@ def test_a_signal_ends_it_at_once_and_leaves_nothing(
         assert client.get("/health").status_code == 200
 
 
+def test_a_crash_tells_where_each_thread_was(command: Command) -> None:
+    with serving(command) as server:
+        server.process.send_signal(signal.SIGSEGV)
+        _, told = server.process.communicate(timeout=20)
+    assert server.process.returncode == -signal.SIGSEGV
+    assert b"Segmentation fault" in told
+    assert b"most recent call first" in told
+    with serving(command) as again, again.client() as client:
+        assert client.get("/health").status_code == 200
+
+
 def test_a_job_outlives_the_server(command: Command, tree: Path) -> None:
     write_tree(tree, {f"a{n}.py": f"def f{n}():\n    return {n}\n" * 20 for n in range(1500)})
     with serving(command, "--no-watch") as server, server.client() as client:

@@ -13,6 +13,7 @@ from litestar import Litestar
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ConflictError, InvalidConfigError, UnavailableError
+from engine.telemetry.crashes import tell_crashes
 from web.app import create_app, service_of
 from web.commands.options import examples, print_text
 from web.console.interrupt import Interrupt
@@ -58,6 +59,7 @@ def command(
     project are put to them; the others can still be named. Prints the URL and opens nothing. Jobs
     that are not done when the server ends go on by themselves.
     """
+    tell_crashes()
     sys.setswitchinterval(_SWITCH_S)
     given: dict[str, int | str | None] = {"host": host, "port": port}
     config = load_config(None, **{name: each for name, each in given.items() if each is not None})

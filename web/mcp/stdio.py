@@ -16,6 +16,7 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import EngineError
 from engine.job_records import ACTIVE, JobFilter
+from engine.telemetry.crashes import tell_crashes
 from web.mcp.screen import Lines
 from web.mcp.server import make_server
 
@@ -36,6 +37,7 @@ def run(config: Config, *, served: tuple[str, ...] = ()) -> None:
         config: The settings in force.
         served: Folders that the server is about.
     """
+    tell_crashes()
     with Catalog(config, runs_jobs=False) as catalog, catalog.traced("mcp"):
         threading.Thread(target=_revive, args=(catalog,), name="revive", daemon=True).start()
         anyio.run(_serve, catalog, served)
