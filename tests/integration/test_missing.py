@@ -1,11 +1,13 @@
 """What a question names and nothing has is said, because what is near looks like what was meant."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import load_config
 from engine.records import IndexOptions, Mode, SearchRequest
 from tests.support.trees import write_tree
 
@@ -17,14 +19,20 @@ _FILES = {
 }
 
 
-@pytest.fixture
-def root(catalog: Catalog, tree: Path) -> str:
-    write_tree(tree, _FILES)
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    """An open catalog for all of these, which only ask."""
+    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+        yield catalog
+
+
+@pytest.fixture(scope="module")
+def root(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
+    tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
     catalog.create(str(tree)).index(IndexOptions())
     return str(tree)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])  # the first one asks the file, later ones what is kept
 @pytest.mark.parametrize(
     ("query", "missing"),
     [
@@ -47,10 +55,11 @@ def root(catalog: Catalog, tree: Path) -> str:
     ],
 )
 def test_names_that_are_nowhere_are_told(
-    catalog: Catalog, root: str, query: str, missing: tuple[str, ...], rounds: int
+    catalog: Catalog, root: str, query: str, missing: tuple[str, ...]
 ) -> None:
     index = catalog.open(root)
-    for _ in range(rounds):
+    index.let_go()
+    for _ in range(3):  # the first time the file is asked, later what is kept of it
         for mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
             answer = index.search(SearchRequest(query=query, mode=mode))
             assert answer.missing == missing, mode

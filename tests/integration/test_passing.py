@@ -1,10 +1,11 @@
 """Filters alone list what passes them: files, or definitions."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from engine.catalog import Catalog
+from engine.config import load_config
 from engine.errors import InvalidQueryError
 from engine.index import Index
 from engine.records import Hit, IndexOptions, Mode, SearchRequest
@@ -21,12 +22,13 @@ _FILES = {
 }
 
 
-@pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
-    write_tree(tree, _FILES)
-    index = catalog.create(str(tree))
-    index.index(IndexOptions())
-    return index
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
+    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+        index = catalog.create(str(tree))
+        index.index(IndexOptions())
+        yield index
 
 
 def _hits(index: Index, query: str, **fields: object) -> tuple[Hit, ...]:
