@@ -1,5 +1,6 @@
 """Answers to filters alone: the files that pass, or the definitions, plain code first."""
 
+from dataclasses import replace
 from itertools import accumulate
 
 from engine.records import Mode, SearchRequest
@@ -44,7 +45,9 @@ def _definitions(handle: Handle, filters: Filters, limit: int) -> Found:
     blobs = [file.blob_id for file in files[:enough]]
     ids = passing.passing_symbols(handle, blobs, filters, limit)
     places = chunks.chunks_at(handle, ids)
-    facts = chunks.read_chunks(handle, sorted(set(places.values())), filters)
+    # A definition passes by itself: what is refused may stand beside it.
+    of_files = replace(filters, chunk_condition="TRUE")
+    facts = chunks.read_chunks(handle, sorted(set(places.values())), of_files)
     read = chunks.read_symbols(handle, ids)
     shown = [_listed(facts[places[id_]], read[id_]) for id_ in ids if places.get(id_) in facts]
     return Found(shown, [0.0] * (sums[-1] if sums else 0), is_capped=False)

@@ -64,6 +64,15 @@ def test_a_kind_lists_definitions(index: Index) -> None:
     assert (answer.total, answer.truncated) == (2, True)
 
 
+def test_a_refused_kind_or_name_refuses_definitions_and_not_their_neighbours(index: Index) -> None:
+    answer = index.search(SearchRequest(query="kind:method -kind:class", limit=1))
+    assert [hit.symbol for hit in answer.hits] == ["Disk.read"]
+    assert (answer.total, answer.truncated) == (2, True)
+    whole = index.search(SearchRequest(query="kind:method -kind:class -sym:read"))
+    assert [hit.symbol for hit in whole.hits] == ["TestStore.test_it"]
+    assert (whole.total, whole.truncated) == (1, False)
+
+
 def test_symbol_mode_lists_definitions(index: Index) -> None:
     found = _hits(index, "path:app.py", mode=Mode.SYMBOL)
     assert [hit.symbol for hit in found] == ["LIMIT", "main"]
