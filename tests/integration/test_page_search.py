@@ -45,6 +45,11 @@ def test_results_stand_by_file_with_marks_and_lead_to_their_lines(
         assert wanted.lower() in page.text.lower()
 
 
+@pytest.mark.parametrize("query", ["-lang:python path:nowhere/", "case:yes lang:rust"])
+def test_filters_that_list_nothing_are_no_mistake(pages_client: httpx.Client, query: str) -> None:
+    assert "Nothing found" in _search(pages_client, query).text
+
+
 def test_matches_of_a_pattern_are_marked_where_they_are(pages_client: httpx.Client) -> None:
     answer = pages_client.get("/search", params={"q": r"open_\w+", "mode": "regex"})
     assert '<mark class="nf">open_session</mark>' in answer.text

@@ -266,7 +266,11 @@ def _blamed(service: Service, asking: _Asking, asked: Asked) -> list[Blame]:
         if not query.strip():
             continue
         request = replace(asked, query=query).request
-        answer = _ask(service, asking, replace(request, limit=1, context=False, explain=False))
+        request = replace(request, limit=1, context=False, explain=False)
+        try:
+            answer = _ask(service, asking, request)
+        except InvalidQueryError:  # what is left only leaves out
+            continue
         if answer.total:
             blamed.append(Blame(filter=each.text, query=query, total=answer.total))
     return sorted(blamed, key=lambda each: -each.total)
