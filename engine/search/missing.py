@@ -4,6 +4,9 @@ Somebody who asks for ``frobnicateWidgets`` gets the nearest code there is, and 
 to read it to learn that there is no such thing.
 """
 
+import re
+from collections.abc import Sequence
+
 from engine.records import Mode
 from engine.search.lexical import bare, looks_like_identifier, pieces_of, quoted
 from engine.search.query import Query
@@ -13,25 +16,37 @@ from engine.syntax.terms import words_of
 
 #: Modes that give what is near beside what was named.
 BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
+# What compilers and stack traces put behind a path: the line, and the column.
+_LINES = re.compile(r"(?::\d+)+$")
+# Letters of a name that is looked up in each way to part it in two, 20 µs a way; longer ones are
+# looked up as they are written, and without their parting.
+_LONGEST_PARTED = 32
+_SHORTEST_WORD = 2
 
 
 def missing_from(handle: Handle, query: Query) -> tuple[str, ...]:
     """Give what a question names and no indexed text or path has, of any branch, in order.
 
     Names are words that look like code, or a word that is asked alone: that one of the words of a
-    sentence is nowhere says little. A name has its parts side by side, whatever joins them; of a
-    qualified one each name is somewhere, or all of it in one path.
+    sentence is nowhere says little. A name has its parts side by side, whatever joins them; one of
+    two words or less may be parted otherwise too: ``SQLite`` is ``sqlite``. Of a qualified name
+    each is somewhere, or all of it in one path; of a path that begins at ``/``, which says where
+    the project is, the last name.
 
     Args:
         handle: A read transaction.
         query: The question; what is quoted or refused is not looked at.
     """
-    words = [bare(term.text) for term in query.words if not term.negated]
+    words = [_name_in(term.text) for term in query.words if not term.negated]
     if len(words) == 1 and not query.phrases:
         names = words
     else:
         names = [word for at, word in enumerate(words) if _is_name(word, is_first=at == 0)]
     return tuple(name for name in dict.fromkeys(names) if not _is_held(handle, name))
+
+
+def _name_in(word: str) -> str:
+    return _LINES.sub("", bare(word)).rstrip(".")
 
 
 def _is_name(word: str, *, is_first: bool) -> bool:
@@ -41,9 +56,30 @@ def _is_name(word: str, *, is_first: bool) -> bool:
 
 
 def _is_held(handle: Handle, name: str) -> bool:
-    parts = [words for piece in pieces_of(name) if (words := words_of(piece))]
-    if all(fulltext.is_in_chunks(handle, quoted(" ".join(words))) for words in parts):
+    if all(_is_in_text(handle, words) for words in _parts_of(name)):
         return True
-    return fulltext.is_in_paths(
-        handle, " AND ".join(quoted(word) for words in parts for word in words)
-    )
+    place = name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name
+    spellings = [f"({_as_written(words)} OR {_otherwise(words)})" for words in _parts_of(place)]
+    return not spellings or fulltext.is_in_paths(handle, " AND ".join(spellings))
+
+
+def _parts_of(name: str) -> list[list[str]]:
+    return [words for piece in pieces_of(name) if (words := words_of(piece))]
+
+
+def _is_in_text(handle: Handle, words: Sequence[str]) -> bool:
+    return any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _otherwise))
+
+
+def _as_written(words: Sequence[str]) -> str:
+    return quoted(" ".join(words))
+
+
+def _otherwise(words: Sequence[str]) -> str:
+    """Match a name that is parted into two words in another way, or not at all."""
+    run = "".join(words)
+    ways = [run]
+    if len(run) <= _LONGEST_PARTED:
+        cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
+        ways += [f"{run[:at]} {run[at:]}" for at in cuts]
+    return " OR ".join(map(quoted, ways))

@@ -16,6 +16,7 @@ _FILES = {
         "class PooledConnection:\n    def reuse_socket(self, peer):\n        return peer\n"
     ),
     "notes.md": "Sockets are kept open for sixty seconds.\n",
+    "use.py": "db = SQLiteStore('github')\nprint(getUserById(db))\nclass WebSocketServer: ...\n",
 }
 
 
@@ -52,6 +53,24 @@ def root(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
         ("reuse_socket lang:markdown", ()),  # there is one: the filter is in the way
         ("sockets -frobnicateSocket", ()),
         ("x", ()),  # no word
+        ("sqlite", ()),  # of words that are parted in the text
+        ("userby", ()),
+        ("GitHub", ()),  # and of those that are not
+        ("how do we ask GitHub", ()),
+        ("WebsocketServer", ()),
+        ("GitHive", ("GitHive",)),
+        ("store/connection.py:12", ()),  # a place in a file
+        ("connection.py:12:5: error", ()),
+        ("store/missing_one.py:12", ("store/missing_one.py",)),
+        ("/home/somebody/app/store/connection.py", ()),  # nobody indexes where a project is
+        ("/home/somebody/app/store/missing_one.py", ("/home/somebody/app/store/missing_one.py",)),
+        ("/nowhere/x", ()),
+        ("frobnicate...", ("frobnicate",)),
+        ("NEAR(frobnicate", ("NEAR(frobnicate",)),  # no operators of the keyword index
+        ("frobnicate*", ("frobnicate",)),
+        ("frob\0nicateIt", ("nicateIt",)),
+        ("frobnicateИмя", ("frobnicateИмя",)),
+        ("q" * 256, ("q" * 256,)),
     ],
 )
 def test_names_that_are_nowhere_are_told(
