@@ -270,11 +270,13 @@ class Catalog:
     def learn(self, is_stopped: Callable[[], bool]) -> None:
         """Have each index that is open get to know what patterns were asked about since.
 
-        One that cannot be read keeps none of the others from it.
+        One that cannot be read keeps none of the others from it. What all of them keep, also for
+        questions to one of them alone, is bound then.
         """
         for index in self._indexes.opened():
             with suppress(EngineError):
                 index.learn(is_stopped)
+        self._indexes.let_go()
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects, named by paths or ids, and merge their answers by score.
@@ -287,11 +289,12 @@ class Catalog:
             NotFoundError: ``project:`` leaves no project.
             EngineError: Every project failed; the first error.
         """
-        with asking(request.mode):
-            chosen = chosen_projects(list(dict.fromkeys(paths)), request)
-            answer = search_all(chosen, request, self._asked)
-        self._indexes.let_go()
-        return answer
+        try:
+            with asking(request.mode):
+                chosen = chosen_projects(list(dict.fromkeys(paths)), request)
+                return search_all(chosen, request, self._asked)
+        finally:
+            self._indexes.let_go()
 
     def search_page(
         self, paths: Sequence[str], request: SearchRequest, offset: int

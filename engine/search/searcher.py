@@ -119,7 +119,6 @@ class Searcher:
         """Keep nothing, until the next question."""
         self._memory.let_go()
         self._has_patterns, self._sieve = False, None
-        self._effort = replace(self._effort, passing=None)
 
     def learn(self, is_stopped: Callable[[], bool]) -> None:
         """Get to know what patterns were asked about since, so that the next look into few texts.
@@ -136,7 +135,6 @@ class Searcher:
             from engine.search.sieve import Sieve  # numpy
 
             self._sieve = sieve = Sieve()
-            self._effort = replace(self._effort, passing=sieve.passing)
         sieve.learn(self._store, is_stopped)
 
     def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
@@ -308,9 +306,12 @@ class Searcher:
 
         To rank 16,000 paths takes 0.1 s, once a state of the index: the first does without.
         """
-        is_ranked = self._sieve is not None and scope.filters.is_branch_only
-        tree = scope.state.kept_tree(scope.branch.id) if is_ranked else None
-        return replace(self._effort, ranked=lambda: tree.ranked_texts) if tree else self._effort
+        sieve = self._sieve  # another thread may let go of it meanwhile
+        if sieve is None:
+            return self._effort
+        effort = replace(self._effort, passing=sieve.passing)
+        tree = scope.state.kept_tree(scope.branch.id) if scope.filters.is_branch_only else None
+        return replace(effort, ranked=lambda: tree.ranked_texts) if tree else effort
 
     def _place(self, scope: _Scope, checked_out: str) -> Place:
         is_here = scope.branch.name == checked_out

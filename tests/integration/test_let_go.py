@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from mcp.client.client import Client
 
 from engine.catalog import Catalog
+from engine.errors import InvalidQueryError
 from engine.index import Index
-from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from engine.records import Hit, IndexOptions, Mode, RelatedRequest, SearchRequest
+from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree
 
 _WORDS = ("cursor", "session", "socket", "bucket", "window")
@@ -68,5 +71,42 @@ def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Ind
     _let_go(catalog, 0)
     assert not projects[0].kept_bytes
     assert catalog.search(asked, request).hits == found
+    catalog._indexes.most_kept_bytes = learned
     catalog.learn(lambda: False)
     assert projects[0].kept_bytes == learned
+
+
+def test_questions_to_one_project_are_bound_when_a_server_learns(
+    catalog: Catalog, projects: list[Index]
+) -> None:
+    catalog._indexes.most_kept_bytes = 0
+    first, second, third = projects
+    first.warm()
+    for _ in range(2):
+        second.search(SearchRequest(query="session"))
+        third.related(RelatedRequest(path="session_socket.py", line_start=1))
+    third.search(SearchRequest(query="def sess", mode=Mode.REGEX))
+    assert all(each.kept_bytes for each in projects)
+    catalog.learn(lambda: False)
+    assert not any(each.kept_bytes for each in projects)
+
+
+def test_questions_of_agents_are_bound(catalog: Catalog, projects: list[Index]) -> None:
+    catalog._indexes.most_kept_bytes = 0
+
+    async def body(client: Client) -> None:
+        for each in projects * 2:
+            await called(client, "search_code", query="session", project_path=each.root)
+
+    ask(catalog, body)
+    assert not any(each.kept_bytes for each in projects)
+
+
+def test_a_question_that_cannot_be_answered_is_bound(
+    catalog: Catalog, projects: list[Index]
+) -> None:
+    _let_go(catalog, 0)
+    projects[0].warm()
+    with pytest.raises(InvalidQueryError):
+        _ask(catalog, *projects, query="-session")
+    assert not any(each.kept_bytes for each in projects)

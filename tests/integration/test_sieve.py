@@ -81,10 +81,10 @@ def _learn(index: Index) -> None:
 
 def _looked_at(index: Index, query: str) -> int | None:
     """Count the texts that are looked into for a pattern; None is all."""
-    passing = index._searcher._effort.passing
-    assert passing is not None
+    sieve = index._searcher._sieve
+    assert sieve is not None
     with index._store.read() as handle:
-        found = passing(handle, patterns_of(parse_query(query, as_pattern=True)))
+        found = sieve.passing(handle, patterns_of(parse_query(query, as_pattern=True)))
     return None if found is None else len(found)
 
 
@@ -276,4 +276,4 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
 
 
 def _looked_at_if_known(index: Index, query: str) -> int | None:
-    return _looked_at(index, query) if index._searcher._effort.passing else None
+    return _looked_at(index, query) if index._searcher._sieve else None

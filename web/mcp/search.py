@@ -187,11 +187,11 @@ class _Search:
             branch=given.branch,
             limit=limit,
         )
-        projects = self._desk.projects
+        catalog = self._desk.catalog
         with asking(request.mode):
             if given.project_path is None and names_projects(request):
-                return self._desk.catalog.search(self._desk.catalog.everywhere(), request)
-            return projects.index(given.project_path).search(request)
+                return catalog.search(catalog.everywhere(), request)
+            return catalog.search([self._desk.projects.index(given.project_path).root], request)
 
     def find_symbol(self, given: FindSymbol, _caller: Caller) -> Answer:
         with asking("symbols"):
