@@ -1,23 +1,22 @@
 """Files beside a database that processes made for a while, and died before they deleted them."""
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
 from engine.lock import is_alive
 
-#: Between the project's id and the number of the process.
-_OF_PROCESSES = ("seed-", "part-", "rebuilt-")
+# What a file is for, and the number of the process, behind the project's id.
+_OF_PROCESS = re.compile(r"\.(?:seed|part|rebuilt)-([0-9]{1,9})(?=[-.]|$)")
 
 
 def stray_files(file: Path) -> list[Path]:
     """Give the files beside a database that belong to processes which have died."""
     found = []
     for path in sorted(file.parent.glob(f"{file.stem}.*")):
-        for kind in _OF_PROCESSES:
-            _, mark, rest = path.name.partition(f".{kind}")
-            number = rest.partition("-")[0].partition(".")[0]
-            if mark and number.isdigit() and not is_alive(int(number)):
-                found.append(path)
+        process = _OF_PROCESS.search(path.name)
+        if process and not is_alive(int(process[1])):
+            found.append(path)
     return found
 
 

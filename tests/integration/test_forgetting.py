@@ -61,8 +61,9 @@ def test_what_dead_processes_left_goes_with_the_project(
     left = [file.with_suffix(f".{kind}-{dead}") for kind in ("seed", "rebuilt")]
     left.append(file.with_suffix(f".rebuilt-{dead}-wal"))
     begun = file.with_suffix(f".seed-{alive}")  # of a project that is begun at this moment
-    for each in (*left, begun):
+    others = [file.with_suffix(f".seed-{number}") for number in ("²", "9" * 20, "")]
+    for each in (*left, *others, begun):
         each.write_bytes(b"half an index")
     catalog.forget(str(tree))
     assert [each for each in left if each.exists()] == []
-    assert begun.exists()
+    assert [each for each in (*others, begun) if not each.exists()] == []
