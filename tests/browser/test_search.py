@@ -112,6 +112,18 @@ def test_a_file_is_folded_and_unfolded_by_the_same_key(page: Page) -> None:
     expect(groups.nth(0)).to_have_attribute("open", "")
 
 
+def test_all_is_copied_as_markdown_also_when_there_are_more_results(page: Page) -> None:
+    page.goto("/search?q=numbered&mode=keyword")
+    more = page.get_by_role("link", name="More results")
+    expect(more).to_be_visible()
+    page.keyboard.press("m")
+    expect(page.get_by_text("The answer is copied")).to_be_visible()
+    assert "**File**" in page.evaluate("navigator.clipboard.readText()")
+    more.click()
+    expect(page.locator("[data-hit]").nth(20)).to_be_attached()
+    expect(page.locator("[data-markdown]")).to_have_count(1)
+
+
 def test_more_results_are_put_below(page: Page) -> None:
     page.goto("/search?q=numbered&mode=keyword")
     before = page.locator("[data-hit]").count()
