@@ -1,11 +1,13 @@
 """Suggestions: what may be meant by the last word, as a list that a box controls."""
 
+from pathlib import Path
 from urllib.parse import unquote
 
 import httpx
 import pytest
 
-from tests.support.pages import Page
+from tests.support.pages import Page, site
+from tests.support.trees import write_tree
 
 HTMX = {"HX-Request": "true"}
 
@@ -108,6 +110,27 @@ def test_what_means_nothing_more_is_answered_without_an_error(
 ) -> None:
     for each in _suggested(pages_client, typed):
         assert each.get("data-query") or each["data-go"].startswith("/p/")
+
+
+def test_of_several_projects_none_fills_the_list_alone(tmp_path: Path) -> None:
+    gos = {f"open_{n}.go": f"package a\n\nfunc OpenDoor{n}() {{}}\n" for n in range(9)}
+    endings = ("go", "c", "lua", "php", "java", "sql", "css", "proto", "toml")
+    one = write_tree(tmp_path / "one", {**gos, **{f"x.{each}": "\n" for each in endings}})
+    rubies = {f"open_{n}.rb": f"def open_window_{n}\nend\n" for n in range(12)}
+    two = write_tree(tmp_path / "two", rubies)
+    with site(tmp_path, one, two) as server, server.client() as client:
+        options = _suggested(client, "open")
+        ways = [each["data-go"] for each in options if "data-go" in each]
+        assert sum("?lines=" in each and ".go?" in each for each in ways) == 2
+        assert sum("?lines=" in each and ".rb?" in each for each in ways) == 2
+        assert {each.rpartition(".")[2] for each in ways if "?lines=" not in each} == {"go", "rb"}
+        answer = client.get("/search/suggest", params={"q": "open"}, headers=HTMX)
+        assert "two/open_0.rb:1" in Page.of(answer).text  # equal names of projects are told apart
+        for name, first in (("lang", ["ruby", "go"]), ("tag", [".rb", ".go"])):
+            queries = [each["data-query"] for each in _suggested(client, f"{name}:")]
+            assert queries[:2] == [f"{name}:{each} " for each in first]
+        alone = client.get("/search/suggest", params={"q": "project:two open"}, headers=HTMX)
+        assert "two/open_0.rb" not in Page.of(alone).text
 
 
 def test_values_that_need_quotes_have_them(pages_client: httpx.Client) -> None:

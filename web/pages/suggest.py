@@ -17,7 +17,7 @@ from engine.browse_records import FilterValue, NamedPlace
 from engine.errors import EngineError
 from engine.index import Index
 from engine.project_filters import FILTER_NAMES, chosen_projects, names_projects
-from engine.records import SearchRequest
+from engine.records import SearchRequest, display_path
 from web.api.service import Service
 from web.pages.facets import plain_value
 from web.pages.rendering import Pages, file_path, name_of, page, redirect, visit_of
@@ -125,11 +125,9 @@ def _values(
         found = [FilterValue(value=each) for each in names if start.lower() in each.lower()]
     else:
         found = _of_all(service, roots, lambda index: index.browse.filter_values(name, start))
-    if name == "kind":  # the most frequent of all projects first
-        found = sorted(_merged(found), key=lambda each: -(each.number or 0))
     counted = "symbol" if name == "kind" else "file"
     made = []
-    for each in _merged(found)[:_MOST_VALUES]:
+    for each in sorted(_merged(found), key=_standing)[:_MOST_VALUES]:
         # A folder goes on to be typed; anything else is done.
         after = "" if each.value.endswith("/") else " "
         note = "" if each.number is None else count(each.number, counted)
@@ -138,27 +136,39 @@ def _values(
     return made
 
 
+def _standing(value: FilterValue) -> tuple[bool, int]:
+    """Say where a value stands: folders before files, and the most frequent first."""
+    is_folder = value.value.endswith("/")
+    return value.number is not None and not is_folder, -(value.number or 0)
+
+
 def _places(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
+    are_several = len(roots) > 1
+
     def symbols(index: Index) -> list[Suggestion]:
         found = index.browse.symbols_beginning(words, _MOST_SYMBOLS)
-        return [_place(index.project_id, each) for each in found]
+        return [_place(index, each, is_named=are_several) for each in found]
 
     def files(index: Index) -> list[Suggestion]:
         found = index.browse.files_beginning(words, _MOST_FILES)
-        return [_place(index.project_id, each) for each in found]
+        return [_place(index, each, is_named=are_several) for each in found]
 
     shown = _of_all(service, roots, symbols)[:_MOST_SYMBOLS]
     return shown + _of_all(service, roots, files)[:_MOST_FILES]
 
 
-def _place(project_id: str, place: NamedPlace) -> Suggestion:
-    address = file_path(project_id, place.path)
+def _place(index: Index, place: NamedPlace, *, is_named: bool) -> Suggestion:
+    """Make the line of a place; it names the project where there are others."""
+    address = file_path(index.project_id, place.path)
+    project = name_of(display_path(index.root))
     if not place.name:
-        return Suggestion(kind="file", text=place.path, note=place.kind, address=address)
+        note = f"{place.kind} · {project}" if is_named else place.kind
+        return Suggestion(kind="file", text=place.path, note=note, address=address)
+    path = f"{project}/{place.path}" if is_named else place.path
     return Suggestion(
         kind="symbol",
         text=place.name,
-        note=f"{place.kind} · {place.path}:{place.line}",
+        note=f"{place.kind} · {path}:{place.line}",
         address=f"{address}?lines={place.line}-{place.line}#L{place.line}",
     )
 
@@ -166,14 +176,18 @@ def _place(project_id: str, place: NamedPlace) -> Suggestion:
 def _of_all(
     service: Service, roots: Sequence[str], ask: Callable[[Index], Iterable[Found]]
 ) -> list[Found]:
-    """Ask projects; one that fails says nothing."""
-    found: list[Found] = []
+    """Ask projects, and take of each in turn, so that none fills the list alone.
+
+    One that fails says nothing.
+    """
+    found: list[list[Found]] = []
     for root in roots[:_MOST_PROJECTS]:
         try:
-            found += ask(service.index_of(root))
+            found.append(list(ask(service.index_of(root))))
         except EngineError:
             continue
-    return found
+    longest = max(map(len, found), default=0)
+    return [each[at] for at in range(longest) for each in found if at < len(each)]
 
 
 def _roots_for(service: Service, typed: str) -> list[str]:
