@@ -124,6 +124,21 @@ def test_all_is_copied_as_markdown_also_when_there_are_more_results(page: Page) 
     expect(page.locator("[data-markdown]")).to_have_count(1)
 
 
+def test_counts_of_filters_stay_whole_beside_long_names(page: Page) -> None:
+    page.goto("/search?q=session")
+    value = page.locator(".facets li a").first
+    name, number = value.locator("span").first, value.locator(".number")
+    name.evaluate("name => { name.textContent = 'owner+repository'.repeat(3); }")
+    number.evaluate("number => { number.textContent = '68'; }")
+    lines = """each => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return range.getClientRects().length;
+    }"""
+    assert name.evaluate(lines) > 1
+    assert number.evaluate(lines) == 1
+
+
 def test_more_results_are_put_below(page: Page) -> None:
     page.goto("/search?q=numbered&mode=keyword")
     before = page.locator("[data-hit]").count()

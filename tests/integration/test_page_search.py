@@ -94,6 +94,18 @@ def test_pages_follow_each_other(pages_client: httpx.Client) -> None:
     assert pages_client.get(more + "x").status_code == 400
 
 
+def test_a_total_that_is_known_is_no_lower_bound(
+    pages_client: httpx.Client, tmp_path: Path
+) -> None:
+    page = _search(pages_client, "kind:function path:parts/")
+    assert [link for link in page.links if "cursor=" in link]
+    assert "20 results of 24 ·" in page.text
+    assert "Counted in all 24." in page.text
+    many = {f"{n}.py": f"def numbered_{n}():\n    return {n}\n" for n in range(120)}
+    with site(tmp_path, write_tree(tmp_path / "many", many)) as server, server.client() as client:
+        assert re.search(r"20 results of \d+ or more ·", _search(client, "numbered").text)
+
+
 @pytest.mark.parametrize(
     ("query", "mode", "character"),
     [

@@ -174,12 +174,13 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
         return pages.html(template, visit, facts)
     offset = offset_of(asked.cursor, request, [])
     wanted = page_within(request, offset)
-    answer, best = _ask_for_page(service, asking, wanted, offset)
+    answer, best, is_bound = _ask_for_page(service, asking, wanted, offset)
     files = files_of(answer, best)
     shown = _part(files, visit, asked)
     facts |= {
         "is_empty": False,
         "answer": answer,
+        "is_bound": is_bound,
         "groups": [
             group_of(each, answer, asking.ids, branch=asked.branch) for each in files[shown]
         ],
@@ -217,18 +218,19 @@ def _part(files: Sequence[FileHits], visit: Visit, asked: Asked) -> slice:
 
 def _ask_for_page(
     service: Service, asking: _Asking, wanted: SearchRequest, offset: int
-) -> tuple[SearchAnswer, Sequence[Hit]]:
+) -> tuple[SearchAnswer, Sequence[Hit], bool]:
     """Give the answer for a page, and the best hits of all pages, which the filters count.
 
+    With them comes whether the total is a lower bound, which it is not when all were looked at.
     The question is put once: what ranks the first hits has ranked the others, and those cost
     little without their texts.
     """
     if offset:
         answer = _ask(service, asking, wanted, offset)
-        return answer, answer.hits
+        return answer, answer.hits, answer.truncated
     found = _ask(service, asking, replace(wanted, limit=_LOOKED_AT, detailed=_PAGE))
     is_cut = found.truncated or len(found.hits) > _PAGE
-    return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits
+    return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits, found.truncated
 
 
 def _served(service: Service, asking: _Asking) -> dict[str, list[str]]:
