@@ -133,6 +133,21 @@ def test_a_phrase_with_project_in_it_chooses_nothing(three: Command) -> None:
     assert _projects(inside, '"see project:x"') == ["three"]
 
 
+@pytest.mark.parametrize("folder", ["away", "two", "two/src"])
+def test_an_absolute_path_speaks_of_its_own_project(three: Command, folder: str) -> None:
+    parent = three.folder.parent
+    command = replace(three, folder=parent / folder)
+    path = str(parent / "one" / "src" / "app.py")
+    ended = command("why", path, "--json")
+    assert (ended.code, ended.json()["path"]) == (0, "src/app.py")
+    assert command("symbols", "--file", path, "--json").json()["symbols"]
+    ended = command("related", f"{path}:1", "--json")
+    assert ended.code == 0
+    assert ended.json()["query"].startswith("src/app.py")
+    ended = command("why", str(parent / "home" / "x.py"), "--json")
+    assert ended.code == (3 if folder == "away" else 2)  # in no project, or outside of this one
+
+
 def test_each_line_of_a_batch_chooses_its_projects(three: Command) -> None:
     ended = three("search", "--batch", "-", given=b"token project:one\ntoken project:nosuch\n")
     assert ended.code == 3

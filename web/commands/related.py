@@ -17,7 +17,7 @@ from web.commands.options import (
     project_option,
 )
 from web.console.render import related_text
-from web.console.selection import absolute, index_of
+from web.console.selection import absolute, index_of_file
 from web.schemas import answer_json
 from web.terminal import style_for
 
@@ -48,7 +48,7 @@ def command(
             field="place",
         )
     with Catalog(load_config()) as catalog:
-        index = index_of(catalog, project)
+        index = index_of_file(catalog, project, parsed["path"])
         answer = index.related(
             RelatedRequest(
                 path=absolute(parsed["path"], index, from_root=project is not None),

@@ -18,7 +18,7 @@ from web.commands.options import (
     project_option,
 )
 from web.console.render import outline_text, symbols_text
-from web.console.selection import absolute, index_of
+from web.console.selection import absolute, index_of, index_of_file
 from web.terminal import printable, style_for
 
 
@@ -48,12 +48,13 @@ def command(name: str | None, *, project: str | None, as_json: bool, **options: 
     question = _Question(name=name, **options)
     question.check()
     with Catalog(load_config()) as catalog:
-        index = index_of(catalog, project)
         if question.file is not None:
+            index = index_of_file(catalog, project, question.file)
             path = absolute(question.file, index, from_root=project is not None)
             hits = index.outline(path)
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
+            index = index_of(catalog, project)
             hits = index.symbols(
                 given_text(name or ""),
                 kind=question.kind,

@@ -10,7 +10,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import PathExplanation
 from web.commands.options import examples, json_option, print_json, print_text, project_option
-from web.console.selection import absolute, index_of
+from web.console.selection import absolute, index_of_file
 from web.errors import NOT_FOUND, OK
 from web.terminal import Style, printable, style_for
 from web.wording import count, size
@@ -43,7 +43,7 @@ def command(path: str, *, project: str | None, as_json: bool) -> int:
     such path.
     """
     with Catalog(load_config()) as catalog:
-        index = index_of(catalog, project)
+        index = index_of_file(catalog, project, path)
         explanation = index.why(absolute(path, index, from_root=project is not None))
     if as_json:
         print_json(explanation)

@@ -62,6 +62,34 @@ def index_of(catalog: Catalog, path: str | None) -> Index:
         ) from error
 
 
+def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
+    """Open the project of a file that was named on the command line.
+
+    Args:
+        catalog: The projects there are.
+        project: As for ``index_of``.
+        path: As typed. An absolute one outside of the project of the current folder speaks of its
+            own project.
+
+    Raises:
+        EngineError: As of ``index_of``.
+    """
+    if project is None and os.path.isabs(path):
+        for place in (current_folder(), path):
+            try:
+                index = catalog.open(place)
+            except ProjectNotFoundError:
+                continue
+            if place == path or _holds(index, path):
+                return index
+    return index_of(catalog, project)
+
+
+def _holds(index: Index, path: str) -> bool:
+    """Say whether a typed path lies below the root of a project."""
+    return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
+
+
 def root_for(catalog: Catalog, path: str | None) -> str:
     """Give the root of the project that a path belongs to, whose index may be damaged.
 
