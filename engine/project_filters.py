@@ -30,8 +30,8 @@ def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
     chosen = [
         path
         for path in paths
-        if (not wanted or any(_is_project(path, value) for value in wanted))
-        and not any(_is_project(path, value) for value in refused)
+        if (not wanted or any(is_called(path, value) for value in wanted))
+        and not any(is_called(path, value) for value in refused)
     ]
     if filters and not chosen:
         raise NotFoundError(
@@ -45,7 +45,8 @@ def _query_of(request: SearchRequest) -> Query:
     return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
 
 
-def _is_project(path: str, value: str) -> bool:
+def is_called(path: str, value: str) -> bool:
+    """Say whether a value names a project: the end of its path, or the start of its id."""
     root = resolve(path)
     if f"{root}/".endswith(f"/{value.strip('/')}/"):
         return True

@@ -133,6 +133,35 @@ def test_a_phrase_with_project_in_it_chooses_nothing(three: Command) -> None:
     assert _projects(inside, '"see project:x"') == ["three"]
 
 
+def test_a_project_is_chosen_by_its_name(three: Command) -> None:
+    assert _projects(three, "token", "--project", "one") == ["one"]
+    assert _projects(three, "token", "--project", "one", "--project", "../two") == ["one", "two"]
+    folder = three.folder.parent.name
+    assert _projects(three, "token", "--project", f"{folder}/two") == ["two"]
+    assert three("symbols", "refresh_session", "--project", "two").code == 0
+    assert three("why", "src/app.py", "--project", "three").code == 0
+    assert three("related", "src/app.py:1", "--project", "one").code == 0
+    inside = replace(three, folder=three.folder.parent)  # a path wins over a name
+    assert _projects(inside, "token", "--project", "two") == ["two"]
+    for arguments in (("search", "token"), ("symbols", "token"), ("why", "src/app.py")):
+        ended = three(*arguments, "--project", "nosuch")
+        assert ended.code == 3
+        assert "hint: the projects are " in ended.err
+        assert str(three.folder.parent / "three") in ended.err
+    assert three("clear", "one").code == 3  # what deletes wants the path
+
+
+def test_a_name_that_two_projects_have_is_refused(away: Command, tmp_path: Path) -> None:
+    for parent in ("a", "b"):
+        write_tree(tmp_path / parent / "app", {"app.py": CODE})
+        _index(away, tmp_path / parent / "app")
+    ended = away("search", "token", "--project", "app")
+    assert ended.code == 3
+    assert str(tmp_path / "a" / "app") in ended.err
+    assert str(tmp_path / "b" / "app") in ended.err
+    assert _projects(away, "token", "--project", "b/app") == ["app"]
+
+
 @pytest.mark.parametrize("folder", ["away", "two", "two/src"])
 def test_an_absolute_path_speaks_of_its_own_project(three: Command, folder: str) -> None:
     parent = three.folder.parent

@@ -127,7 +127,7 @@ def command(golden: str, *, project: str | None, as_json: bool, **given: Any) ->
     asked = options.evaluation()
     queries, notes = _read(golden)
     with Catalog(load_config()) as catalog:
-        index = index_of(catalog, project)
+        index = index_of(catalog, project, by_name=True)
         with asked_on(sys.stderr, quiet=as_json) as on_asked:
             measured = index.evaluate(queries, asked, on_asked=on_asked)
     evaluation = replace(measured, notes=(*notes, *measured.notes))

@@ -17,7 +17,7 @@ yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 project_option = click.option(
     "--project",
     metavar="PATH",
-    help="The project's root, or a folder in it (default: the one you are in).",
+    help="The project's root, a folder in it, or its name (default: the one you are in).",
 )
 
 

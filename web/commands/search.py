@@ -84,7 +84,7 @@ class _Options:
     "--project",
     metavar="PATH",
     multiple=True,
-    help="A project's root, or a folder in it (repeatable; default: the one you are in).",
+    help="A project's root, a folder in it, or its name (repeatable; default: the one you are in).",
 )
 @click.option(
     "--mode",

@@ -54,7 +54,7 @@ def command(name: str | None, *, project: str | None, as_json: bool, **options: 
             hits = index.outline(path)
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
-            index = index_of(catalog, project)
+            index = index_of(catalog, project, by_name=True)
             hits = index.symbols(
                 given_text(name or ""),
                 kind=question.kind,

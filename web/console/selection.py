@@ -11,7 +11,7 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.index import Index
-from engine.project_filters import names_projects
+from engine.project_filters import is_called, names_projects
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of
 
@@ -30,13 +30,14 @@ def current_folder() -> str:
         raise InvalidPathError("the current folder no longer exists", field="path") from error
 
 
-def index_of(catalog: Catalog, path: str | None) -> Index:
+def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> Index:
     """Open the project that a path belongs to.
 
     Args:
         catalog: The projects there are.
         path: A root or a folder inside one. ``None``: the current folder, and when that is in no
             project the only project there is.
+        by_name: What is no such path may be the name of a project, as in ``project:``.
 
     Raises:
         InvalidPathError: The current folder no longer exists.
@@ -44,7 +45,7 @@ def index_of(catalog: Catalog, path: str | None) -> Index:
         DamagedIndexError: The only project there is cannot be opened.
     """
     if path is not None:
-        return catalog.open(path)
+        return _named(catalog, path) if by_name else catalog.open(path)
     folder = current_folder()
     try:
         return catalog.open(folder)
@@ -59,6 +60,24 @@ def index_of(catalog: Catalog, path: str | None) -> Index:
         known = f", or choose one with --project: {', '.join(paths)}" if paths else ""
         raise ProjectNotFoundError(
             f"{folder} is in no indexed project", hint=f"cairn index{known}", projects=paths
+        ) from error
+
+
+def _named(catalog: Catalog, name: str) -> Index:
+    """Open the project of a path, or the only one that is called so."""
+    try:
+        return catalog.open(name)
+    except ProjectNotFoundError as error:
+        projects = catalog.roots()
+        called = [root for root in projects if is_called(root, name)]
+        if len(called) == 1:
+            return catalog.open(called[0])
+        known = [display_path(root) for root in called or projects]
+        if os.path.exists(name) or not known:  # a folder that is not indexed yet
+            raise
+        what = f"{name} is what {len(known)} projects are called" if called else error.message
+        raise ProjectNotFoundError(
+            what, hint=f"the projects are {', '.join(known)}", projects=known
         ) from error
 
 
@@ -82,7 +101,7 @@ def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
                 continue
             if place == path or _holds(index, path):
                 return index
-    return index_of(catalog, project)
+    return index_of(catalog, project, by_name=True)
 
 
 def _holds(index: Index, path: str) -> bool:
@@ -151,13 +170,13 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
 
     Args:
         catalog: The projects there are.
-        paths: Roots, or folders in them. None: as ``index_of``, but a query with ``project:`` is
-            put to all projects, of which it chooses.
+        paths: Roots, folders in them, or names of projects. None: as ``index_of``, but a query
+            with ``project:`` is put to all projects, of which it chooses.
 
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
     """
-    roots = [catalog.open(paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
+    roots = [_named(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
 
     def search(request: SearchRequest) -> SearchAnswer:
         if roots:
@@ -175,7 +194,7 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
     roots: list[str] = []
     for path in paths:
         try:
-            roots.append(catalog.open(path).root)
+            roots.append(_named(catalog, path).root)
         except EngineError:
             roots.append(path)
     return roots
