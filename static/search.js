@@ -131,6 +131,7 @@
      uses the same server, and a page that only reads needs no right to write. */
 
   const MOST = { recent: 12, saved: 50 };
+  const AWAITS_VALUE = /(^|\s)-?(lang|path|kind|sym|branch|project|tag|case):"?$/;
   const LONGEST = 4096;
 
   const isKept = (each) =>
@@ -171,6 +172,7 @@
     const now = questionNow();
     /* the results of the last question stay beside a problem of this one */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
+    if (AWAITS_VALUE.test(now.q)) return;
     write("recent", [now, ...read("recent").filter((each) => !isSame(each, now))]);
   };
 
@@ -243,6 +245,14 @@
       fill();
       requestAnimationFrame(() => setTimeout(previewFirst)); /* the results are painted first */
     }
+  });
+  /* Who has typed a filter's name looks at its values; what there is to search comes with one. */
+  document.addEventListener("htmx:before:request", (event) => {
+    const { sourceElement, sourceEvent } = event.detail.ctx;
+    if (sourceElement.id !== "search" || sourceEvent?.type !== "input") return;
+    if (!AWAITS_VALUE.test(box.value)) return;
+    find("#problem").hidden = true; /* it is of what was typed before */
+    event.preventDefault();
   });
   document.addEventListener("htmx:before:response", ({ detail }) => {
     const { sourceElement, response } = detail.ctx;

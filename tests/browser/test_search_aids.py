@@ -39,6 +39,19 @@ def test_a_suggestion_is_taken_by_keys_alone(page: Page) -> None:
     assert page.locator(".language").all_text_contents().count("python") > 0
 
 
+def test_a_filter_that_is_being_typed_is_no_problem_until_one_searches(page: Page) -> None:
+    page.goto("/search?q=session")
+    box = page.get_by_label("Search all code")
+    box.press("End")
+    with page.expect_response(lambda answer: answer.url.endswith("kind%3A")):
+        box.press_sequentially(" kind:", delay=20)
+    page.wait_for_timeout(600)  # longer than one waits for who types
+    expect(page.get_by_role("listbox")).to_be_visible()
+    expect(page.locator("#problem")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("no value")
+
+
 def test_escape_closes_the_list_then_clears_and_enter_searches(page: Page) -> None:
     page.goto("/search")
     box = page.get_by_label("Search all code")
