@@ -111,7 +111,8 @@ def _is_called(row: NamedRow, forms: Iterable[str]) -> bool:
 
 def _least_likely(row: NamedRow) -> tuple[float, bool, int, str]:
     lowered = math.prod(part.value for part in path_factors(row.path, is_generated=False))
-    return -kind_weight(row.kind) * lowered, not row.is_exported, len(row.name), row.path
+    own = row.name.rpartition(".")[2]  # of a qualified name
+    return -kind_weight(row.kind) * lowered, not row.is_exported, len(own), row.path
 
 
 def _in_name(path: str, word: str) -> bool:

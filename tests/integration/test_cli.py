@@ -194,6 +194,16 @@ def test_filters_and_options_narrow_a_search(cairn: Command) -> None:
     assert tight["truncated"]
 
 
+def test_without_a_query_options_list_what_they_choose(cairn: Command) -> None:
+    answer = cairn("search", "--kind", "class", "--json").json()
+    assert {hit["kind"] for hit in answer["hits"]} == {"class"}
+    assert answer == {
+        **cairn("search", "kind:class", "--json").json(),
+        "query": "",
+        "took_ms": answer["took_ms"],
+    }
+
+
 def test_an_empty_answer_is_no_failure_and_says_what_to_try(cairn: Command) -> None:
     ended = cairn("search", "zyxwvut", "--kind", "class")
     assert ended.code == 0

@@ -149,6 +149,13 @@ def test_nothing_found_says_which_filter_is_in_the_way(pages_client: httpx.Clien
     assert any("q=session+path%3Aapp%2F" in link for link in page.links)
 
 
+def test_a_list_of_nothing_has_advice_of_its_own(pages_client: httpx.Client) -> None:
+    listed, asked = (_search(pages_client, f"{words}lang:rust").text for words in ("", "session "))
+    assert "fewer filters, or a word to look for" in listed
+    assert "other or fewer words" not in listed
+    assert "other or fewer words" in asked
+
+
 def test_nothing_found_says_what_is_not_indexed(pages_client: httpx.Client, sample_id: str) -> None:
     page = _search(pages_client, '"zzqq nothing"')
     assert "Not indexed in sample" in page.text

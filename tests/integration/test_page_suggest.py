@@ -147,3 +147,12 @@ def test_values_that_need_quotes_have_them(pages_client: httpx.Client) -> None:
 def test_a_browser_that_comes_by_itself_is_led_to_the_search(pages_client: httpx.Client) -> None:
     answer = pages_client.get("/search/suggest", params={"q": "x"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/search")
+
+
+def test_a_name_that_is_typed_whole_comes_before_longer_ones(tmp_path: Path) -> None:
+    longer = "class Associations:\n    def has_many_attached(self):\n        return 1\n"
+    deep = "class Very:\n    class Deep:\n        def has_many(self):\n            return 1\n"
+    write_tree(tmp_path / "tree", {"a.py": longer, "b.py": deep})
+    with site(tmp_path, tmp_path / "tree") as server, server.client() as client:
+        names = [each["data-go"] for each in _suggested(client, "has_m") if "data-go" in each]
+    assert [place.partition("?")[0].rpartition("/")[2] for place in names] == ["b.py", "a.py"]

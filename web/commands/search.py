@@ -46,6 +46,11 @@ class _Options:
     no_snippets: bool
     explain: bool
 
+    @property
+    def chooses(self) -> bool:
+        """Whether something is chosen to be listed, without a query."""
+        return any((self.kind, self.path, self.language))
+
     def request(self, query: str) -> SearchRequest:
         """Give the request for one query."""
         return SearchRequest(
@@ -71,6 +76,7 @@ class _Options:
         "cairn search --mode regex 'func \\w+Handler'  all of it is one pattern",
         "cairn search --mode regex '\"a[0] = {\"'       this text as it is",
         "cairn search 'lang:python path:src/ -path:tests \"exact words\"'",
+        "cairn search --kind enum --path src/          all of them, without a query",
         "cairn search retry --limit 50 --no-snippets   places only",
         "cairn search -- '-path:tests parse'           a query that begins with -",
         "cairn search parser --project ~/a --project ~/b --json",
@@ -124,8 +130,7 @@ def command(query: str | None, **options: Any) -> int:
         search = searcher_of(catalog, chosen.project)
         if chosen.batch is not None:
             return _answer_batch(search, chosen, chosen.batch)
-        assert query is not None
-        request = chosen.request(query)
+        request = chosen.request(query or "")
         answer = search(request)
     _print_answer(answer, request, output)
     return OK
@@ -140,7 +145,7 @@ def _output_of(query: str | None, options: _Options) -> str:
     if options.as_json and options.output not in (None, "json"):
         raise InvalidInputError(f"--json contradicts --format {options.output}", field="format")
     if options.batch is None:
-        if query is None:
+        if query is None and not options.chooses:
             raise InvalidInputError(
                 "there is no query", hint="cairn search QUERY, or --batch FILE", field="query"
             )

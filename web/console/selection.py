@@ -57,7 +57,7 @@ def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> In
         if projects and not usable:
             raise _damage_of(projects) from error
         paths = [project.path for project in usable]
-        known = f", or choose one with --project: {', '.join(paths)}" if paths else ""
+        known = f", or name one of {', '.join(paths)}" if paths else ""
         raise ProjectNotFoundError(
             f"{folder} is in no indexed project", hint=f"cairn index{known}", projects=paths
         ) from error

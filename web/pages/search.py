@@ -62,6 +62,14 @@ class Asked:
         """The branch that is named; empty for the one checked out."""
         return next((each.value for each in filters_in(self.query) if each.name == "branch"), "")
 
+    @property
+    def lists(self) -> bool:
+        """Whether it is filters and nothing to look for."""
+        query = self.query
+        for each in reversed(filters_in(query)):
+            query = without(query, each)
+        return not query.strip()
+
     def address(self, *, base: str = "/search", **changed: str) -> dict[str, str]:
         """Give the parts of the page's address, some of them changed."""
         parts = {"q": self.query, "mode": self.mode, "case": "yes" if self.minds_case else ""}
@@ -188,7 +196,7 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
         "left": len(files) - shown.stop,
         "next": next_cursor(answer, wanted, [], offset),
         "looked_at": len(best),
-        "several": len({hit.project for hit in answer.hits}) > 1,
+        "several": len(chosen_projects(asking.roots, request)) > 1,
         "served": _served(service, asking),
         "stale": len({(hit.project, hit.path) for hit in answer.hits if hit.fresh is False}),
     }
