@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
@@ -28,12 +29,15 @@ from typing import NamedTuple
 
 from engine.errors import UnavailableError
 from engine.indexing.parsing import Outcome, Task
+from engine.indexing.starving import effort_of, is_starved
 from engine.indexing.turns import Answers, Parcel, Turns
 from engine.places import import_places
 from engine.records import Skip, SkipReason
 
 _FILES_A_WORKER = 24  # may always be pending: small ones are parsed while a batch is written
 _GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines
+_MOST_PATIENCE = 5  # times the time that is allowed, with who is late without having worked
+_LOOK_S = 0.25
 _TRIES = 2
 _START_S = 60.0  # a cold start takes 0.1 s
 
@@ -110,12 +114,25 @@ class _Worker:
         allowed_s = limits.grace_s + 2 * len(batch) * limits.deadline_ms / 1000
         try:
             self._connection.send(batch)
-            if not self._connection.poll(allowed_s):
+            if not self._has_answered(allowed_s):
                 raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
             outcomes: list[Outcome] = self._connection.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise WorkerLostError(f"the parser died: {self._last_words()}") from error
         return outcomes
+
+    def _has_answered(self, allowed_s: float) -> bool:
+        """Wait for an answer; for who gets no processor on a busy machine, longer."""
+        before = effort_of(self._process.pid)
+        latest_s = time.monotonic() + _MOST_PATIENCE * allowed_s
+        if self._connection.poll(allowed_s):
+            return True
+        while time.monotonic() < latest_s:
+            if not is_starved(before, effort_of(self._process.pid), allowed_s):
+                return self._connection.poll()
+            if self._connection.poll(_LOOK_S):
+                return True
+        return False
 
     def kill(self) -> None:
         """Stop at once; a thread that waits for it sees the line close."""

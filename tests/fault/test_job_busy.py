@@ -107,7 +107,7 @@ def test_a_project_that_another_process_indexes_or_clears(tree: Path, tmp_path: 
             assert job.waiting.startswith("project busy: the project is being indexed by process ")
             until(lambda: types_of(catalog, job_id).count(EventType.PAUSED) == 1)
             with pytest.raises(AssertionError):  # looking for it fills no history
-                until(lambda: len(types_of(catalog, job_id)) > 3, within_s=3)
+                until(lambda: len(types_of(catalog, job_id)) > 3)
         wait_for(catalog, job_id, JobState.RUNNING, JobState.COMPLETED, within_s=GOES_ON_S)
         wait_for(catalog, job_id, JobState.COMPLETED)
     check_equal_to_fresh(tmp_path, tree, model)
@@ -121,4 +121,4 @@ def test_a_job_that_waits_for_a_project_is_cancelled_in_time(tree: Path, tmp_pat
             catalog.jobs.run_here()
             wait_for(catalog, job_id, JobState.BLOCKED)
             catalog.jobs.cancel(job_id)
-            wait_for(catalog, job_id, JobState.CANCELLED, within_s=5)
+            wait_for(catalog, job_id, JobState.CANCELLED)

@@ -129,7 +129,7 @@ def test_cancelling_keeps_what_is_done_and_retrying_completes_it(tmp_path: Path)
         catalog.jobs.run_here()
         until(lambda: catalog.jobs.show(job_id).chunks_done > 0)
         assert catalog.jobs.cancel(job_id).cancel_requested
-        job = wait_for(catalog, job_id, JobState.CANCELLED, within_s=5)
+        job = wait_for(catalog, job_id, JobState.CANCELLED)
         assert job.files_done == 200
         events = catalog.jobs.events(job_id)
         assert [event.sequence for event in events] == list(range(1, len(events) + 1))
