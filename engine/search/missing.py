@@ -28,10 +28,10 @@ def missing_from(handle: Handle, query: Query) -> tuple[str, ...]:
     """Give what a question names and no indexed text or path has, of any branch, in order.
 
     Names are words that look like code, or a word that is asked alone: that one of the words of a
-    sentence is nowhere says little. A name has its parts side by side, whatever joins them; one of
-    two words or less may be parted otherwise too: ``SQLite`` is ``sqlite``. Of a qualified name
-    each is somewhere, or all of it in one path; of a path that begins at ``/``, which says where
-    the project is, the last name.
+    sentence is nowhere says little. A name has its parts side by side, whatever joins them; it
+    may stand there as one word, or as two that are parted elsewhere: ``SQLite`` is ``sqlite``. Of
+    a qualified name each is somewhere, or all of it in one path; of a path that begins at ``/``,
+    which says where the project is, the last name.
 
     Args:
         handle: A read transaction.
