@@ -30,7 +30,7 @@ def test_a_file_is_found_and_opened_by_keys_alone(page: Page, server: Server) ->
     page.keyboard.press("ArrowUp")
     expect(chosen).to_have_text(first or "")
     page.keyboard.press("ArrowUp")  # round to the last one
-    name = chosen.text_content() or ""
+    name = chosen.locator(".found-path").text_content() or ""
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/{name}")
 

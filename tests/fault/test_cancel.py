@@ -27,6 +27,7 @@ from tests.support.embedding_server import (
 )
 from tests.support.git_trees import run_git
 from tests.support.onnx_models import write_model
+from tests.support.patience import patience
 from tests.support.stopping import (
     MOST_S,
     Moment,
@@ -71,7 +72,7 @@ def query(config: Config, tree: Path, sql: str) -> int:
 def test_while_walking(config: Config, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     write_tree(tree, {f"data{n // 1000}/f{n}.bin": b"" for n in range(20_000)})
-    assert stop_a_run(config, tree, Moment(in_phase(Phase.SCANNING, 500))) < MOST_S
+    assert stop_a_run(config, tree, Moment(in_phase(Phase.SCANNING, 500))) < patience(MOST_S)
     assert query(config, tree, "SELECT count(*) FROM skips") == 0
     check_resumed(config, tree)
 
@@ -82,7 +83,7 @@ def test_while_deleting_what_is_gone(config: Config, tree: Path) -> None:
     for file in tree.rglob("*.py"):
         file.unlink()
     few = Moment(lambda _: query(config, tree, "SELECT count(*) FROM files") < 2000)
-    assert stop_a_run(config, tree, few) < MOST_S
+    assert stop_a_run(config, tree, few) < patience(MOST_S)
     assert 0 < query(config, tree, "SELECT count(*) FROM files") < 2000
     check_resumed(config, tree)
 
@@ -94,13 +95,13 @@ def test_while_reading_files_that_did_not_change(config: Config, tree: Path) -> 
         os.utime(file, ns=(0, 1_000_000_000_000_000_000))
     asked = itertools.count()
     # A run asks for each file that it reads, and seldom before.
-    assert stop_a_run(config, tree, Moment(lambda _: next(asked) > 500)) < MOST_S
+    assert stop_a_run(config, tree, Moment(lambda _: next(asked) > 500)) < patience(MOST_S)
     check_resumed(config, tree)
 
 
 def test_while_parsing(config: Config, tree: Path) -> None:
     write_tree(tree, many(400, TEXT))
-    assert stop_a_run(config, tree, Moment(in_phase(Phase.PARSING, 100))) < MOST_S
+    assert stop_a_run(config, tree, Moment(in_phase(Phase.PARSING, 100))) < patience(MOST_S)
     assert 0 < query(config, tree, "SELECT count(*) FROM files") < 400
     check_resumed(config, tree)
 
@@ -111,7 +112,7 @@ def test_while_a_file_hangs_its_parser(
     monkeypatch.setenv("CAIRN_FAULT", "hang:parse:hang.py")
     write_tree(tree, many(400) | {"hang.py": "x = 1\n"})
     moment = Moment(in_phase(Phase.PARSING, 300), delay_s=0.3)
-    assert stop_a_run(config, tree, moment) < MOST_S
+    assert stop_a_run(config, tree, moment) < patience(MOST_S)
     assert 300 <= query(config, tree, "SELECT count(*) FROM files") < 400
     monkeypatch.delenv("CAIRN_FAULT")
     check_resumed(config, tree)
@@ -124,7 +125,7 @@ def test_while_parsers_start(config: Config, tree: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr("sys.executable", str(tree.parent / "python"))
         moment = Moment(in_phase(Phase.PARSING), delay_s=0.3)
-        assert stop_a_run(config, tree, moment) < MOST_S
+        assert stop_a_run(config, tree, moment) < patience(MOST_S)
     check_resumed(config, tree)
 
 
@@ -156,7 +157,7 @@ def test_while_a_server_keeps_one_waiting(
     stub.tricks = [rows(lambda rows: rows)] * before
     stub.always = trick
     moment = Moment(lambda _: len(stub.requests) > before, delay_s=0.3)
-    assert stop_a_run(config, tree, moment) < MOST_S
+    assert stop_a_run(config, tree, moment) < patience(MOST_S)
     stub.always = None
     check_resumed(config, tree)
 
@@ -182,7 +183,7 @@ def test_while_a_server_takes_no_connection(
 ) -> None:
     write_tree(tree, SAMPLE)
     away = replace(config, model=form.format(*address), embedding_timeout=60_000)
-    assert stop_a_run(away, tree, Moment(lambda _: True, delay_s=0.5)) < MOST_S
+    assert stop_a_run(away, tree, Moment(lambda _: True, delay_s=0.5)) < patience(MOST_S)
     check_resumed(config, tree)
 
 
@@ -191,7 +192,7 @@ def test_while_a_model_loads(config: Config, tree: Path, tmp_path: Path) -> None
     model = write_model(tmp_path / "model", is_slow=True)
     config = replace(config, model=f"onnx:{model}")
     moment = Moment(lambda _: True, delay_s=0.2)
-    assert stop_a_run(config, tree, moment) < MOST_S
+    assert stop_a_run(config, tree, moment) < patience(MOST_S)
     check_resumed(config, tree)
 
 
@@ -206,7 +207,7 @@ def test_while_deleting_orphans(text: str, config: Config, tree: Path) -> None:
     deletes = Moment(
         lambda _: query(config, tree, "SELECT count(*) FROM blobs") < before, delay_s=0.02
     )
-    assert stop_a_run(config, tree, deletes) < MOST_S
+    assert stop_a_run(config, tree, deletes) < patience(MOST_S)
     assert len(SAMPLE) < query(config, tree, "SELECT count(*) FROM blobs") < before
     check_resumed(config, tree)
 
@@ -222,7 +223,7 @@ def test_while_deleting_a_branch(config: Config, tree: Path) -> None:
     run_git(tree, tree.parent, "switch", "-q", "main")
     run_git(tree, tree.parent, "branch", "-q", "-D", "feature")
     moment = Moment(lambda _: query(config, tree, "SELECT count(*) FROM files") < 3000)
-    assert stop_a_run(config, tree, moment) < MOST_S
+    assert stop_a_run(config, tree, moment) < patience(MOST_S)
     assert 1500 < query(config, tree, "SELECT count(*) FROM files") < 3000
     assert query(config, tree, "SELECT complete FROM branches WHERE name = 'feature'") == 0
     check_resumed(config, tree)
@@ -241,7 +242,7 @@ def test_while_forgetting_words(config: Config, tree: Path) -> None:
         asked.append(query(config, tree, "SELECT count(*) FROM blobs") < 300)
         return sum(asked) > 2
 
-    assert stop_a_run(config, tree, Moment(purges)) < MOST_S
+    assert stop_a_run(config, tree, Moment(purges)) < patience(MOST_S)
     assert query(config, tree, "SELECT complete FROM branches") == 0
     check_resumed(config, tree)
 
@@ -264,6 +265,6 @@ def test_during_a_switch_of_models(
     old, new = replace(config, model="fake:a"), replace(config, model="fake:b")
     with Catalog(old, open_embedder=fakes) as catalog:
         catalog.create(str(tree)).index()
-    assert stop_a_run(new, tree, moment_of(tree, config), opens=fakes) < MOST_S
+    assert stop_a_run(new, tree, moment_of(tree, config), opens=fakes) < patience(MOST_S)
     assert query(config, tree, "SELECT count(*) FROM models") == 2
     check_resumed(new, tree, opens=fakes)

@@ -27,6 +27,7 @@ from tests.support.command import ROOT
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import everything
 from tests.support.oracle import check_sound, contents
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 FILES = 200
@@ -134,13 +135,13 @@ def test_one_that_lost_its_lock_file_writes_nothing_once_it_wakes_up(
             assert f"process {process.pid}" in (job.waiting or "")
             process.send_signal(signal.SIGCONT)
             job = wait_for(catalog, job_id, JobState.COMPLETED)
-            assert process.wait(30) == 0
+            assert process.wait(patience(30)) == 0
         else:
             job = wait_for(catalog, job_id, JobState.COMPLETED)
             until(lambda: catalog.jobs.show(job_id).log is not None)
             before = everything(home / name)
             process.send_signal(signal.SIGCONT)
-            assert process.wait(30) == 0
+            assert process.wait(patience(30)) == 0
             assert everything(home / name) == before
         assert (job.attempt, job.files_done, job.files_total) == (2, FILES + 1, FILES + 1)
         kinds = [event.type for event in catalog.jobs.events(job_id)]
@@ -178,5 +179,5 @@ def test_two_that_both_have_a_lock_do_not_take_jobs_from_each_other(
         assert catalog.jobs.run_here()
         job = wait_for(catalog, job_id, JobState.COMPLETED)
         assert job.attempt == 2
-        assert process.wait(30) == 0  # it has seen that it is not the runner any more
+        assert process.wait(patience(30)) == 0  # it has seen that it is not the runner any more
     check_complete(home, tree, f"{job.project_id}.db", tmp_path)

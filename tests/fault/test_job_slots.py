@@ -20,6 +20,7 @@ from tests.support.job_oracle import StoredJob, check_jobs
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import ROOT, let_run, runner_of, some_time
 from tests.support.oracle import check_sound
+from tests.support.patience import patience
 from tests.support.trees import write_tree
 
 _MOST = 3
@@ -99,7 +100,7 @@ def ask_at_once(home: Path, roots: list[Path]) -> list[set[str]]:
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    answers = [process.communicate(timeout=60)[0] for process in processes]
+    answers = [process.communicate(timeout=patience(60))[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * _PROCESSES
     return [set(answer.split()) for answer in answers]
 
@@ -184,7 +185,7 @@ def kill_while_asked(folder: Path, kills: int) -> str:
     for file in databases:
         check_sound(file)
     assert sampler.most == _MOST
-    assert max(waits_ms) <= _STARTS_WITHIN_MS
+    assert max(waits_ms) <= patience(_STARTS_WITHIN_MS)
     return (
         f"{kills} kills, {asked} requests from {_PROCESSES} processes at once: {len(jobs)} jobs,"
         f" never more than {sampler.most} running in {sampler.looks} looks; {len(waits_ms)} began"

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.jobs import until
 from tests.support.mcp_clients import INITIALIZE, INITIALIZED, open_sessions, raw_stdio, site
+from tests.support.patience import patience
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
@@ -94,7 +95,9 @@ class Session:
 
     def post(self, body: bytes, **headers: str) -> httpx.Response:
         """Send a body."""
-        return httpx.post(self.url, headers={**self.headers, **headers}, content=body, timeout=20)
+        return httpx.post(
+            self.url, headers={**self.headers, **headers}, content=body, timeout=patience(20)
+        )
 
     def works(self) -> bool:
         """Say whether a good call is answered."""
@@ -162,7 +165,7 @@ class Stream:
 
     def post(self, body: bytes) -> int:
         """Send a body; the status."""
-        return httpx.post(self._url, headers=JSON, content=body, timeout=20).status_code
+        return httpx.post(self._url, headers=JSON, content=body, timeout=patience(20)).status_code
 
     def answer(self) -> dict[str, Any]:
         """Wait for the next answer."""
@@ -177,7 +180,10 @@ class Stream:
 @contextmanager
 def streaming(address: str) -> Iterator[Stream]:
     """Open a stream."""
-    with httpx.Client(timeout=20) as client, client.stream("GET", f"{address}/sse") as answer:
+    with (
+        httpx.Client(timeout=patience(20)) as client,
+        client.stream("GET", f"{address}/sse") as answer,
+    ):
         yield Stream(address, answer.iter_lines())
 
 
@@ -198,7 +204,7 @@ def test_streams_that_break_off_leave_nothing(address: str) -> None:
     for _ in range(10):
         session = Session(address)
         with (
-            httpx.Client(timeout=20) as client,
+            httpx.Client(timeout=patience(20)) as client,
             client.stream(
                 "GET", session.url, headers={**session.headers, "accept": "text/event-stream"}
             ) as stream,

@@ -13,6 +13,7 @@ from engine.syntax.languages import language_of
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.hostile.measured import run_measured
+from tests.support.patience import patience
 
 _CONTENT = tuple(case for case in TREE_CASES if case.class_ == "content")
 _MOST_S = 5.0  # the deadline of the parser, then what cannot be stopped: a query, lines and words
@@ -45,7 +46,7 @@ def test_how_long_each_content_takes(tmp_path: Path) -> None:
     for name in slowest[:8]:
         print(f"{times[name]:5.2f} s  {name}: {results[name]}")
     assert len(times) == len(_CONTENT)
-    assert times[slowest[0]] < _MOST_S
+    assert times[slowest[0]] < patience(_MOST_S)
 
 
 @pytest.mark.soak

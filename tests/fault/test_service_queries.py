@@ -18,6 +18,7 @@ from engine.records import Mode
 from tests.support.agents import AgentSession
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES
+from tests.support.patience import patience
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -51,7 +52,7 @@ class Both:
         told = self._agent.ask("tools/call", name="search_code", arguments=arguments)
         took_s = max(between - started, time.monotonic() - between)
         self.longest_s = max(self.longest_s, took_s)
-        assert took_s < _MOST_S, (took_s, query, mode)
+        assert took_s < patience(_MOST_S), (took_s, query, mode)
         assert answer.status_code in (200, 400), (answer.text, query, mode)
         self.asked += 1
         if answer.status_code == 200:
@@ -67,7 +68,7 @@ class Both:
             started = time.monotonic()
             answer = self._client.get("/api/v1/symbols", params={"name": name, "match": match})
             assert answer.status_code in (200, 400, 414), answer.text
-            assert time.monotonic() - started < _MOST_S
+            assert time.monotonic() - started < patience(_MOST_S)
 
     def _check_hits(self, answer: dict[str, Any], told: dict[str, Any]) -> None:
         result = told["result"]

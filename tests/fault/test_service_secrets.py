@@ -13,6 +13,7 @@ from tests.support.agents import AgentSession
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command
 from tests.support.hostile import TREE_CASES, Corpus, hostile_corpus
+from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.traces import traces_of
 
@@ -89,7 +90,7 @@ def test_canaries_of_files_questions_and_tokens_are_nowhere(tmp_path: Path, corp
     with (
         serving(command, "--no-watch") as server,
         httpx.Client(
-            base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=60
+            base_url=server.url, headers={"Authorization": f"Bearer {token}"}, timeout=patience(60)
         ) as client,
     ):
         begun = client.post("/api/v1/projects", json={"path": str(corpus.root)})

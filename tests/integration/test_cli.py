@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Command
+from tests.support.patience import patience
 from web.cli import COMMANDS
 
 SESSION = '''"""Sessions of users."""
@@ -258,7 +259,7 @@ def test_a_batch_answers_each_line_at_once(cairn: Command) -> None:
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["query"] == query
         process.stdin.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=patience(30)) == 0
 
 
 def test_symbols_by_name(cairn: Command) -> None:

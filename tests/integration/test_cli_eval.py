@@ -13,6 +13,7 @@ import pytest
 
 from engine.evaluation.golden_file import read_golden
 from tests.support.command import ROOT, Command
+from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
 GOLDEN: list[dict[str, Any]] = [
@@ -209,7 +210,7 @@ def test_a_terminal_gets_a_bar_that_goes_away(
 ) -> None:
     ours, theirs = terminal
     with cairn.start("eval", _golden(tmp_path, *GOLDEN), stderr=theirs) as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=patience(60))
     assert process.returncode == 0
     assert b"\x1b" not in out
     assert b"queries" in _shown(ours)
@@ -221,7 +222,7 @@ def test_an_interrupt_ends_it(cairn: Command, tmp_path: Path, terminal: tuple[in
     with cairn.start("eval", golden, "--rounds", "100", stderr=theirs) as process:
         assert os.read(ours, 1)  # the bar: it has begun
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=patience(60))
     assert (process.returncode, out) == (130, b"")
     assert b"interrupted: nothing was left half done" in _shown(ours)
 

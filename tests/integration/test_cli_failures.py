@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Command
+from tests.support.jobs import until
+from tests.support.patience import patience
 
 CODE = "def refresh_session(token):\n    return token\n"
 
@@ -135,7 +137,7 @@ def test_a_job_waits_for_another_indexer_and_says_so(fresh: Command) -> None:
             assert b"is being indexed" in line
             assert fresh("search", "token").code == 0
             fcntl.flock(lock, fcntl.LOCK_UN)
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=patience(30))
     assert (process.returncode, out[:8]) == (0, b"indexed ")
 
 
@@ -189,7 +191,7 @@ def test_a_reader_that_has_enough_is_no_error(cairn: Command) -> None:
     try:
         for arguments in (("search", "token"), ("status",), ("--help",)):
             with cairn.start(*arguments, stdout=writer) as process:
-                _, err = process.communicate(timeout=30)
+                _, err = process.communicate(timeout=patience(30))
             assert err == b""
     finally:
         os.close(writer)
@@ -218,8 +220,8 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
             assert said, "it ended before it could be interrupted"
         process.send_signal(number)
         interrupted_at = time.monotonic()
-        out, err = process.communicate(timeout=30)
-    assert time.monotonic() - interrupted_at < 5
+        out, err = process.communicate(timeout=patience(30))
+    assert time.monotonic() - interrupted_at < patience(5)
     assert (process.returncode, out) == (130, b"")
     assert b"stopping after the current batch" in err
     assert b"\ninterrupted: " in err
@@ -235,12 +237,10 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
 def test_an_interrupted_run_has_the_error_shape_with_json(fresh: Command) -> None:
     _large(fresh.folder)
     with fresh.start("index", "--json") as process:
-        deadline = time.monotonic() + 20
-        while not list(fresh.home.glob("*.lock")) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: bool(list(fresh.home.glob("*.lock"))))
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=patience(30))
     shape = json.loads(out)
     assert (process.returncode, shape["error"]) == (130, "interrupted")
     assert list(shape) == ["error", "message", "details"]
@@ -254,12 +254,9 @@ def test_no_worker_outlives_an_interrupted_run(fresh: Command) -> None:
             pass
         workers = _children_of(process.pid)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=patience(30))
     assert workers
-    deadline = time.monotonic() + 5
-    while workers & _running() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not workers & _running()
+    until(lambda: not workers & _running(), within_s=5)
 
 
 def _processes() -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.patience import patience
 
 FILES = 600
 
@@ -62,10 +64,17 @@ def _is_held(lock: Path) -> bool:
 @contextmanager
 def _busy(command: Command) -> Iterator[None]:
     """Hold the project as if another process were indexing it: its jobs are blocked meanwhile."""
-    [database] = command.home.glob("*.db")
-    with database.with_suffix(".lock").open("w") as lock:
+    command.home.mkdir(mode=0o700, exist_ok=True)
+    name = f"{project_id_of(str(command.folder))}.lock"
+    with (command.home / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _stuck(command: Command) -> Command:
+    """Give the command with a file in the middle whose parser takes a minute."""
+    hangs = {"CAIRN_FAULT": "hang:parse:part3/m303.py", "CAIRN_PARSE_TIMEOUT": "60000"}
+    return replace(command, variables={**command.variables, **hangs})
 
 
 def _read_until(process: Popen[bytes], words: bytes) -> bytes:
@@ -104,11 +113,11 @@ def test_the_background_says_how_to_look(cairn: Command) -> None:
 
 
 def test_a_job_is_cancelled_in_the_middle_and_another_one_goes_on(cairn: Command) -> None:
-    with cairn.start("index") as process:
-        _read_until(process, b"indexing")
+    with _stuck(cairn).start("index") as process:
+        until(lambda: any(job["files_done"] for job in _jobs(cairn)))
         job = _job(cairn)
         cancelled = cairn("jobs", "cancel", job["job_id"], "--reason", "wrong folder")
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=patience(30))
     name = job["job_id"][-8:]
     assert cancelled.code == 0, cancelled
     assert cancelled.out.startswith(f"stopped job {name} of {cairn.folder}\n")
@@ -130,13 +139,15 @@ def test_a_job_is_cancelled_in_the_middle_and_another_one_goes_on(cairn: Command
 
 
 def test_the_same_folder_twice_is_one_job(cairn: Command) -> None:
-    with cairn.start("index") as first:
-        _read_until(first, b"indexing")
-        with cairn.start("index") as second:
+    with ExitStack() as stack:
+        with _busy(cairn):
+            first = stack.enter_context(cairn.start("index"))
+            until(lambda: [job["status"] for job in _jobs(cairn)] == ["blocked"])
+            second = stack.enter_context(cairn.start("index"))
             said = _read_until(second, b"following it")
-            assert said.startswith(b"already running as job ")
+            assert said.startswith(b"already blocked as job ")
             other = cairn("index", "--include", "*.go", "--json")
-            outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
+        outputs = [process.communicate(timeout=patience(60))[0] for process in (first, second)]
     job = _job(cairn)
     assert [first.returncode, second.returncode] == [0, 0]
     assert outputs[0] == outputs[1]
@@ -146,11 +157,12 @@ def test_the_same_folder_twice_is_one_job(cairn: Command) -> None:
 
 
 def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:
-    cairn("index", "--background")
-    with cairn.start("index") as process:
-        _read_until(process, b"following it")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+    with _busy(cairn):
+        cairn("index", "--background")
+        with cairn.start("index") as process:
+            _read_until(process, b"following it")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=patience(30))
     job = _job(cairn)
     name = job["job_id"][-8:]
     assert (process.returncode, out) == (130, b"")
@@ -161,11 +173,10 @@ def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:
 
 
 def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
-    with cairn.start("index") as process:
-        _read_until(process, b"indexing")
-        until(lambda: _job(cairn)["files_done"] > 0)
+    with _stuck(cairn).start("index") as process:
+        until(lambda: any(job["files_done"] for job in _jobs(cairn)))
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=patience(30))
     killed = _job(cairn)
     assert killed["status"] == "running"
     report = cairn("index", "--json").json()
@@ -308,5 +319,5 @@ def test_being_the_runner(cairn: Command) -> None:
         assert cairn("jobs", "run", "--json").json()["idle"] is False
         assert cairn("index", "--json").json()["files_indexed"] == FILES
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=patience(30))
     assert (process.returncode, out) == (0, b"stopped\n")

@@ -18,6 +18,7 @@ from engine.records import Phase, SearchRequest
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for, without_log
 from tests.support.mcp_clients import ask, called
+from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
 _BODY = "\n\n".join(f"def part_{number}(value):\n    return value" for number in range(500))
@@ -35,7 +36,7 @@ def test_who_asks_for_a_large_tree_is_answered_within_a_second(tmp_path: Path) -
         catalog.jobs.run_here()
         started_s = time.monotonic()
         submitted = catalog.jobs.submit(str(root))
-        assert time.monotonic() - started_s < 1  # what is promised
+        assert time.monotonic() - started_s < patience(1)  # what is promised
         assert submitted.estimated_seconds is not None
         # The rest of the program goes on meanwhile.
         assert catalog.jobs.show(submitted.job_id).status in (JobState.PENDING, JobState.RUNNING)
@@ -125,8 +126,8 @@ def test_answers_come_in_the_time_that_is_promised(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "tree", SAMPLE)
     with catalog_in(tmp_path / "home") as catalog:
         job_id = catalog.jobs.follow(catalog.jobs.submit(str(root)).job_id).job_id
-        assert median_s(lambda: catalog.jobs.show(job_id)) < 0.1
-        assert median_s(lambda: catalog.jobs.list(JobFilter(target=str(root)))) < 0.2
+        assert median_s(lambda: catalog.jobs.show(job_id)) < patience(0.1)
+        assert median_s(lambda: catalog.jobs.list(JobFilter(target=str(root)))) < patience(0.2)
 
 
 def everything_of(catalog: Catalog, ids: list[str]) -> list[object]:

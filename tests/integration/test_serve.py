@@ -17,6 +17,7 @@ from engine.errors import InvalidConfigError, UnavailableError
 from engine.job_records import JobState
 from tests.support.command import Command
 from tests.support.jobs import until
+from tests.support.patience import patience
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.security.serving import is_loopback, token_for
@@ -72,7 +73,7 @@ def test_a_signal_ends_it_at_once_and_leaves_nothing(
             assert next(lines).startswith("retry")
             started = time.monotonic()
             assert server.stop(number) == 0
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < patience(5)
         assert not (command.home / "server.json").exists()
         with pytest.raises(httpx.HTTPError):
             client.get("/health")
@@ -83,7 +84,7 @@ def test_a_signal_ends_it_at_once_and_leaves_nothing(
 def test_a_crash_tells_where_each_thread_was(command: Command) -> None:
     with serving(command) as server:
         server.process.send_signal(signal.SIGSEGV)
-        _, told = server.process.communicate(timeout=20)
+        _, told = server.process.communicate(timeout=patience(20))
     assert server.process.returncode == -signal.SIGSEGV
     assert b"Segmentation fault" in told
     assert b"most recent call first" in told

@@ -14,6 +14,7 @@ import httpx
 
 from tests.support.line_servers import LineServer, answer_lines, line_servers
 from tests.support.mcp_clients import INITIALIZE, INITIALIZED
+from tests.support.patience import patience
 
 _HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -33,7 +34,9 @@ class AgentSession:
 
     def __init__(self, url: str, token: str = "") -> None:
         login = {"Authorization": f"Bearer {token}"} if token else {}
-        self._client = httpx.Client(base_url=url, headers={**_HEADERS, **login}, timeout=60)
+        self._client = httpx.Client(
+            base_url=url, headers={**_HEADERS, **login}, timeout=patience(60)
+        )
         begun = self._client.post("/mcp", json=INITIALIZE)
         assert begun.status_code == 200, begun.text
         self._client.headers["mcp-session-id"] = begun.headers["mcp-session-id"]
@@ -78,7 +81,7 @@ def asking(count: int, url: str) -> Iterator[list[LineServer]]:
 def serve(url: str) -> None:
     """Ask what lines say until there is none."""
     limits = httpx.Limits(max_connections=200)
-    with httpx.Client(base_url=url, timeout=60, limits=limits) as client:
+    with httpx.Client(base_url=url, timeout=patience(60), limits=limits) as client:
         AgentSession(url).end()  # what is imported late is imported
 
         def ask(questions: Sequence[Question], threads: int) -> list[Told]:

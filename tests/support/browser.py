@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.support.patience import patience
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_WAIT_MS = 15_000
-expect.set_options(timeout=45_000)  # a job on a busy machine takes longer than the usual 5 s
+_WAIT_MS = patience(15_000)  # for a page, and for a job that it starts
+expect.set_options(timeout=_WAIT_MS)
 
 
 def need_chromium() -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.patience import patience
+
 ROOT = Path(__file__).resolve().parents[2]
 CODE = "import sys; from web.cli import main; main()"
 
@@ -63,7 +65,7 @@ class Command:
     def __call__(self, *arguments: str, given: bytes = b"") -> Ended:
         """Run it to its end, with ``given`` on standard input."""
         with self.start(*arguments, stdin=subprocess.PIPE) as process:
-            out, err = process.communicate(given, timeout=60)
+            out, err = process.communicate(given, timeout=patience(60))
         return Ended(
             code=process.returncode,
             out=out.decode("utf-8", "surrogateescape"),

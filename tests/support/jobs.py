@@ -10,6 +10,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.job_records import Job, JobState
+from tests.support.patience import patience
 
 
 @contextmanager
@@ -23,10 +24,13 @@ def catalog_in(
 
 
 def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> float:
-    """Wait until something is so and give how long it took; fail when it never is."""
+    """Wait until something is so and give how long it took; fail when it never is.
+
+    Beside other tests the time is longer: see `patience`.
+    """
     started = time.monotonic()
     while not is_so():
-        assert time.monotonic() - started < within_s, "it never came to be so"
+        assert time.monotonic() - started < patience(within_s), "it never came to be so"
         time.sleep(0.01)
     return time.monotonic() - started
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.jobs import until
+from tests.support.patience import patience
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Is the runner until nothing is to be done; what a test wants to be different stands before it.
@@ -80,7 +81,7 @@ class RunnerProcess:
 
     def wait(self, within_s: float = 60.0) -> int:
         """Wait until it and all its workers are gone; its exit status."""
-        _, errors = self._process.communicate(timeout=within_s)
+        _, errors = self._process.communicate(timeout=patience(within_s))
         assert b"Traceback" not in errors, errors.decode()
         try:
             until(lambda: not processes_of(self.home), within_s=_GONE_WITHIN_S)

@@ -20,6 +20,7 @@ from mcp.types import CallToolResult
 
 from engine.catalog import Catalog
 from tests.support.command import CODE, ROOT
+from tests.support.patience import patience
 from web.mcp.server import make_server
 
 INITIALIZE = {
@@ -126,7 +127,7 @@ class RawStdio:
 
     def receive(self, within_s: float = 20.0) -> dict[str, Any]:
         """Read an answer."""
-        answer: dict[str, Any] = json.loads(self._lines.get(timeout=within_s))
+        answer: dict[str, Any] = json.loads(self._lines.get(timeout=patience(within_s)))
         return answer
 
     def shake_hands(self) -> dict[str, Any]:
@@ -144,7 +145,7 @@ class RawStdio:
 
     def ended(self) -> tuple[int, bytes]:
         """Wait for its end; the exit code, and what else was said, on standard error too."""
-        code = self.process.wait(20)
+        code = self.process.wait(patience(20))
         self._reader.join()
         rest = b"".join(self._lines.get() for _ in range(self._lines.qsize()))
         with self.process:
@@ -178,7 +179,7 @@ def site(home: Path, *served: str, idle_s: float = 45.0) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline_s = time.monotonic() + 30
+        deadline_s = time.monotonic() + patience(30)
         while not port_file.exists():
             assert process.poll() is None
             assert time.monotonic() < deadline_s
@@ -186,7 +187,7 @@ def site(home: Path, *served: str, idle_s: float = 45.0) -> Iterator[str]:
         yield f"http://127.0.0.1:{port_file.read_text()}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(patience(20))
 
 
 def open_sessions(address: str) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from tests.support.command import Command
+from tests.support.patience import patience
 
 _READY_S = 60.0  # the first start after an installation compiles all it imports
 _END_S = 20.0
@@ -37,12 +38,12 @@ class Server:
     def client(self, **options: Any) -> httpx.Client:
         """Give a client that knows the token."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=40, **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=patience(40), **options)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it by a signal; its exit code."""
         self.process.send_signal(number)
-        return self.process.wait(_END_S)
+        return self.process.wait(patience(_END_S))
 
 
 @contextmanager
@@ -59,7 +60,7 @@ def serving(command: Command, *arguments: str, port: int = 0) -> Iterator[Server
         if process.poll() is None:
             process.terminate()
         try:
-            process.communicate(timeout=_END_S)
+            process.communicate(timeout=patience(_END_S))
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -68,7 +69,7 @@ def serving(command: Command, *arguments: str, port: int = 0) -> Iterator[Server
 
 def ask_until(client: httpx.Client, path: str, **wanted: object) -> dict[str, Any]:
     """Ask until the answer has these values."""
-    deadline_s = time.monotonic() + _READY_S
+    deadline_s = time.monotonic() + patience(_READY_S)
     while True:
         answer: dict[str, Any] = client.get(path).json()
         if all(answer.get(name) == value for name, value in wanted.items()):

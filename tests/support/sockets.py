@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from tests.support.patience import patience
 from tests.support.server import Server
 
 _SMALL = 4096
@@ -39,7 +40,7 @@ def statuses(clients: Iterable[socket.socket], *, within_s: float = 20.0) -> Cou
 
 def status_of(client: socket.socket, *, within_s: float = 20.0) -> int:
     """Give the status of an answer that comes on a connection."""
-    client.settimeout(within_s)
+    client.settimeout(patience(within_s))
     try:
         heard = client.recv(_SMALL)
     except ConnectionError:

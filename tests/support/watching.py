@@ -12,6 +12,7 @@ from engine.index import Index
 from engine.records import IndexOptions
 from engine.watch_records import WatchState, WatchStatus
 from engine.watching.watcher import Watcher
+from tests.support.patience import patience
 
 _PATIENCE_S = 30.0
 
@@ -83,6 +84,6 @@ def await_true(condition: Callable[[], bool], *, patience_s: float = _PATIENCE_S
     """Wait until something holds, and give how many seconds that took; fail when it never does."""
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < patience_s, "it does not become true"
+        assert time.monotonic() - started < patience(patience_s), "it does not become true"
         time.sleep(0.02)
     return time.monotonic() - started

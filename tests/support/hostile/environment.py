@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.support.command import ROOT
 from tests.support.hostile.case import NotBuiltError
+from tests.support.patience import patience
 
 _DAY_S = 86_400
 _PR_CAPBSET_DROP = 24
@@ -76,7 +77,7 @@ class EnvironmentCase:
             env={**kept, "LC_ALL": "C.UTF-8", "CAIRN_BUSY_TIMEOUT": "500", **self.variables},
             preexec_fn=self._prepare,
             capture_output=True,
-            timeout=120,
+            timeout=patience(120),
             check=False,
         )
         said = done.stderr.decode("utf-8", "replace")

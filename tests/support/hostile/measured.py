@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.support.command import Command
+from tests.support.patience import patience
 
 _PROBE_S = 0.005
 _STATUS = Path("/proc/self/status")
@@ -53,7 +54,7 @@ def run_measured(command: Command, *arguments: str, limit_s: float = 120) -> Mea
         cwd=command.folder,
         env=command.environment,
         capture_output=True,
-        timeout=limit_s,
+        timeout=patience(limit_s),
         check=False,
     )
     said, _, last = done.stderr.decode("utf-8", "replace").rstrip("\n").rpartition("\n")

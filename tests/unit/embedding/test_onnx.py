@@ -18,6 +18,7 @@ from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import open_embedder
 from engine.errors import Cancelled, EmbedderUnavailableError, InvalidConfigError
 from tests.support.onnx_models import WORDS, table_of, write_model
+from tests.support.patience import patience
 from tests.support.stopping import MOST_S
 
 TABLE = table_of(16)
@@ -181,7 +182,7 @@ def test_cancel_in_the_middle_of_a_batch(tmp_path: Path, config: Config) -> None
         )
     took_s = time.monotonic() - started - 0.3
     print(f"ended {took_s:.2f} s after the stop")
-    assert took_s < MOST_S
+    assert took_s < patience(MOST_S)
     for thread in threading.enumerate():
         if thread.name == "embedding":
             thread.join()
