@@ -5,27 +5,26 @@ from dataclasses import replace
 
 from engine.records import Explanation, Hit, WordMatch
 from engine.search.candidates import Found
-from engine.search.lexical import lexical_of
-from engine.search.query import Query
+from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
 from engine.store import fulltext
 from engine.store.connection import Handle
 
 
 def explained(
-    handle: Handle, query: Query, found: Found, hits: Sequence[Hit], *, most: int | None = None
+    handle: Handle, lexical: Lexical, found: Found, hits: Sequence[Hit], *, most: int | None = None
 ) -> list[Hit]:
     """Give the hits, made of what was found, each with its explanation.
 
     Args:
         handle: The read transaction in which all was found.
-        query: The question.
+        lexical: The words of the question.
         found: What answers it.
         hits: Of the candidates that are shown, in their order.
         most: Only the first so many are explained; None: all of them.
     """
     shown = found.shown[:most]
-    matches = _word_matches(handle, query, shown)
+    matches = _word_matches(handle, lexical, shown)
     first = [
         replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
         for hit, candidate in zip(hits, shown, strict=False)
@@ -49,14 +48,14 @@ def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...
 
 
 def _word_matches(
-    handle: Handle, query: Query, shown: Sequence[Candidate]
+    handle: Handle, lexical: Lexical, shown: Sequence[Candidate]
 ) -> dict[int, tuple[WordMatch, ...]]:
     """Give, for each chunk that is shown, where it has the words that brought chunks in."""
     ids = [candidate.chunk.id for candidate in shown]
     matches: dict[int, list[WordMatch]] = {id_: [] for id_ in ids}
     if not any(candidate.lexical for candidate in shown):
         return {}
-    for word in lexical_of(query).alternatives:
+    for word in lexical.alternatives:
         chunks = fulltext.count_chunks_with(handle, word)
         columns = fulltext.columns_with(handle, word, ids, chunks)
         for id_, words in matches.items():

@@ -1,7 +1,8 @@
 """Words of a question → FTS5 expressions and what ranking needs to know of the words."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from engine.search.query import Query, Term
 from engine.syntax.terms import words_of
@@ -64,7 +65,7 @@ def lexical_of(query: Query) -> Lexical:
     path_words = [quoted(word) for word in words]
     alternatives = dict.fromkeys([*path_words, *map(quoted, runs)])
     return Lexical(
-        chunk_match=_restricted(" OR ".join(alternatives), query),
+        chunk_match=_match_of(alternatives, query),
         path_match=" OR ".join(path_words),
         alternatives=tuple(alternatives),
         path_words=tuple(path_words),
@@ -72,6 +73,21 @@ def lexical_of(query: Query) -> Lexical:
         names=names,
         is_symbol_query=len(tokens) == len(names) == 1 and not query.phrases,
     )
+
+
+def with_spellings(lexical: Lexical, spellings: Iterable[str], query: Query) -> Lexical:
+    """Give the prepared words of a query, of which some may be written in other ways, too.
+
+    Args:
+        lexical: Of that query.
+        spellings: Quoted words and phrases.
+        query: The query.
+    """
+    alternatives = tuple(dict.fromkeys([*lexical.alternatives, *spellings]))
+    if len(alternatives) == len(lexical.alternatives):
+        return lexical
+    match = _match_of(alternatives, query)
+    return replace(lexical, alternatives=alternatives, chunk_match=match)
 
 
 def bare(token: str) -> str:
@@ -116,8 +132,9 @@ def qualified_form(token: str) -> str:
     return ".".join(pieces_of(token))
 
 
-def _restricted(match: str, query: Query) -> str:
-    """Add what must be there (phrases) and what must not (negations)."""
+def _match_of(alternatives: Iterable[str], query: Query) -> str:
+    """Join words, and add what must be there (phrases) and what must not (negations)."""
+    match = " OR ".join(alternatives)
     required = [_phrase(term) for term in query.phrases if not term.negated]
     required = [phrase for phrase in required if phrase]
     if required:

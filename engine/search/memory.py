@@ -8,6 +8,10 @@ remembered of the old one is dropped.
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.search.lexical import Lexical, lexical_of, with_spellings
+from engine.search.query import Query
+from engine.search.recent import Recent
+from engine.search.spellings import spellings_of
 from engine.store import blobs, files, models, project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 #: of a process, or between two writes of a running indexer, is answered sooner without.
 _QUESTIONS_BEFORE = 1
 _MOST_TREES = 2
+_SPELLINGS_BYTES = 1 << 20
+_SPELLING_BYTES = 256  # of memory a word
 
 
 class Contents(NamedTuple):
@@ -47,6 +53,7 @@ class State:
         self._knows_model = False
         self._embedded: dict[int, float] = {}
         self._contents: dict[int, Contents] = {}
+        self._spellings: Recent[str, tuple[str, ...]] = Recent(_SPELLINGS_BYTES)
         self._lock = threading.Lock()
 
     @property
@@ -89,6 +96,18 @@ class State:
                 embeddings = chunks if has_all else models.count_vectors(handle, model, branch_id)
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
+
+    def lexical(self, handle: Handle, query: Query) -> Lexical:
+        """Give the words of a query, also as this index writes them."""
+        lexical = lexical_of(query)
+        spellings: list[str] = []
+        for alternative in lexical.alternatives:
+            found = self._spellings.get(alternative)
+            if found is None:
+                found = spellings_of(handle, alternative)
+                self._spellings.put(alternative, found, _SPELLING_BYTES)
+            spellings += found
+        return with_spellings(lexical, spellings, query)
 
     def no_filters(self, branch_id: int) -> Filters:
         """Give the conditions that only the branch sets."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from engine.records import Mode
 from engine.search.lexical import bare, looks_like_identifier, pieces_of, quoted
 from engine.search.query import Query
+from engine.search.spellings import partings_of
 from engine.store import fulltext
 from engine.store.connection import Handle
 from engine.syntax.terms import words_of
@@ -18,10 +19,6 @@ from engine.syntax.terms import words_of
 BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
 # What compilers and stack traces put behind a path: the line, and the column.
 _LINES = re.compile(r"(?::\d+)+$")
-# Letters of a name that is looked up in each way to part it in two, 20 µs a way; longer ones are
-# looked up as they are written, and without their parting.
-_LONGEST_PARTED = 32
-_SHORTEST_WORD = 2
 
 
 def missing_from(handle: Handle, query: Query) -> tuple[str, ...]:
@@ -78,8 +75,4 @@ def _as_written(words: Sequence[str]) -> str:
 def _otherwise(words: Sequence[str]) -> str:
     """Match a name that is parted into two words in another way, or not at all."""
     run = "".join(words)
-    ways = [run]
-    if len(run) <= _LONGEST_PARTED:
-        cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
-        ways += [f"{run[:at]} {run[at:]}" for at in cuts]
-    return " OR ".join(map(quoted, ways))
+    return " OR ".join(map(quoted, [run, *partings_of(run)]))

@@ -53,9 +53,15 @@ class Question:
         return LEAST_NEARNESS if self.mode is Mode.HYBRID else NO_NEARNESS
 
 
-def question_of(query: Query, mode: Mode, limit: int, asked: "Asked | None" = None) -> Question:
-    """Prepare a query that was read."""
-    lexical = lexical_of(query)
+def question_of(
+    query: Query,
+    mode: Mode,
+    limit: int,
+    asked: "Asked | None" = None,
+    lexical: Lexical | None = None,
+) -> Question:
+    """Prepare a query that was read; its words too, unless they are given."""
+    lexical = lexical or lexical_of(query)
     weights = weights_of(lexical, mode, has_meaning=asked is not None)
     return Question(query, mode, limit, asked, lexical, weights)
 

@@ -18,6 +18,7 @@ from engine.search.branches import branch_asked, branch_notes, chosen_branch, co
 from engine.search.candidates import Found, find_candidates, is_by_name
 from engine.search.hits import Place, hits_of
 from engine.search.intent import Intents, no_vectors, notes_of, still
+from engine.search.lexical import lexical_of
 from engine.search.memory import Contents, Memory, State
 from engine.search.missing import BY_WORDS, missing_from
 from engine.search.passing import find_passing
@@ -150,13 +151,15 @@ class Searcher:
             scope = self._scope(handle, query, request, named, checked_out)
             intent = still(intent, scope.state.model(handle), request.mode)
             with span("search.find"):
+                lexical = lexical_of(query) if patterns else scope.state.lexical(handle, query)
                 if patterns:
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)
                 elif asks_what_passes(query, request):
                     found = find_passing(handle, query, request, scope.filters)
                 else:
-                    question = question_of(query, request.mode, request.limit, intent.asked)
+                    asked = intent.asked
+                    question = question_of(query, request.mode, request.limit, asked, lexical)
                     found = _found(handle, question, scope)
             place = self._place(scope, checked_out)
             with span("search.snippets"):
@@ -164,7 +167,7 @@ class Searcher:
             if request.explain:
                 from engine.search.explanation import explained
 
-                hits = explained(handle, query, found, hits, most=request.detailed)
+                hits = explained(handle, lexical, found, hits, most=request.detailed)
             is_elsewhere = named is None and not place.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):

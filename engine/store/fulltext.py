@@ -21,6 +21,7 @@ _MERGED_PAGES = 500
 _LEAST_CHANGES = 2
 # For each chunk that is looked up, so many can be gone through in the same time.
 _WALKED_A_CHUNK = 250
+_ALL = -1  # no limit, to SQLite
 
 
 class Scored(NamedTuple):
@@ -98,11 +99,19 @@ def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
     )
 
 
-def count_chunks_with(handle: Handle, word: str) -> int:
-    """Give the number of chunks, of all branches, that have a quoted word or phrase."""
+def count_chunks_with(handle: Handle, word: str, most: int = _ALL) -> int:
+    """Give the number of chunks, of all branches, that have a quoted word or phrase.
+
+    Args:
+        handle: A read transaction.
+        word: The quoted word or phrase.
+        most: Stop there.
+    """
     return int(
         handle.execute(
-            "SELECT count(*) FROM chunk_terms WHERE chunk_terms MATCH :word", {"word": word}
+            """SELECT count(*) FROM
+                 (SELECT 1 FROM chunk_terms WHERE chunk_terms MATCH :word LIMIT :most)""",
+            {"word": word, "most": most},
         ).get
     )
 

@@ -1,5 +1,6 @@
 """A file in a browser: lines are picked, copied, linked; symbols lead to them; and what is not."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
@@ -22,7 +23,7 @@ def test_lines_are_picked_by_address_and_by_hand(page: Page, server: Server) -> 
     page.locator("#L61 .n").click()
     expect(page.locator(".line.picked")).to_have_count(1)
     page.locator("#L64 .n").click(modifiers=["Shift"])
-    assert page.url.endswith("#L61-L64")
+    expect(page).to_have_url(re.compile("#L61-L64$"))
     expect(page.locator(".line.picked")).to_have_count(4)
     page.get_by_role("button", name="Copy path:line").click()
     expect(page.locator("#told")).to_be_visible()
@@ -44,7 +45,7 @@ def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
     page.goto("/search?q=MAX_SESSIONS%7Copen_session%7Cdefault_store&mode=regex")
     results = page.url
     page.locator("[data-open]").first.click()
-    page.wait_for_load_state()  # before its scripts are there, no key does anything
+    page.wait_for_url("**/f/**")  # before its scripts are there, no key does anything
     at = page.locator("#match-at")
     first = at.text_content()
     stops = page.locator("[data-stops]").get_attribute("data-stops") or ""
@@ -52,7 +53,8 @@ def test_matches_are_gone_through_by_keys_and_back_leads_to_the_results(
     assert len(lines) >= 3
     for _ in lines:
         page.keyboard.press("n")
-        assert page.url.endswith(f"#L{lines[int(at.text_content() or 0) - 1]}")
+        line = lines[int(at.text_content() or 0) - 1]
+        expect(page).to_have_url(re.compile(f"#L{line}$"))
         expect(page.locator(".line.picked")).to_be_in_viewport()
         expect(page.locator(".line.picked mark").first).to_be_visible()
     expect(at).to_have_text(first or "")  # all the way round

@@ -1,0 +1,53 @@
+"""Names that code parts in another way than a question does: ``GitHub`` and ``github``.
+
+The keyword index has the words that a name is made of, so ``WebSocket`` is two of them and
+``websocket`` is one. Which one a code base writes, only its index knows.
+"""
+
+from collections.abc import Sequence
+
+from engine.search.lexical import STOP_WORDS, quoted
+from engine.store import fulltext
+from engine.store.connection import Handle
+
+_LEAST_CHARS = 5  # of a word that may be two
+_MOST_CHARS = 32  # of a name; each way to part it costs 20 µs
+_SHORTEST_WORD = 2
+
+
+def partings_of(run: str) -> list[str]:
+    """Give all ways to part a run of letters into two words, as text with a space."""
+    if len(run) > _MOST_CHARS:
+        return []
+    cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
+    return [f"{run[:at]} {run[at:]}" for at in cuts]
+
+
+def spellings_of(handle: Handle, alternative: str) -> tuple[str, ...]:
+    """Give what an index writes instead of a word or a name of a question, at least as often.
+
+    What is rarer than the word itself is left out: BM25 takes what is rare for what is meant, so a
+    single ``file_name`` would come before all that ``filename`` finds.
+
+    Args:
+        handle: A read transaction.
+        alternative: A quoted word, or the words of a name as a quoted phrase.
+    """
+    found = [each for each in _other_ways(alternative) if fulltext.is_in_chunks(handle, each)]
+    return tuple(each for each in found if _is_as_common(handle, each, alternative))
+
+
+def _other_ways(alternative: str) -> Sequence[str]:
+    text = alternative.strip('"')
+    if " " in text:
+        return [quoted(text.replace(" ", ""))]
+    if len(text) < _LEAST_CHARS or not (text.isascii() and text.isalpha()):
+        return []
+    # "to day" and "in put" are two words of prose, "time out" and "set up" are names.
+    parted = [way for way in partings_of(text) if way.partition(" ")[0] not in STOP_WORDS]
+    return list(map(quoted, parted))
+
+
+def _is_as_common(handle: Handle, spelling: str, alternative: str) -> bool:
+    number = fulltext.count_chunks_with(handle, spelling)
+    return fulltext.count_chunks_with(handle, alternative, most=number + 1) <= number

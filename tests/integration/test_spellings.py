@@ -1,0 +1,61 @@
+"""A name is found as a code base writes it, however the question parts it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.index import Index
+from engine.records import Mode, SearchRequest
+from tests.support.trees import write_tree
+
+_FILES = {
+    "clients.py": "def connect(token):\n    return GitHubClient(token)\n",
+    "docs/api.md": "# Schemas\n\nA graphql server answers.\n",
+    "store.py": "def keep(timeOut):\n    return timeOut\n",
+    "names/one.py": "def one(file_name):\n    return file_name\n",
+    "names/two.py": "def two(filename):\n    return filename\n",
+    "names/three.py": "def three(filename):\n    return filename\n",
+    "days.md": "We go to day care, and put it in side by side.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """An index that only answers."""
+    tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
+    with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
+        index = catalog.create(str(tree))
+        index.index()
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("github", {"clients.py"}),  # one word, where the code has two
+        ("how is github asked", {"clients.py"}),
+        ("GraphQL", {"docs/api.md"}),  # two words, where the code has one
+        ("timeout", {"store.py"}),
+        ("file_name", {"names/one.py", "names/two.py", "names/three.py"}),
+        ("filename", {"names/two.py", "names/three.py"}),  # what is rarer is another name
+        ("today inside", set()),  # two words of prose are no name
+        ("github -client", set()),  # what is refused is refused also then
+    ],
+)
+@pytest.mark.parametrize("filters", ["", " path:**"], ids=["kept", "asked"])
+def test_other_spellings_are_found(index: Index, query: str, paths: set[str], filters: str) -> None:
+    for _ in range(3):  # the first question reads no tree
+        answer = index.search(SearchRequest(query=query + filters, mode=Mode.KEYWORD))
+        assert {hit.path for hit in answer.hits} == paths
+
+
+def test_it_is_told_which_spelling_was_found(index: Index) -> None:
+    request = SearchRequest(query="github", mode=Mode.KEYWORD, explain=True)
+    [hit] = index.search(request).hits
+    assert hit.explain is not None
+    assert {each.word: each.columns for each in hit.explain.words} == {
+        "github": (),
+        "git hub": ("body",),
+    }
