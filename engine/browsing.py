@@ -25,6 +25,7 @@ from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.explain import ADVICE
 from engine.folder_browsing import Folders
 from engine.kept import Kept
+from engine.misspelt import unknown
 from engine.overview.overview import Overview
 from engine.records import SkipReason, display_path
 from engine.search import suggestions
@@ -35,7 +36,7 @@ from engine.store.connection import Handle
 from engine.store.listing import FileListRow, Page, SkipListRow
 from engine.store.shown_paths import NOT_UTF8, as_stored
 from engine.symbol_records import SymbolListRequest, SymbolPage
-from engine.syntax.languages import DIALECTS, language_named
+from engine.syntax.languages import DIALECTS, LANGUAGES, language_named
 from engine.syntax.packing import unpack_text
 
 #: The most of a page.
@@ -255,5 +256,5 @@ def _skip_summary(row: SkipListRow) -> SkipSummary:
 def _languages(name: str) -> list[str]:
     language = language_named(name)
     if language is None:
-        raise InvalidInputError(f"unknown language {name!r}", field="language")
+        raise unknown("language", name, LANGUAGES)
     return sorted(DIALECTS.get(language, {language}))

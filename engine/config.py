@@ -15,6 +15,7 @@ from typing import Any
 import platformdirs
 
 from engine.errors import InvalidConfigError
+from engine.misspelt import did_you_mean
 from engine.secret import Secret
 from engine.settings import SETTINGS, Origin, Setting
 
@@ -93,10 +94,11 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
         given, origins[setting.name] = _given(setting, arguments, stored)
         values[setting.name] = _checked(setting, given)
     if stored:
-        unknown = sorted(stored)[0]
+        unknown, names = sorted(stored)[0], [setting.name for setting in SETTINGS]
         raise InvalidConfigError(
-            f"unknown setting {unknown!r} in {folder / 'config.toml'}",
-            hint="known: " + ", ".join(setting.name for setting in SETTINGS),
+            f"unknown setting {unknown!r} in {folder / 'config.toml'}"
+            + did_you_mean(unknown, names),
+            hint="known: " + ", ".join(names),
             field=unknown,
         )
     return Config(data_dir=folder, origins=origins, **values)
@@ -117,7 +119,9 @@ def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
     for name, value in settings.items():
         if name not in known:
             raise InvalidConfigError(
-                f"unknown setting {name!r}", hint="known: " + ", ".join(known), field=name
+                f"unknown setting {name!r}" + did_you_mean(name, known),
+                hint="known: " + ", ".join(known),
+                field=name,
             )
         values[name] = _checked(known[name], value)
     return replace(

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import click
 
+from engine.misspelt import did_you_mean
+
 #: Subcommand and its line in the help of the group; ``web.commands.<name>.command`` is the command.
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
@@ -63,10 +65,7 @@ class LazyGroup(click.Group):
         """Find the subcommand; name the nearest one when there is none."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches  # only for a typing error
-
-            nearest = get_close_matches(name, COMMANDS, n=1)
-            ctx.fail(f"no command {name!r}" + (f", did you mean {nearest[0]!r}" if nearest else ""))
+            ctx.fail(f"no command {name!r}" + did_you_mean(name, COMMANDS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -16,9 +16,11 @@ from fastembed.common.model_management import CorruptedCacheError
 from loguru import logger
 
 from engine.errors import EmbedderUnavailableError, InvalidInputError
+from engine.misspelt import did_you_mean
 
 _LOOK_S = 0.5  # how often the progress of a download is told
 _GIGABYTE = 1_000_000_000
+_LIKENESS = 0.4  # of a name that is typed in part only
 
 
 class KnownModel(NamedTuple):
@@ -50,11 +52,9 @@ def known_model(name: str) -> KnownModel:
     for model in models:
         if model.name.lower() == name.strip().lower():
             return model
-    from difflib import get_close_matches  # only for a typing error
-
-    near = get_close_matches(name, [model.name for model in models], n=1, cutoff=0.4)
+    names = [model.name for model in models]
     raise InvalidInputError(
-        f"no model {name!r} is known" + (f", did you mean {near[0]}" if near else ""),
+        f"no model {name!r} is known" + did_you_mean(name, names, cutoff=_LIKENESS),
         hint="cairn model list names them; a folder begins with /, ./ or ~",
         field="model",
     )

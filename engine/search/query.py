@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from engine.errors import InvalidQueryError
+from engine.misspelt import did_you_mean
 
 MAX_QUERY_CHARS = 4096
 MAX_TERMS = 64
@@ -209,7 +210,7 @@ class _Scanner:
             if is_empty:  # "public:", "default:": code, not a filter
                 return False
             raise InvalidQueryError(
-                f"unknown filter {typed!r}",
+                f"unknown filter {typed!r}" + did_you_mean(typed, FILTERS),
                 position=start,
                 hint=f"filters are {', '.join(FILTERS)}; quote the text to search for it",
             )

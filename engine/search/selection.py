@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from engine.errors import InvalidInputError, InvalidQueryError
+from engine.misspelt import unknown
 from engine.records import SearchRequest
 from engine.search.query import FilterTerm, Query
 from engine.source.globs import Globs
@@ -146,18 +147,14 @@ def _common(sets: list[frozenset[str]]) -> frozenset[str]:
 def _language(value: str) -> frozenset[str]:
     name = language_named(value)
     if name is None:
-        raise InvalidInputError(
-            f"unknown language {value!r}", hint="known: " + ", ".join(sorted(LANGUAGES))
-        )
+        raise unknown("language", value, LANGUAGES)
     return DIALECTS.get(name, frozenset({name}))
 
 
 def _kinds(value: str) -> frozenset[str]:
     members = kinds_of(value)
     if members is None:
-        raise InvalidInputError(
-            f"unknown kind {value!r}", hint="known: " + ", ".join(sorted(KINDS))
-        )
+        raise unknown("kind", value, KINDS)
     return members
 
 

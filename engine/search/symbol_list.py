@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from engine.errors import InvalidInputError
 from engine.kept import Kept
+from engine.misspelt import unknown
 from engine.records import display_path
 from engine.search.query import storable
 from engine.search.selection import path_predicate
@@ -99,11 +100,9 @@ def _checked(wanted: SymbolListRequest) -> Place:
                 field=field,
             )
     if wanted.kind is not None and wanted.kind not in KINDS:
-        raise InvalidInputError(
-            f"unknown kind {wanted.kind!r}", hint="known: " + ", ".join(sorted(KINDS)), field="kind"
-        )
+        raise unknown("kind", wanted.kind, KINDS)
     if wanted.language is not None and wanted.language not in LANGUAGES:
-        raise InvalidInputError(f"unknown language {wanted.language!r}", field="language")
+        raise unknown("language", wanted.language, LANGUAGES)
     if not 1 <= wanted.limit <= MAX_LIMIT:
         raise InvalidInputError(f"limit is {wanted.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
     return _place_of(wanted.cursor)

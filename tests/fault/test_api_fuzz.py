@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import ROOT, Command
+from tests.support.patience import patience
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
 
@@ -84,7 +85,7 @@ def _schemathesis(server: Server, folder: Path, jobs: str, limit_s: float) -> st
         capture_output=True,
         check=False,
         text=True,
-        timeout=limit_s,
+        timeout=patience(limit_s),
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout[-20_000:] + ended.stderr
     return ended.stdout

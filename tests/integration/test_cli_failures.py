@@ -44,6 +44,8 @@ def fresh(tmp_path: Path) -> Command:
     [
         (("--bogus",), 2, "validation_error", "--bogus"),
         (("serch", "x"), 2, "validation_error", "did you mean 'search'"),
+        (("search", "x lang:Pyhton"), 2, "validation_error", "did you mean 'python'"),
+        (("search", "x", "--kind", "fucntion"), 2, "validation_error", "did you mean 'function'"),
         (("search",), 2, "validation_error", "there is no query"),
         (("search", ""), 2, "validation_error", "nothing to search for"),
         (("search", "nosuch:x"), 2, "validation_error", "nosuch"),

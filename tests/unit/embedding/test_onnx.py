@@ -240,7 +240,7 @@ def test_a_known_model_that_is_not_here_is_not_downloaded(config: Config) -> Non
 
 
 def test_an_unknown_model_is_refused_with_the_nearest(config: Config) -> None:
-    with pytest.raises(InvalidConfigError, match=r"did you mean BAAI/bge-small-en-v1\.5"):
+    with pytest.raises(InvalidConfigError, match=r"did you mean 'BAAI/bge-small-en-v1\.5'"):
         opened("onnx:BAAI/bge-smal-en-v1.5", config)
 
 

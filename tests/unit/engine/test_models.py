@@ -79,7 +79,7 @@ def test_the_list_has_what_was_chosen_whatever_it_is(config: Config) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("BAAI/bge-smal", "did you mean BAAI/bge-small"),
+        ("BAAI/bge-smal", "did you mean 'BAAI/bge-small"),
         ("qqq", "no model 'qqq' is known"),
         ("ollama:bge-m3", "not a model to download"),
         ("./folder", "not a model to download"),

@@ -63,6 +63,7 @@ def test_quotes_can_be_escaped() -> None:
     ("text", "position", "part"),
     [
         ("foo bar:baz", 4, "unknown filter 'bar'"),
+        ("foo lnag:go", 4, "unknown filter 'lnag', did you mean 'lang'"),
         ('find "open', 5, "not closed"),
         ("lang:", 5, "no value"),
         ("x lang: y", 7, "no value"),
