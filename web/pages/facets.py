@@ -153,16 +153,14 @@ def _branch_facet(
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
-    """Give the folder of each hit one level below the one that is asked for."""
-    inside = next((each.value for each in active if each.name == "path"), "")
-    base = inside if inside.endswith("/") else ""
+    """Give the folder of each hit one level below the deepest that is asked for; "" at its end."""
+    wanted = [each.value for each in active if each.name == "path" and each.text[:1] != "-"]
+    asked = [f"{value.rstrip('/')}/" for value in wanted]
     folders = []
     for hit in hits:
-        below = hit.path.removeprefix(base) if hit.path.startswith(base) else hit.path
-        head, slash, _ = below.partition("/")
-        folders.append(
-            f"{base if below is not hit.path or not base else ''}{head}/" if slash else ""
-        )
+        base = max((each for each in asked if hit.path.startswith(each)), key=len, default="")
+        head, slash, _ = hit.path.removeprefix(base).partition("/")
+        folders.append(f"{base}{head}/" if slash else "")
     return folders
 
 

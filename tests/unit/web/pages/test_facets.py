@@ -52,6 +52,21 @@ def test_a_filter_in_use_can_be_taken_out_and_a_folder_gone_into() -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "labels"),
+    [
+        ("open", ["src/", "docs/"]),
+        ("open path:src", ["src", "src/sub/", "docs/"]),  # no "src/", which is the same
+        ("open path:src/sub path:src", ["src/sub", "src", "docs/"]),
+        ("open path:*.py", ["*.py", "src/", "docs/"]),
+        ("open -path:src", ["src/", "docs/"]),
+    ],
+)
+def test_folders_are_those_below_the_one_that_is_asked_for(query: str, labels: list[str]) -> None:
+    facets = {facet.name: facet for facet in facets_of(query, HITS)}
+    assert [value.label for value in facets["path"].values] == labels
+
+
+@pytest.mark.parametrize(
     ("query", "found"),
     [
         ("a lang:go b", ["lang:go"]),
