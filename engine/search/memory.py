@@ -97,14 +97,20 @@ class State:
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
 
-    def lexical(self, handle: Handle, query: Query) -> Lexical:
-        """Give the words of a query, also as this index writes them."""
+    def lexical(self, handle: Handle, query: Query, tree: "Tree | None") -> Lexical:
+        """Give the words of a query, also as this index writes them.
+
+        Args:
+            handle: A read transaction.
+            query: The query.
+            tree: What is kept of the branch that is asked, if all of it is.
+        """
         lexical = lexical_of(query)
         spellings: list[str] = []
         for alternative in lexical.alternatives:
             found = self._spellings.get(alternative)
             if found is None:
-                found = spellings_of(handle, alternative)
+                found = spellings_of(handle, alternative, tree)
                 self._spellings.put(alternative, found, _SPELLING_BYTES)
             spellings += found
         return with_spellings(lexical, spellings, query)

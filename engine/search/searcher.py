@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from engine.search.tree import Tree
 
 _WARM_UP = "main"
+_BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes in which words find
 
 
 class _Scope(NamedTuple):
@@ -151,7 +152,9 @@ class Searcher:
             scope = self._scope(handle, query, request, named, checked_out)
             intent = still(intent, scope.state.model(handle), request.mode)
             with span("search.find"):
-                lexical = lexical_of(query) if patterns else scope.state.lexical(handle, query)
+                lexical = lexical_of(query)
+                if request.mode in _BY_SPELLING and not patterns:
+                    lexical = scope.state.lexical(handle, query, scope.tree)
                 if patterns:
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)

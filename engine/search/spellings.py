@@ -5,14 +5,19 @@ The keyword index has the words that a name is made of, so ``WebSocket`` is two 
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from engine.search.lexical import STOP_WORDS, quoted
 from engine.store import fulltext
 from engine.store.connection import Handle
 
+if TYPE_CHECKING:
+    from engine.search.tree import Tree
+
 _LEAST_CHARS = 5  # of a word that may be two
 _MOST_CHARS = 32  # of a name; each way to part it costs 20 µs
 _SHORTEST_WORD = 2
+_FEW = 50  # chunks; who finds more has found how the code base writes it
 
 
 def partings_of(run: str) -> list[str]:
@@ -23,17 +28,22 @@ def partings_of(run: str) -> list[str]:
     return [f"{run[:at]} {run[at:]}" for at in cuts]
 
 
-def spellings_of(handle: Handle, alternative: str) -> tuple[str, ...]:
+def spellings_of(handle: Handle, alternative: str, tree: "Tree | None") -> tuple[str, ...]:
     """Give what an index writes instead of a word or a name of a question, at least as often.
 
     What is rarer than the word itself is left out: BM25 takes what is rare for what is meant, so a
-    single ``file_name`` would come before all that ``filename`` finds.
+    single ``file_name`` would come before all that ``filename`` finds. Words that find enough are
+    not looked up (0.1 ms each, else).
 
     Args:
         handle: A read transaction.
         alternative: A quoted word, or the words of a name as a quoted phrase.
+        tree: What is kept of the branch, which knows how common words are.
     """
-    found = [each for each in _other_ways(alternative) if fulltext.is_in_chunks(handle, each)]
+    ways = _other_ways(alternative)
+    if not ways or not _is_rare(handle, alternative, tree):
+        return ()
+    found = [each for each in ways if fulltext.is_in_chunks(handle, each)]
     return tuple(each for each in found if _is_as_common(handle, each, alternative))
 
 
@@ -46,6 +56,12 @@ def _other_ways(alternative: str) -> Sequence[str]:
     # "to day" and "in put" are two words of prose, "time out" and "set up" are names.
     parted = [way for way in partings_of(text) if way.partition(" ")[0] not in STOP_WORDS]
     return list(map(quoted, parted))
+
+
+def _is_rare(handle: Handle, alternative: str, tree: "Tree | None") -> bool:
+    if tree:
+        return tree.is_in_few(handle, alternative, _FEW)
+    return fulltext.count_chunks_with(handle, alternative, most=_FEW + 1) <= _FEW
 
 
 def _is_as_common(handle: Handle, spelling: str, alternative: str) -> bool:

@@ -130,6 +130,14 @@ class Tree:
         """Give, for each word alone, the BM25 score that it has in each of some places."""
         return [self.scores_at(handle, [word], places) for word in words]
 
+    def is_in_few(self, handle: Handle, word: str, few: int) -> bool:
+        """Say whether so many places have a quoted word or phrase, or fewer; a common one is not.
+
+        It costs nothing more than to score the word, which comes next.
+        """
+        impact = self._impact(handle, word)
+        return not impact.common and len(impact.rare) <= few
+
     def best_place_of_each(
         self, handle: Handle, words: Sequence[str], chosen: Sequence[TreeFile]
     ) -> dict[int, float]:
