@@ -8,7 +8,7 @@ remembered of the old one is dropped.
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.search.lexical import Lexical, lexical_of, with_spellings
+from engine.search.lexical import Lexical, with_spellings
 from engine.search.query import Query
 from engine.search.recent import Recent
 from engine.search.spellings import spellings_of
@@ -97,21 +97,23 @@ class State:
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
 
-    def lexical(self, handle: Handle, query: Query, tree: "Tree | None") -> Lexical:
+    def respelled(
+        self, handle: Handle, query: Query, lexical: Lexical, tree: "Tree | None"
+    ) -> Lexical:
         """Give the words of a query, also as this index writes them.
 
         Args:
             handle: A read transaction.
             query: The query.
+            lexical: Its words.
             tree: What is kept of the branch that is asked, if all of it is.
         """
-        lexical = lexical_of(query)
         spellings: list[str] = []
         for alternative in lexical.alternatives:
             found = self._spellings.get(alternative)
             if found is None:
                 found = spellings_of(handle, alternative, tree)
-                self._spellings.put(alternative, found, _SPELLING_BYTES)
+                self._spellings.put(alternative, found, _SPELLING_BYTES + len(alternative))
             spellings += found
         return with_spellings(lexical, spellings, query)
 

@@ -154,7 +154,7 @@ class Searcher:
             with span("search.find"):
                 lexical = lexical_of(query)
                 if request.mode in _BY_SPELLING and not patterns:
-                    lexical = scope.state.lexical(handle, query, scope.tree)
+                    lexical = scope.state.respelled(handle, query, lexical, scope.tree)
                 if patterns:
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)
