@@ -15,8 +15,17 @@ from engine.syntax.languages import language_of
 
 _TELL_EVERY = 500
 _HEAD_BYTES = 1024
-# A file that killed its parser does so again: it waits for a change, its own or the program's.
-_TRIED_AGAIN = FAILURES - {SkipReason.PARSER_FAILED}
+# What the content of a file decides holds until it changes; all else is decided anew, as options
+# do. A file that killed its parser does so again: it waits for a change, its own or the program's.
+_BY_CONTENT = frozenset(
+    {
+        SkipReason.BINARY,
+        SkipReason.LFS_POINTER,
+        SkipReason.MINIFIED,
+        SkipReason.PARSER_FAILED,
+        SkipReason.UNKNOWN_TYPE,
+    }
+)
 
 # A file changed this close before its reading may change again within the same time stamp.
 _RACY_NS = 50_000_000
@@ -74,11 +83,12 @@ def scan(
                 skips[path] = item
             continue
         before = known_files.get(path)
-        if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
-            seen.add(path)
-            continue
-        skip = skip_by_name(item, any_text=any_text) or _same_skip(item, known)
+        skip = skip_by_name(item, any_text=any_text)
         if skip:
+            skips[path] = skip
+        elif before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
+            seen.add(path)
+        elif skip := _same_skip(item, known, any_text=any_text):
             skips[path] = skip
         else:
             changed.append(item)
@@ -138,14 +148,16 @@ def is_racy(stat: FileStat, now_ns: int) -> bool:
     return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
-def _same_skip(entry: FileEntry, known: Known) -> Skip | None:
+def _same_skip(entry: FileEntry, known: Known, *, any_text: bool) -> Skip | None:
     """Give the skip that the content caused earlier, when the file did not change since."""
     stored = known.skips.get(entry.path)
-    if stored and stored.fingerprint_id == known.fingerprint_id:
-        skip = stored.skip
-        if skip.stat == entry.stat and skip.reason not in _TRIED_AGAIN:
-            return skip
-    return None
+    if stored is None or stored.fingerprint_id != known.fingerprint_id:
+        return None
+    skip = stored.skip
+    is_of_any_type = any_text and skip.reason is SkipReason.UNKNOWN_TYPE
+    if skip.stat != entry.stat or skip.reason not in _BY_CONTENT or is_of_any_type:
+        return None
+    return skip
 
 
 def _gone_files(
