@@ -61,6 +61,8 @@ def fresh(tmp_path: Path) -> Command:
         (("search", "x", "--branch", "nowhere"), 3, "not_found", "nowhere"),
         (("search", "x", "--project", "/nonexistent"), 3, "not_found", "/nonexistent"),
         (("search", "x", "--batch", "f"), 2, "validation_error", "exclude each other"),
+        (("doctor", "--repair", "--compact"), 2, "validation_error", "--repair and --compact"),
+        (("doctor", "--rebuild", "--backup", "f"), 2, "validation_error", "--rebuild and --backup"),
         (("search", "--batch", "/nonexistent"), 2, "validation_error", "/nonexistent"),
         (("index", "/nonexistent"), 2, "validation_error", "/nonexistent"),
         (("index", "app.py"), 2, "validation_error", "not a folder"),

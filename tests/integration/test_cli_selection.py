@@ -151,6 +151,50 @@ def test_a_project_is_chosen_by_its_name(three: Command) -> None:
     assert three("clear", "one").code == 3  # what deletes wants the path
 
 
+def test_a_name_inside_a_project_is_no_path_in_it(three: Command) -> None:
+    inside = replace(three, folder=three.folder.parent / "three")
+    assert _projects(inside, "token", "--project", "one") == ["one"]
+    assert _projects(inside, "token", "--project", "one", "--project", "two") == ["one", "two"]
+    assert _projects(inside, "token", "--project", "src") == ["three"]  # a folder in it
+    assert inside("status", "one", "--json").json()["path"].endswith("/one")
+    jobs = inside("jobs", "list", "--project", "one", "--all", "--json").json()["jobs"]
+    assert {os.path.basename(job["path"]) for job in jobs} == {"one"}
+    for arguments in (
+        ("search", "token", "--project", "nosuch"),
+        ("search", "token", "--project", "one", "--project", "nosuch"),
+        ("status", "nosuch"),
+        ("jobs", "list", "--project", "nosuch"),
+        ("clear", "nosuch", "--yes"),
+        ("clear", "one", "--yes"),
+        ("doctor", "nosuch"),
+    ):
+        ended = inside(*arguments)
+        assert ended.code == 3, arguments
+    assert inside("status", "--json").json()["files"] == 1
+
+
+def test_what_destroys_wants_to_be_in_the_project_or_to_be_told(
+    away: Command, tmp_path: Path
+) -> None:
+    _index(away, write_tree(tmp_path / "app", {"app.py": CODE}))
+    assert away("status", "--json").json()["files"] == 1  # the only one there is
+    for arguments in (("clear", "--yes"), ("doctor", "--rebuild")):
+        ended = away(*arguments)
+        assert ended.code == 3, arguments
+        assert str(tmp_path / "app") in ended.err
+    assert away("status", "--json").json()["files"] == 1
+    assert away("clear", str(tmp_path / "app"), "--yes").code == 0
+
+
+def test_a_project_whose_folder_is_gone_is_still_spoken_of(away: Command, tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "app", {"app.py": CODE})
+    _index(away, root)
+    root.rename(tmp_path / "moved")
+    assert away("status", str(root), "--json").json()["files"] == 1
+    assert away("status", str(root / "src"), "--json").json()["files"] == 1
+    assert away("clear", str(root), "--yes").code == 0
+
+
 def test_a_name_that_two_projects_have_is_refused(away: Command, tmp_path: Path) -> None:
     for parent in ("a", "b"):
         write_tree(tmp_path / parent / "app", {"app.py": CODE})

@@ -33,7 +33,7 @@ def command(path: str | None, *, yes: bool, as_json: bool) -> int:
     Your files are not touched.
     """
     with Catalog(load_config()) as catalog:
-        index = index_of(catalog, path)
+        index = index_of(catalog, path, destroys=True)
         status = index.status()
         root, files = printable(status.path), count(status.files, "file")
         if not is_agreed(f"Empty the index of {root} ({files})?", yes=yes):

@@ -36,14 +36,20 @@ from web.terminal import style_for
     )
 )
 @click.argument("path", required=False)
-@click.option("--repair", "action", flag_value="repair", help="Mend what is damaged.")
-@click.option("--compact", "action", flag_value="compact", help="Give unused space back.")
-@click.option("--rebuild", "action", flag_value="rebuild", help="Empty it and index anew.")
+@click.option(
+    "--repair", "actions", flag_value="repair", multiple=True, help="Mend what is damaged."
+)
+@click.option(
+    "--compact", "actions", flag_value="compact", multiple=True, help="Give unused space back."
+)
+@click.option(
+    "--rebuild", "actions", flag_value="rebuild", multiple=True, help="Empty it and index anew."
+)
 @click.option("--backup", metavar="FILE", help="Copy the index to FILE, which must not exist.")
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no text; the exit code tells.")
 def command(
-    *, path: str | None, action: str | None, backup: str | None, as_json: bool, quiet: bool
+    *, path: str | None, actions: tuple[str, ...], backup: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Check the index of the project at PATH: rows, words, vectors and hashes.
 
@@ -51,10 +57,13 @@ def command(
     is damaged. --repair takes out what is damaged, indexes those files again, and checks once more;
     a file that cannot be read at all is kept beside the new one.
     """
-    if action and backup:
-        raise InvalidInputError(f"--{action} and --backup exclude each other", field="backup")
+    asked = [*dict.fromkeys(actions), *(["backup"] if backup is not None else [])]
+    if len(asked) > 1:
+        both = " and ".join(f"--{each}" for each in asked)
+        raise InvalidInputError(f"{both} exclude each other", field=asked[-1])
+    action = actions[0] if actions else None
     with Catalog(load_config()) as catalog:
-        root = root_for(catalog, path)
+        root = root_for(catalog, path, destroys=action == "rebuild")
         if action == "rebuild":
             options = IndexOptions(force_clean=True)
             submitted = catalog.jobs.submit(root, options, waits=Waits.ALWAYS)

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.errors import DamagedIndexError
 from engine.job_records import Job, JobEvent, JobFilter, JobOrigin, JobState
 from web.commands.index import follow_to_report, print_submitted
 from web.commands.options import (
@@ -26,6 +28,7 @@ from web.console.job_events import event_lines
 from web.console.job_table import jobs_text, view_of
 from web.console.job_text import job_text
 from web.console.job_wording import is_active, kept_text, short_id, state_of
+from web.console.selection import index_of
 from web.errors import FAILURE, OK
 from web.terminal import printable, style_for
 
@@ -63,7 +66,7 @@ def command() -> None:
     ),
 )
 @click.option("--status", type=click.Choice([state.value for state in JobState]))
-@click.option("--project", metavar="PATH", help="Of the project of this folder only.")
+@click.option("--project", metavar="PATH", help="Of this project only.")
 @click.option("--since", metavar="TIME", help="Asked for after: a date, or 2h, 3d, 1w ago.")
 @click.option("--until", metavar="TIME", help="Asked for before: as --since.")
 @click.option(
@@ -94,7 +97,6 @@ def list_command(
     now = datetime.now(UTC)
     wanted = JobFilter(
         status=JobState(kinds["status"]) if kinds["status"] else None,
-        target=project,
         created_after=moment_of(since, now, "since"),
         created_before=moment_of(until, now, "until"),
         origin=None if kinds["all_origins"] else JobOrigin(kinds["origin"]),
@@ -102,12 +104,22 @@ def list_command(
         cursor=cursor,
     )
     with Catalog(load_config()) as catalog:
+        if project is not None:
+            wanted = replace(wanted, target=_root_of(catalog, project))
         page = catalog.jobs.list(wanted)
     if as_json:
         print_json(page)
         return
     is_filtered = any((wanted.status, wanted.target, since, until, wanted.cursor))
     print_text(jobs_text(page, view_of(sys.stdout), is_filtered=is_filtered))
+
+
+def _root_of(catalog: Catalog, project: str) -> str:
+    """Give the root of a project; the jobs of a damaged one are told as far as they can be."""
+    try:
+        return index_of(catalog, project, by_name=True).root
+    except DamagedIndexError:
+        return project
 
 
 @command.command(

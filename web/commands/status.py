@@ -30,7 +30,7 @@ from web.wording import size
 def command(path: str | None, *, as_json: bool) -> None:
     """Show what is indexed of the project at PATH, and why the rest is not."""
     with Catalog(load_config()) as catalog:
-        status = index_of(catalog, path).status()
+        status = index_of(catalog, path, by_name=True).status()
     if as_json:
         print_json(status)
     else:

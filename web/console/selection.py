@@ -30,7 +30,9 @@ def current_folder() -> str:
         raise InvalidPathError("the current folder no longer exists", field="path") from error
 
 
-def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> Index:
+def index_of(
+    catalog: Catalog, path: str | None, *, by_name: bool = False, destroys: bool = False
+) -> Index:
     """Open the project that a path belongs to.
 
     Args:
@@ -38,6 +40,7 @@ def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> In
         path: A root or a folder inside one. ``None``: the current folder, and when that is in no
             project the only project there is.
         by_name: What is no such path may be the name of a project, as in ``project:``.
+        destroys: The command deletes something: the only project there is must be named.
 
     Raises:
         InvalidPathError: The current folder no longer exists.
@@ -45,14 +48,14 @@ def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> In
         DamagedIndexError: The only project there is cannot be opened.
     """
     if path is not None:
-        return _named(catalog, path) if by_name else catalog.open(path)
+        return _named(catalog, path) if by_name else _opened(catalog, path)
     folder = current_folder()
     try:
         return catalog.open(folder)
     except ProjectNotFoundError as error:
         projects = catalog.projects()
         usable = [project for project in projects if project.error is None]
-        if len(usable) == 1:
+        if len(usable) == 1 and not destroys:
             return catalog.open(root_of(usable[0]))
         if projects and not usable:
             raise _damage_of(projects) from error
@@ -63,10 +66,25 @@ def index_of(catalog: Catalog, path: str | None, *, by_name: bool = False) -> In
         ) from error
 
 
+def _opened(catalog: Catalog, path: str) -> Index:
+    """Open the project of a path, which is there, or is gone with its whole project."""
+    index = catalog.open(path)
+    _check_is_there(path, index.root)
+    return index
+
+
+def _check_is_there(path: str, root: str) -> None:
+    """Refuse a path that only looks as if it were in the project around it, such as a name."""
+    if os.path.exists(root) and not os.path.lexists(os.path.expanduser(path)):
+        raise ProjectNotFoundError(
+            f"{path} is neither a folder nor an indexed project", hint="cairn projects", path=path
+        )
+
+
 def _named(catalog: Catalog, name: str) -> Index:
     """Open the project of a path, or the only one that is called so."""
     try:
-        return catalog.open(name)
+        return _opened(catalog, name)
     except ProjectNotFoundError as error:
         projects = catalog.roots()
         called = [root for root in projects if is_called(root, name)]
@@ -109,12 +127,13 @@ def _holds(index: Index, path: str) -> bool:
     return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
 
 
-def root_for(catalog: Catalog, path: str | None) -> str:
+def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> str:
     """Give the root of the project that a path belongs to, whose index may be damaged.
 
     Args:
         catalog: The projects there are.
         path: As for ``index_of``.
+        destroys: As for ``index_of``.
 
     Raises:
         InvalidPathError: The current folder no longer exists.
@@ -122,11 +141,14 @@ def root_for(catalog: Catalog, path: str | None) -> str:
         DamagedIndexError: The only project there is cannot be opened, so that its root is unknown.
     """
     try:
-        return catalog.doctor(current_folder() if path is None else path).root
+        root = catalog.doctor(current_folder() if path is None else path).root
     except ProjectNotFoundError:
         if path is not None:
             raise
-    return index_of(catalog, None).root
+        return index_of(catalog, None, destroys=destroys).root
+    if path is not None:
+        _check_is_there(path, root)
+    return root
 
 
 def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
@@ -196,6 +218,8 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
         try:
             roots.append(_named(catalog, path).root)
         except EngineError:
+            if not os.path.lexists(path):
+                raise
             roots.append(path)
     return roots
 
