@@ -1,12 +1,13 @@
 """How the answers of several projects become one, and one answer a page of it."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.errors import EngineError
 from engine.index import Index
-from engine.records import Coverage, Hit, ProjectError, SearchAnswer, SearchRequest
+from engine.records import Coverage, Hit, ProjectError, SearchAnswer, SearchRequest, display_path
 from engine.search.snippet import cut_to_tokens
 
 
@@ -24,12 +25,14 @@ def search_all(
     answers: list[SearchAnswer] = []
     failures: list[tuple[str, EngineError]] = []
     asked: set[str] = set()
+    roots: list[str] = []  # of the projects that answer
     for path in paths:
         try:
             index = open_project(path)
             if index.root not in asked:
                 asked.add(index.root)
                 answers.append(index.search(request))
+                roots.append(index.root)
         except EngineError as error:
             failures.append((path, error))
     if not answers and failures:
@@ -40,7 +43,7 @@ def search_all(
         ProjectError(project=path, error=error.code, message=error.message)
         for path, error in failures
     )
-    return _merged(request, answers, errors, (time.perf_counter() - started) * 1000)
+    return _merged(request, roots, answers, errors, (time.perf_counter() - started) * 1000)
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
@@ -62,6 +65,7 @@ def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> Search
 
 def _merged(
     request: SearchRequest,
+    roots: Sequence[str],
     answers: Sequence[SearchAnswer],
     errors: tuple[ProjectError, ...],
     took_ms: float,
@@ -88,8 +92,20 @@ def _merged(
         ),
         hits=tuple(shown),
         errors=errors,
-        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
+        notes=_notes_of(roots, answers),
         missing=_missing_from_all(answers),
+    )
+
+
+def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
+    """Give what is told of all projects once, and what is told of some with their names."""
+    of: dict[str, list[str]] = {}
+    for root, answer in zip(roots, answers, strict=True):
+        for note in answer.notes:
+            of.setdefault(note, []).append(os.path.basename(display_path(root)) or "/")
+    return tuple(
+        note if len(names) == len(answers) else f"in {', '.join(names)}: {note}"
+        for note, names in of.items()
     )
 
 

@@ -246,8 +246,11 @@ def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Foun
     names = [term.text for term in (*query.words, *query.phrases) if not term.negated]
     names += [term.value for term in query.values("sym") if not term.negated]
     scored: dict[int, ScoredSymbol] = {}
+    is_capped = False
     for name in dict.fromkeys(names):
-        for symbol in find_scored(handle, name, filters, match="fuzzy", limit=MOST_BY_DEFINITION):
+        found = find_scored(handle, name, filters, match="fuzzy", limit=MOST_BY_DEFINITION)
+        is_capped = is_capped or len(found) == MOST_BY_DEFINITION
+        for symbol in found:
             known = scored.get(symbol.row.id)
             if known is None or known.score < symbol.score:
                 scored[symbol.row.id] = symbol
@@ -265,7 +268,7 @@ def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Foun
         if places.get(id_) in facts
     ]
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk.path))
-    return Found(candidates[:limit], [0.0] * len(candidates), is_capped=False)
+    return Found(candidates[:limit], [0.0] * len(candidates), is_capped)
 
 
 def _by_cosine(candidate: Candidate) -> float:

@@ -23,6 +23,10 @@ STOP_WORDS = frozenset(_STOP_TEXT.split())
 _IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
 _QUALIFIER = re.compile(r"::|->|[.\\#/]")
 _PREFIX_CHARS = 3
+_LEAST_PARTED = 5  # letters of a word that may be two
+_MOST_PARTED = 32  # letters of a name; each way to part it costs 20 µs
+_SHORTEST_WORD = 2
+_PARTICLES = frozenset({"in", "on", "out", "over", "up"})
 _EDGES = "()[]{}<>,;:?!'\"`&*@="
 
 
@@ -147,9 +151,38 @@ def _match_of(alternatives: Iterable[str], query: Query) -> str:
 
 
 def refused_match(query: Query) -> str:
-    """Give the FTS5 expression of what must not be there; "" when nothing is refused."""
-    refused = [quoted(" ".join(words_of(term.text))) for term in query.words if term.negated]
-    return " OR ".join(phrase for phrase in refused if phrase != quoted(""))
+    """Give the FTS5 expression of what must not be there, in any spelling; "" when nothing is."""
+    refused = [words_of(term.text) for term in query.words if term.negated]
+    phrases = [quoted(" ".join(words)) for words in refused if words]
+    ways = [each for phrase in phrases for each in (phrase, *other_ways(phrase))]
+    return " OR ".join(dict.fromkeys(ways))
+
+
+def partings_of(run: str) -> list[str]:
+    """Give all ways to part a run of letters into two words, as text with a space."""
+    if len(run) > _MOST_PARTED:
+        return []
+    cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
+    return [f"{run[:at]} {run[at:]}" for at in cuts]
+
+
+def other_ways(alternative: str) -> list[str]:
+    """Give the ways in which code may part the same name: ``"github"`` for ``"git hub"``.
+
+    Args:
+        alternative: A quoted word, or the words of a name as a quoted phrase.
+    """
+    text = alternative.strip('"')
+    if " " in text:
+        return [quoted(text.replace(" ", ""))]
+    if len(text) < _LEAST_PARTED or not (text.isascii() and text.isalpha()):
+        return []
+    return [quoted(way) for way in partings_of(text) if not _is_prose(*way.split(" "))]
+
+
+def _is_prose(first: str, second: str) -> bool:
+    """Tell "to day" and "instance of" from names such as "set up" and "time out"."""
+    return first in STOP_WORDS or (second in STOP_WORDS and second not in _PARTICLES)
 
 
 def _phrase(term: Term) -> str:

@@ -8,9 +8,8 @@ import re
 from collections.abc import Sequence
 
 from engine.records import Mode
-from engine.search.lexical import bare, looks_like_identifier, pieces_of, quoted
+from engine.search.lexical import bare, looks_like_identifier, partings_of, pieces_of, quoted
 from engine.search.query import Query
-from engine.search.spellings import partings_of
 from engine.store import fulltext
 from engine.store.connection import Handle
 from engine.syntax.terms import words_of
@@ -19,6 +18,8 @@ from engine.syntax.terms import words_of
 BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
 # What compilers and stack traces put behind a path: the line, and the column.
 _LINES = re.compile(r"(?::\d+)+$")
+_LEAST_CERTAIN = 4  # letters; of a shorter word too little is left without one
+_PREFIXES = frozenset("egiou")  # eBPF, gRPC, iOS, OAuth, uWSGI
 
 
 def missing_from(handle: Handle, query: Query) -> tuple[str, ...]:
@@ -65,7 +66,14 @@ def _parts_of(name: str) -> list[list[str]]:
 
 
 def _is_in_text(handle: Handle, words: Sequence[str]) -> bool:
-    return any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _otherwise))
+    if any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _otherwise)):
+        return True
+    # A letter between a name and a number is no word of its own: nothing is certain of "addrv4".
+    letters = [word for word in words if word.isalpha() and len(word) >= _LEAST_CERTAIN]
+    if not letters or len(letters) == len(words):
+        return False
+    runs = [run for word in letters for run in (word, word[:-1])]
+    return fulltext.is_in_chunks(handle, " OR ".join(_otherwise([run]) for run in runs))
 
 
 def _as_written(words: Sequence[str]) -> str:
@@ -73,6 +81,12 @@ def _as_written(words: Sequence[str]) -> str:
 
 
 def _otherwise(words: Sequence[str]) -> str:
-    """Match a name that is parted into two words in another way, or not at all."""
-    run = "".join(words)
-    return " OR ".join(map(quoted, [run, *partings_of(run)]))
+    """Match a name that is parted into two words in another way, or not at all.
+
+    Of a letter that stands alone no word is kept: ``OAuth`` is ``auth`` in the index.
+    """
+    first, run = words[0], "".join(words)
+    ways = [run, *partings_of(run)]
+    if first[0] in _PREFIXES and len(first) >= _LEAST_CERTAIN:
+        ways += [run[1:], *partings_of(run[1:]), " ".join([first[1:], *words[1:]])]
+    return " OR ".join(map(quoted, dict.fromkeys(ways)))

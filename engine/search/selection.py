@@ -97,7 +97,7 @@ def _tag_predicate(tag: str) -> FilePredicate:
         return lambda _path, _language: True
     if tag.startswith("."):
         return lambda path, _language: path.endswith(tag)
-    return lambda path, language: path.endswith(f".{tag}") or language == tag
+    return lambda path, language: path.endswith(f".{tag}") or language == tag.lower()
 
 
 def _signed(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:

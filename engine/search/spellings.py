@@ -4,28 +4,16 @@ The keyword index has the words that a name is made of, so ``WebSocket`` is two 
 ``websocket`` is one. Which one a code base writes, only its index knows.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.search.lexical import STOP_WORDS, quoted
+from engine.search.lexical import other_ways
 from engine.store import fulltext
 from engine.store.connection import Handle
 
 if TYPE_CHECKING:
     from engine.search.tree import Tree
 
-_LEAST_CHARS = 5  # of a word that may be two
-_MOST_CHARS = 32  # of a name; each way to part it costs 20 µs
-_SHORTEST_WORD = 2
 _FEW = 50  # chunks; who finds more has found how the code base writes it
-
-
-def partings_of(run: str) -> list[str]:
-    """Give all ways to part a run of letters into two words, as text with a space."""
-    if len(run) > _MOST_CHARS:
-        return []
-    cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
-    return [f"{run[:at]} {run[at:]}" for at in cuts]
 
 
 def spellings_of(handle: Handle, alternative: str, tree: "Tree | None") -> tuple[str, ...]:
@@ -40,22 +28,11 @@ def spellings_of(handle: Handle, alternative: str, tree: "Tree | None") -> tuple
         alternative: A quoted word, or the words of a name as a quoted phrase.
         tree: What is kept of the branch, which knows how common words are.
     """
-    ways = _other_ways(alternative)
+    ways = other_ways(alternative)
     if not ways or not _is_rare(handle, alternative, tree):
         return ()
     found = [each for each in ways if fulltext.is_in_chunks(handle, each)]
     return tuple(each for each in found if _is_as_common(handle, each, alternative))
-
-
-def _other_ways(alternative: str) -> Sequence[str]:
-    text = alternative.strip('"')
-    if " " in text:
-        return [quoted(text.replace(" ", ""))]
-    if len(text) < _LEAST_CHARS or not (text.isascii() and text.isalpha()):
-        return []
-    # "to day" and "in put" are two words of prose, "time out" and "set up" are names.
-    parted = [way for way in partings_of(text) if way.partition(" ")[0] not in STOP_WORDS]
-    return list(map(quoted, parted))
 
 
 def _is_rare(handle: Handle, alternative: str, tree: "Tree | None") -> bool:

@@ -110,6 +110,14 @@ def test_a_kind_filter_shows_symbols_of_that_kind(make: Make) -> None:
         assert {hit.kind for hit in hits(index, f"limit kind:{kind}")} == {kind}
 
 
+def test_definitions_that_are_cut_are_said_to_be(make: Make) -> None:
+    classes = "".join(f"class C{n}:\n    def run(self):\n        pass\n" for n in range(150))
+    index = make({"many.py": classes})
+    for query, mode in (("run", Mode.SYMBOL), ("sym:run", Mode.HYBRID)):
+        answer = index.search(SearchRequest(query=query, mode=mode, limit=100))
+        assert (len(answer.hits), answer.truncated) == (100, True)
+
+
 def test_each_definition_of_a_place_is_shown_by_its_own_name(make: Make) -> None:
     index = make({"a.py": "FIRST_LIMIT = 1\nSECOND_LIMIT = 2\n"})
     found = {hit.symbol for hit in hits(index, "limit", mode=Mode.SYMBOL)}
@@ -126,6 +134,7 @@ def test_tags_know_the_language_of_the_content(make: Make) -> None:
     index = make({"tool": "#!/usr/bin/env python3\nzeta = 1\n"})
     assert paths(index, "zeta tag:python") == ["tool"]
     assert paths(index, "zeta -tag:python") == []
+    assert paths(index, "zeta tag:Python") == ["tool"]
 
 
 def test_brackets_in_a_path_filter_may_be_a_name(make: Make) -> None:
@@ -144,6 +153,14 @@ def test_a_project_asked_for_twice_answers_once(catalog: Catalog, make: Make) ->
     request = SearchRequest(query="session")
     answer = catalog.search([index.root, f"{index.root}/app"], request)
     assert answer.hits == index.search(request).hits
+
+
+def test_a_note_of_one_project_names_it(catalog: Catalog, make: Make, tmp_path: Path) -> None:
+    index = make(SAMPLE)
+    (tmp_path / "empty").mkdir()
+    catalog.create(str(tmp_path / "empty"))
+    answer = catalog.search([index.root, str(tmp_path / "empty")], SearchRequest(query="session"))
+    assert answer.notes == ("in empty: nothing is indexed yet: cairn index does it",)
 
 
 def test_a_token_budget_holds_over_several_projects(

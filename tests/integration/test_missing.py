@@ -16,7 +16,8 @@ _FILES = {
         "class PooledConnection:\n    def reuse_socket(self, peer):\n        return peer\n"
     ),
     "notes.md": "Sockets are kept open for sixty seconds.\n",
-    "use.py": "db = SQLiteStore('github')\nprint(getUserById(db))\nclass WebSocketServer: ...\n",
+    "use.py": "db = SQLiteStore('github')\nprint(getUserById(db))\nclass WebSocketServer: ...\n"
+    "class OAuthProvider: ...\nload_eBPF(IPv6Addr)\n",
 }
 
 
@@ -56,6 +57,11 @@ def root(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
         ("sqlite", ()),  # of words that are parted in the text
         ("userby", ()),
         ("GitHub", ()),  # and of those that are not
+        ("oauthprovider", ()),  # of a capital alone, no word is kept
+        ("oauth_provider", ()),
+        ("ebpf", ()),
+        ("ipv6addr", ()),  # nor of what stands between it and a number
+        ("frobnicateV6", ("frobnicateV6",)),
         ("how do we ask GitHub", ()),
         ("WebsocketServer", ()),
         ("GitHive", ("GitHive",)),

@@ -18,6 +18,7 @@ _FILES = {
     "names/two.py": "def two(filename):\n    return filename\n",
     "names/three.py": "def three(filename):\n    return filename\n",
     "days.md": "We go to day care, and put it in side by side.\n",
+    "kinds.md": "It is an instance of a kind of thing, seen at once.\n",
 }
 
 
@@ -42,6 +43,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ("filename", {"names/two.py", "names/three.py"}),  # what is rarer is another name
         ("today inside", set()),  # two words of prose are no name
         ("github -client", set()),  # what is refused is refused also then
+        ("client -github", set()),  # in each spelling
+        ("answers -GraphQL", set()),
+        ("answers -graph_ql", set()),
+        ("filename -file_name", set()),
+        ("instanceof kindof", set()),  # two words of prose
     ],
 )
 @pytest.mark.parametrize("filters", ["", " path:**"], ids=["kept", "asked"])
