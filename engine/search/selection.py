@@ -1,5 +1,6 @@
 """Filters of a question → conditions on rows: which files, languages and kinds may answer."""
 
+import os
 from collections.abc import Callable
 
 from engine.errors import InvalidInputError, InvalidQueryError
@@ -7,6 +8,7 @@ from engine.misspelt import unknown
 from engine.records import SearchRequest
 from engine.search.query import FilterTerm, Query
 from engine.source.globs import Globs
+from engine.store import project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, PathRule, build_filters, register_path_filter
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
@@ -34,11 +36,11 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
     if request.kind:
         kinds[0].append(_of_field("kind", request.kind, _kinds))
     predicates = [
-        _signed(path_predicate(term.value, position=term.position), term)
+        _signed(path_predicate(_from_root(handle, term.value), position=term.position), term)
         for term in query.values("path")
     ]
     if request.path:
-        predicates.append(path_predicate(request.path, position=None))
+        predicates.append(path_predicate(_from_root(handle, request.path), position=None))
     predicates += [_signed(_tag_predicate(term.value), term) for term in query.values("tag")]
     path_function = None
     if predicates:
@@ -65,6 +67,14 @@ def is_plain(query: Query, request: SearchRequest) -> bool:
         and request.file is None
         and request.kind is None
     )
+
+
+def _from_root(handle: Handle, pattern: str) -> str:
+    """Give the part of an absolute path that lies below the root; any other path as it is."""
+    row = project.read_project(handle) if pattern.startswith("/") else None
+    root = os.fsdecode(row.root) if row else "/"
+    is_below = root != "/" and f"{pattern}/".startswith(f"{root}/")
+    return pattern[len(root) :].lstrip("/") if is_below else pattern
 
 
 def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:

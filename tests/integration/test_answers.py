@@ -142,6 +142,17 @@ def test_brackets_in_a_path_filter_may_be_a_name(make: Make) -> None:
     assert "pages/[id].py" in paths(index, "zeta path:[id].py")
 
 
+def test_an_absolute_path_filters_by_what_is_below_the_root(make: Make) -> None:
+    index = make({"src/a.py": "zeta = 1\n", "lib/a.py": "zeta = 2\n"})
+    root = index.root
+    for inside in (f"{root}/src", f"{root}/src/", f"{root}/src/*.py", "/src"):
+        assert paths(index, f"zeta path:{inside}") == ["src/a.py"]
+        answer = index.search(SearchRequest(query="zeta", path=inside))
+        assert [hit.path for hit in answer.hits] == ["src/a.py"]
+    assert len(paths(index, f"zeta path:{root}")) == 2
+    assert paths(index, f"zeta path:{root}-other/src path:/etc") == []
+
+
 def test_two_branches_cannot_be_asked_for(make: Make) -> None:
     index = make(SAMPLE)
     with pytest.raises(InvalidQueryError, match="one branch at a time"):
