@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tree_sitter import Language as TreeSitterLanguage
-from tree_sitter import Node, Parser, Query, QueryCursor
+from tree_sitter import Node, Parser, Query, QueryCursor, Range
 
 from engine.records import Symbol
 from engine.syntax.captures import Matches
@@ -38,6 +38,13 @@ from engine.syntax.guards import (
     is_too_deep,
 )
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
+from engine.syntax.item_macros import (
+    MACRO_LANGUAGES,
+    MAX_MACRO_DEPTH,
+    MAX_MACROS,
+    holds_items_only,
+    item_macros,
+)
 from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
 from engine.syntax.language_table import Grammar, Language
@@ -108,7 +115,8 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
     Returns:
         The symbols, and how it went: ``ok``; ``errors`` (the text does not fit the grammar; what
         could be read is there); ``too_deep`` (definitions nested deeper than the limit are left
-        out); ``timeout`` and ``no_grammar`` (no symbols).
+        out, and those in macros beyond the limits of these); ``timeout`` and ``no_grammar`` (no
+        symbols).
     """
     entry = LANGUAGES[language]
     if language == "jupyter":
@@ -127,11 +135,15 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         if has_error and not is_query_bounded(root, deadline):
             return Parsed([], "errors")
         matches = _matches_of(root, loaded)
+        lost_some = language in MACRO_LANGUAGES and _add_macros(
+            matches, text, root, loaded, deadline
+        )
     except DeadlineReached:
         return Parsed([], "timeout")
     found = symbols_of(text, matches, entry)
     result = "errors" if has_error else "ok"
-    return Parsed(found.symbols, "too_deep" if found.lost_some else result, found.comment_starts)
+    lost_some = lost_some or found.lost_some
+    return Parsed(found.symbols, "too_deep" if lost_some else result, found.comment_starts)
 
 
 def _read_by_lines(text: bytes, entry: Language) -> Parsed:
@@ -197,6 +209,33 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
     return matches
 
 
+def _add_macros(
+    matches: Matches, text: bytes, root: Node, loaded: _Loaded, deadline: float
+) -> bool:
+    """Add what is defined in macros that hold items, level by level; say whether some is lost.
+
+    What else the text defines stays when time runs out.
+    """
+    count = 0
+    try:
+        level = item_macros(text, root, deadline)
+        for _ in range(MAX_MACRO_DEPTH):
+            inner: list[Range] = []
+            for body in level:
+                if count == MAX_MACROS or time.monotonic() > deadline:
+                    return True
+                count += 1
+                tree = _root_of(text, loaded.language, deadline, body)
+                if tree.has_error or not holds_items_only(tree) or is_too_deep(tree, deadline):
+                    continue
+                matches += _matches_of(tree, loaded)
+                inner += item_macros(text, tree, deadline)
+            level = inner
+    except DeadlineReached:
+        return True
+    return bool(level)
+
+
 def _top_count(root: Node) -> int:
     """Count the statements at the top; some grammars put them into a node of their own."""
     count = root.child_count
@@ -215,12 +254,16 @@ class _Window(threading.local):
 _window = _Window()
 
 
-def _root_of(text: bytes, language: TreeSitterLanguage, deadline: float) -> Node:
+def _root_of(
+    text: bytes, language: TreeSitterLanguage, deadline: float, part: Range | None = None
+) -> Node:
+    """Parse a text, or a part of it, whose nodes have the places that they have in the whole."""
     view = _window.view
     monotonic = time.monotonic
+    end = len(text) if part is None else part.end_byte
 
     def read(offset: int, _point: object) -> memoryview:
-        piece = text[offset : offset + _WINDOW_BYTES]
+        piece = text[offset : min(offset + _WINDOW_BYTES, end)]
         size = len(piece)
         view[:size] = piece
         return view[:size]
@@ -228,7 +271,10 @@ def _root_of(text: bytes, language: TreeSitterLanguage, deadline: float) -> Node
     try:
         # A parser is made anew each time (0.3 µs): it keeps the state of a stopped parse, and two
         # threads must not share it.
-        tree = Parser(language).parse(
+        parser = Parser(language)
+        if part is not None:
+            parser.included_ranges = [part]
+        tree = parser.parse(
             read, progress_callback=lambda _offset, _has_error: monotonic() > deadline
         )
     except ValueError as error:  # "Parsing failed": the callback stopped it
