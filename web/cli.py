@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 import click
 
-from engine.misspelt import did_you_mean
-
 #: Subcommand and its line in the help of the group; ``web.commands.<name>.command`` is the command.
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
@@ -65,6 +63,8 @@ class LazyGroup(click.Group):
         """Find the subcommand; name the nearest one when there is none."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            from engine.misspelt import did_you_mean  # only for a typing error
+
             ctx.fail(f"no command {name!r}" + did_you_mean(name, COMMANDS))
         return super().resolve_command(ctx, args)
 
