@@ -112,7 +112,8 @@ class _Builder:
         self._comment_starts: dict[int, int] = {}
         self._pending: list[tuple[int, str]] = []  # symbol and the name of its parent
         self._types: dict[str, int] = {}
-        self._last: dict[tuple[int, str], int] = {}  # (parent, name): latest symbol
+        #: The latest symbol of a name: parent, container (an impl is no symbol), name.
+        self._last: dict[tuple[int, str, str], int] = {}
 
     def build(self) -> Found:
         """Go through the definitions in text order with the stack of open containers."""
@@ -162,7 +163,7 @@ class _Builder:
         if (
             not kind
             or _is_named_twice(definition, name, around)
-            or self._is_repeated(definition, name, kind, around.symbol)
+            or self._is_repeated(definition, name, kind, around)
         ):
             return None
         qualified = f"{receiver}.{name}" if receiver else name
@@ -208,7 +209,7 @@ class _Builder:
     def _remember(self, index: int, receiver: str, around: _Container) -> None:
         """Note a symbol for those that will look for it by name."""
         symbol = self._symbols[index]
-        self._last[around.symbol, symbol.name] = index
+        self._last[around.symbol, around.qualified_name, symbol.name] = index
         owner = receiver.rpartition(".")[2] or around.pending_parent
         if owner and self._language not in _FOREIGN_RECEIVERS:
             self._pending.append((index, owner))
@@ -256,9 +257,11 @@ class _Builder:
         owner = (receiver or around.qualified_name).rpartition(".")[2]
         return "constructor" if self._language in _NAMED_AS_CLASS and owner == name else "method"
 
-    def _is_repeated(self, definition: Definition, name: str, kind: str, parent: int) -> bool:
+    def _is_repeated(
+        self, definition: Definition, name: str, kind: str, around: _Container
+    ) -> bool:
         """Say whether a definition is no symbol of its own: assigned again, or a further clause."""
-        last = self._last.get((parent, name))
+        last = self._last.get((around.symbol, around.qualified_name, name))
         if last is None:
             return False
         earlier = self._symbols[last]

@@ -116,6 +116,11 @@ pub async unsafe fn go(a: &str) -> Result<(), ()> { Ok(()) }
 """
 
 
+def test_a_constant_of_a_rust_impl_is_none_of_another_one() -> None:
+    text = "const A: u8 = 1;\nimpl B { const A: u8 = 2; }\nimpl C { const A: u8 = 3; }\n"
+    assert [row[1] for row in rows_of(text, "rust")] == ["A", "B.A", "C.A"]
+
+
 def test_rust() -> None:
     assert rows_of(_RUST, "rust") == [
         ("struct", "Point", 6, 10, True, -1, "pub struct Point<T>", "A point."),
