@@ -223,7 +223,7 @@ def test_a_text_keeps_to_its_budget(catalog: Catalog, tree: Path, form: str) -> 
         await called(client, "index_repository", path=str(tree))
         whole = await text_of(client, "search_code", query="parse part", format=form)
         sizes = []
-        for budget in (150, 300, 1000, 3000):
+        for budget in (300 if form == "json" else 150, 400, 1000, 3000):
             asked = {"query": "parse part", "format": form, "max_tokens": budget}
             text = await text_of(client, "search_code", **asked)
             assert len(text.encode()) <= 3 * budget
@@ -236,6 +236,66 @@ def test_a_text_keeps_to_its_budget(catalog: Catalog, tree: Path, form: str) -> 
         assert sizes[0] < sizes[-1] <= len(whole)
         error = await refused(client, "search_code", query="parse part", format=form, max_tokens=1)
         assert error["details"]["field"] == "max_tokens"
+
+    ask(catalog, body)
+
+
+def test_a_budget_too_small_for_the_best_place_says_what_it_takes(
+    catalog: Catalog, tree: Path
+) -> None:
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        asked = {"query": "parse config"}
+        for form in ("text", "json", "markdown"):
+            error = await refused(client, "search_code", **asked, format=form, max_tokens=40)
+            assert error["details"]["field"] == "max_tokens"
+            assert "first hit" in error["message"]
+            least = error["details"]["min_allowed"]
+            assert least > 40
+            assert str(least) in error["message"]
+            answer = await called(client, "search_code", **asked, format=form, max_tokens=least)
+            assert len(answer["hits"]) == 1
+            await refused(client, "search_code", **asked, format=form, max_tokens=least - 1)
+
+    ask(catalog, body)
+
+
+def test_a_larger_budget_shows_no_less_of_the_best_place(catalog: Catalog, tree: Path) -> None:
+    for number in range(12):
+        lines = "\n".join(f"    total += parse_part_{number}({n})" for n in range(30))
+        (tree / f"part{number}.py").write_text(f"def parse_part_{number}(text):\n{lines}\n")
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        shown, places = [], []
+        for budget in (90, 120, 200, 300, 400, 800):
+            answer = await called(client, "search_code", query="parse part", max_tokens=budget)
+            shown.append(min(5, answer["hits"][0]["snippet"].count("\n") + 1))
+            places.append(len(answer["hits"]))
+        assert shown == sorted(shown)
+        assert shown[-1] == 5
+        assert places[-1] == 10
+
+    ask(catalog, body)
+
+
+def test_a_page_behind_the_last_hit_does_not_say_that_nothing_is_found(
+    catalog: Catalog, tree: Path
+) -> None:
+    parts = [tree / f"part{number}.py" for number in range(7)]
+    for number, part in enumerate(parts):
+        part.write_text(f"def parse_part_{number}(text):\n    return text\n")
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        asked = {"query": "parse path:part*.py", "limit": 6}
+        page = await called(client, "search_code", **asked)
+        for part in parts[1:]:
+            part.unlink()
+        await called(client, "index_repository", path=str(tree))
+        text = await text_of(client, "search_code", **asked, cursor=page["next_cursor"])
+        assert "no more hits" in text
+        assert "nothing found" not in text
 
     ask(catalog, body)
 

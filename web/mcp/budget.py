@@ -11,6 +11,7 @@ from engine.errors import InvalidInputError
 from engine.records import Hit, SearchAnswer
 
 _BYTES = 3  # a token
+_FIRST_LINES = 5  # of the best hit, which come before other places
 
 #: Writes an answer as the caller wants to read it.
 Writer = Callable[[SearchAnswer], str]
@@ -24,31 +25,47 @@ def tokens_of(text: str) -> int:
 def within(answer: SearchAnswer, max_tokens: int | None, write: Writer) -> SearchAnswer:
     """Cut an answer until its text fits: code first, from the last hit on, then whole hits.
 
+    The first lines of the best hit stay longer than other places do: they say whether the answer
+    is one.
+
     Args:
         answer: The answer with all its code.
         max_tokens: The budget; None means any.
         write: Makes the text that is measured.
 
     Raises:
-        InvalidInputError: Not even an answer without hits fits.
+        InvalidInputError: Not even the first hit fits, without its code.
     """
     if max_tokens is None or tokens_of(write(answer)) <= max_tokens:
         return answer
+    limit = max_tokens, write
     bare = replace(answer, truncated=True, hits=tuple(_without_code(hit) for hit in answer.hits))
-    while bare.hits and tokens_of(write(bare)) > max_tokens:
-        bare = replace(bare, hits=bare.hits[:-1])
-    left = max_tokens - tokens_of(write(bare))
-    if left < 0:
-        raise InvalidInputError(
-            f"max_tokens is {max_tokens}, and an answer without hits takes {max_tokens - left}",
-            field="max_tokens",
-            min_allowed=max_tokens - left,
-        )
-    hits = list(bare.hits)
+    first = replace(bare, hits=bare.hits[:1])
+    least = tokens_of(write(first))
+    if least > max_tokens:
+        raise _too_small(max_tokens, least, has_hits=bool(first.hits))
+    if not first.hits:
+        return first
+    begun = _with_lines(answer.hits[0], _FIRST_LINES)
+    begun = _with_lines(begun, _most_lines(first, list(first.hits), 0, begun, limit))
+    places = replace(bare, hits=(begun, *bare.hits[1:]))
+    while len(places.hits) > 1 and tokens_of(write(places)) > max_tokens:
+        places = replace(places, hits=places.hits[:-1])
+    hits = list(places.hits)
     for number, whole in enumerate(answer.hits[: len(hits)]):
-        lines = _most_lines(bare, hits, number, whole, (max_tokens, write))
+        lines = _most_lines(places, hits, number, whole, limit)
         hits[number] = _with_lines(whole, lines)
-    return replace(bare, hits=tuple(hits))
+    return replace(places, hits=tuple(hits))
+
+
+def _too_small(max_tokens: int, least: int, *, has_hits: bool) -> InvalidInputError:
+    what = "the first hit without its code" if has_hits else "an answer without hits"
+    return InvalidInputError(
+        f"max_tokens is {max_tokens}, and {what} takes {least}",
+        hint=f"give {least} or more, or leave max_tokens out",
+        field="max_tokens",
+        min_allowed=least,
+    )
 
 
 def _most_lines(

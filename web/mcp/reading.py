@@ -11,6 +11,7 @@ from web.terminal import printable, printable_block
 from web.wording import count, percent
 
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
+_NO_MORE = "no more hits"
 _DOC_CHARS = 200  # of a symbol's comment
 
 
@@ -28,7 +29,8 @@ def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str
     if form == "markdown":
         return search_markdown(answer, _totals(answer, next_cursor))
     several = len({hit.project for hit in answer.hits}) > 1
-    blocks = [_hit_text(hit, with_project=several) for hit in answer.hits] or [_NOTHING]
+    nothing = _NO_MORE if answer.total else _NOTHING
+    blocks = [_hit_text(hit, with_project=several) for hit in answer.hits] or [nothing]
     blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
     blocks += [
         f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
