@@ -120,6 +120,11 @@ def test_a_page_keeps_its_own_budget(client: httpx.Client) -> None:
 def test_symbols_and_related_code(client: httpx.Client, command: Command, tree: Path) -> None:
     printed = command("symbols", "open_session", "--json", "--project", str(tree)).json()
     assert client.get("/api/v1/symbols", params={"name": "open_session"}).json() == printed
+    assert (printed["total"], printed["truncated"]) == (1, False)
+    several = client.get("/api/v1/symbols?name=s&match=prefix&limit=1").json()
+    assert len(several["symbols"]) == 1
+    assert several["truncated"]
+    assert several["total"] > 1
     place: dict[str, str | int]
     place = {"project": str(tree), "path": "app/session.py", "line": 9, "limit": 3}
     told = client.get("/api/v1/related", params=place).json()

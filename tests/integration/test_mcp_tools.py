@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from tests.support.command import ROOT
-from tests.support.mcp_clients import ask, called, refused, text_of
+from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
 ALL_TOOLS = [
@@ -318,6 +318,34 @@ def test_symbols_and_related_code_are_found(catalog: Catalog, tree: Path) -> Non
         assert "symbols://list" in error["details"]["hint"]
         error = await refused(client, "find_related", path="../x", line=1)
         assert error["error"] == "validation_error"
+
+    ask(catalog, body)
+
+
+def test_a_name_of_many_definitions_says_how_many(catalog: Catalog, tree: Path) -> None:
+    bodies = "".join(
+        f"class Part{n}:\n    def begin(self):\n        pass\n\n\n" for n in range(450)
+    )
+    (tree / "many.py").write_text(bodies)
+    (tree / "one.py").write_text("def begin():\n    pass\n")
+
+    async def body(client: Client) -> None:
+        await called(client, "index_repository", path=str(tree))
+        found = await called(client, "find_symbol", name="Part1", match="prefix")
+        assert (len(found["symbols"]), found["total"], found["truncated"]) == (20, 111, True)
+        text = await text_of(client, "find_symbol", name="Part1", match="prefix")
+        assert text.endswith("20 symbols of 111: a kind, Class.name or a larger limit shows others")
+        found = await called(client, "find_symbol", name="begin", limit=7)
+        assert (len(found["symbols"]), found["total"], found["truncated"]) == (7, 400, True)
+        assert "7 symbols of 400 or more" in await text_of(
+            client, "find_symbol", name="begin", limit=7
+        )
+        found = await called(client, "find_symbol", name="begin", limit=1000)
+        assert (len(found["symbols"]), found["total"], found["truncated"]) == (451, 451, False)
+        found = await called(client, "find_symbol", name="begin", kind="function")
+        assert (found["total"], found["truncated"]) == (1, False)
+        listed = json.loads(await read(client, "symbols://search?name=begin"))
+        assert (len(listed["symbols"]), listed["truncated"]) == (100, True)
 
     ask(catalog, body)
 

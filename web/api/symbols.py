@@ -14,6 +14,8 @@ from engine.telemetry.recording import asking
 from web.api.parts import PageCursor, PageLimit
 from web.api.service import NOTHING_SERVED, Service
 from web.api.shapes import Answer, Count, Line, ProjectFailure, ProjectId, shaped
+from web.symbol_answers import find_symbols as by_name
+from web.symbol_answers import joined
 
 _MOST_PROJECTS = 100
 
@@ -39,6 +41,12 @@ class SymbolList(Answer, frozen=True):
     """Definitions, best first; of a file in the order of its text."""
 
     symbols: list[SymbolView]
+    total: Annotated[
+        Count | UnsetType, Meta(description="at least, when truncated; not of a file's outline")
+    ] = UNSET
+    truncated: Annotated[
+        bool | UnsetType, Meta(description="there are more: a kind or a larger limit shows others")
+    ] = UNSET
     errors: list[ProjectFailure] | UnsetType = UNSET
 
 
@@ -121,14 +129,13 @@ async def find_symbols(
         for each in asked:
             try:
                 index = service.index_of(each)
-                found += index.symbols(name, kind=kind, match=match, limit=limit)
+                found.append(by_name(index, name, kind=kind, match=match, limit=limit))
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":
                     raise
                 failure = {"project": each, "error": error.code, "message": error.message}
                 failures.append(failure)
-        found.sort(key=lambda symbol: -symbol.score)
-        shown: dict[str, object] = {"symbols": found[:limit]}
+        shown = joined(found, limit).as_json()
         return {**shown, "errors": failures} if failures else shown
 
     return shaped(await service.lanes.search.run(find), SymbolList)
@@ -144,7 +151,7 @@ def _of_none(service: Service) -> dict[str, object]:
         }
         for root in service.serving.served() or ()
     ]
-    shown: dict[str, object] = {"symbols": []}
+    shown = joined([], 0).as_json()
     return {**shown, "errors": failures} if failures else shown
 
 

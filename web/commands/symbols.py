@@ -19,6 +19,7 @@ from web.commands.options import (
 )
 from web.console.render import outline_text, symbols_text
 from web.console.selection import absolute, index_of, index_of_file
+from web.symbol_answers import find_symbols
 from web.terminal import printable, style_for
 
 
@@ -52,18 +53,23 @@ def command(name: str | None, *, project: str | None, as_json: bool, **options: 
             index = index_of_file(catalog, project, question.file)
             path = absolute(question.file, index, from_root=project is not None)
             hits = index.outline(path)
+            shape: dict[str, object] = {"symbols": hits}
             text = outline_text(hits, style_for(sys.stdout)) if hits else _NO_OUTLINE
         else:
             index = index_of(catalog, project, by_name=True)
-            hits = index.symbols(
+            found = find_symbols(
+                index,
                 given_text(name or ""),
                 kind=question.kind,
                 match=question.match,
                 limit=question.limit,
             )
-            text = symbols_text(hits, style_for(sys.stdout), nothing=question.nothing())
+            shape = found.as_json()
+            text = symbols_text(found.symbols, style_for(sys.stdout), nothing=question.nothing())
+            more = found.says_more("--kind, Class.name or a larger --limit shows others")
+            text += f"\n{more}\n" if more else ""
     if as_json:
-        print_json({"symbols": hits})
+        print_json(shape)
     else:
         print_text(text)
 

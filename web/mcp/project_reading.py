@@ -11,6 +11,7 @@ from web.mcp.desk import Desk
 from web.mcp.tool import Caller
 from web.mcp.uri import Asked
 from web.schemas import as_json
+from web.symbol_answers import find_symbols
 
 _MOST_SYMBOLS = 100
 
@@ -29,10 +30,10 @@ def search_symbols(_desk: Desk, index: Index, asked: Asked, _caller: Caller) -> 
     name, kind = asked.values.get("name", ""), asked.values.get("type")
     if not name:
         raise InvalidInputError("name is required", field="name")
-    found = index.symbols(name, kind=kind, limit=_MOST_SYMBOLS)
-    if not found:
-        found = index.symbols(name, kind=kind, match="prefix", limit=_MOST_SYMBOLS)
-    return _json({"symbols": found})
+    found = find_symbols(index, name, kind=kind, limit=_MOST_SYMBOLS)
+    if not found.symbols:
+        found = find_symbols(index, name, kind=kind, match="prefix", limit=_MOST_SYMBOLS)
+    return _json(found.as_json())
 
 
 def file_symbols(_desk: Desk, index: Index, asked: Asked, _caller: Caller) -> str:

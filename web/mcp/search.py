@@ -23,6 +23,7 @@ from web.mcp.reading import answer_text, in_short, symbols_text
 from web.mcp.shapes import list_of, part, record
 from web.mcp.tool import Answer, Caller, Given, Tool
 from web.schemas import answer_json, as_json
+from web.symbol_answers import find_symbols
 
 _MOST_HITS = 100  # of one question, over all pages
 _QUERY_CHARS = 4096
@@ -134,7 +135,7 @@ def tools(desk: Desk) -> tuple[Tool, ...]:
                 "fuzzy takes parts and typing errors."
             ),
             takes=FindSymbol,
-            gives=record(symbols=list_of(_SYMBOL)),
+            gives=record(symbols=list_of(_SYMBOL), total="integer", truncated="yes_no"),
             run=search.find_symbol,
             reads_only=True,
         ),
@@ -196,11 +197,14 @@ class _Search:
     def find_symbol(self, given: FindSymbol, _caller: Caller) -> Answer:
         with asking("symbols"):
             index = self._desk.projects.index(given.project_path)
-            hits = index.symbols(given.name, kind=given.kind, match=given.match, limit=given.limit)
+            found = find_symbols(
+                index, given.name, kind=given.kind, match=given.match, limit=given.limit
+            )
         nothing = f"no symbol is named {given.name!r}; try match fuzzy, or search_code"
+        more = found.says_more("a kind, Class.name or a larger limit shows others")
         return Answer(
-            content={"symbols": [_symbol_json(hit) for hit in hits]},
-            text=symbols_text(hits, nothing),
+            content={**found.as_json(), "symbols": [_symbol_json(each) for each in found.symbols]},
+            text="\n".join(filter(None, [symbols_text(found.symbols, nothing), more])),
         )
 
     def find_related(self, given: FindRelated, _caller: Caller) -> Answer:

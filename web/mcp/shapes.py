@@ -57,12 +57,8 @@ def input_shape(takes: type[msgspec.Struct]) -> Shape:
     name = takes.__name__
     shape: Shape = msgspec.json.schema(takes)["$defs"][name]
     properties = {field: _plain(each) for field, each in shape["properties"].items()}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": shape.get("required", []),
-        "additionalProperties": False,
-    }
+    required = {"required": shape["required"]} if shape.get("required") else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
 def _plain(shape: Shape) -> Shape:

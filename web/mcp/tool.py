@@ -121,7 +121,7 @@ class Tool:
             annotations=ToolAnnotations(
                 read_only_hint=self.reads_only,
                 destructive_hint=None if self.reads_only else self.destroys,
-                idempotent_hint=True,
+                idempotent_hint=None if self.reads_only else True,
                 open_world_hint=False,
             ),
         )
