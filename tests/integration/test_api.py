@@ -117,6 +117,26 @@ def test_a_page_keeps_its_own_budget(client: httpx.Client) -> None:
     assert 0 < sum(len(hit["snippet"]) for hit in second["hits"]) <= 15
 
 
+def test_a_project_is_chosen_by_its_name(client: httpx.Client) -> None:
+    place: dict[str, str | int] = {"project": "tree", "path": "app/session.py", "line": 9}
+    for asked in (
+        "/api/v1/search?query=session&project=tree",
+        "/api/v1/search?query=session&project=tree&project=nosuch",
+        "/api/v1/symbols?name=open_session&project=tree",
+        "/api/v1/jobs?target=tree",
+    ):
+        answer = client.get(asked).json()
+        assert answer.get("hits") or answer.get("symbols") or answer.get("jobs"), asked
+    assert client.get("/api/v1/related", params=place).json()["hits"]
+    found = client.post("/api/v1/search", json={"query": "session", "projects": ["tree"]}).json()
+    assert found["hits"]
+    error = client.get("/api/v1/search?query=session&project=three")
+    assert error.status_code == 404
+    assert "did you mean 'tree'" in error.json()["message"]
+    [listed] = error.json()["details"]["projects"]
+    assert listed.endswith("/tree")
+
+
 def test_symbols_and_related_code(client: httpx.Client, command: Command, tree: Path) -> None:
     printed = command("symbols", "open_session", "--json", "--project", str(tree)).json()
     assert client.get("/api/v1/symbols", params={"name": "open_session"}).json() == printed

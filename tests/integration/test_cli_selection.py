@@ -143,6 +143,11 @@ def test_a_project_is_chosen_by_its_name(three: Command) -> None:
     assert three("related", "src/app.py:1", "--project", "one").code == 0
     inside = replace(three, folder=three.folder.parent)  # a path wins over a name
     assert _projects(inside, "token", "--project", "two") == ["two"]
+    other = replace(three, folder=three.folder.parent / "one" / "src")  # inside of another project
+    assert _projects(other, "token", "--project", "two") == ["two"]
+    typo = other("search", "token", "--project", "tree")
+    assert typo.code == 3
+    assert "did you mean 'three'" in typo.err
     for arguments in (("search", "token"), ("symbols", "token"), ("why", "src/app.py")):
         ended = three(*arguments, "--project", "nosuch")
         assert ended.code == 3

@@ -60,6 +60,38 @@ def test_a_project_is_chosen_and_never_guessed(
     ask(catalog, body)
 
 
+def test_a_project_is_chosen_by_its_name(catalog: Catalog, tree: Path, tmp_path: Path) -> None:
+    twins = [tmp_path / parent / "twin" for parent in ("a", "b")]
+    for twin in twins:
+        write_tree(twin, {"canary.py": "def parse_canary():\n    pass\n"})
+
+    async def body(client: Client) -> None:
+        for root in (tree, *twins):
+            await called(client, "index_repository", path=str(root))
+        named = {"project_path": "tree"}
+        found = await called(client, "search_code", query="parse", **named)
+        assert {hit["project"] for hit in found["hits"]} == {str(tree)}
+        assert (await called(client, "find_symbol", name="parse_config", **named))["symbols"]
+        assert (await called(client, "checkpoint_list", **named))["total"]
+        assert (await called(client, "verify_index", **named))["ok"]
+        assert (await called(client, "list_indexing_jobs", target="tree"))["total"] == 1
+        assert "app.py" in await read(client, "symbols://list?project=tree")
+        found = await called(client, "search_code", query="parse", project_path="b/twin")
+        assert {hit["project"] for hit in found["hits"]} == {str(twins[1])}
+
+        error = await refused(client, "search_code", query="parse", project_path="twin")
+        assert (error["error"], error["details"]["field"]) == ("not_found", "project_path")
+        assert error["details"]["projects"] == [str(twin) for twin in twins]
+        error = await refused(client, "search_code", query="parse", project_path="twee")
+        assert "did you mean" in error["message"]
+        assert error["details"]["projects"] == sorted(map(str, (tree, *twins)))
+        error = await refused(client, "list_indexing_jobs", target="/nowhere")
+        assert error["error"] == "not_found"
+        assert 'index_repository with path "/nowhere"' in error["details"]["hint"]
+
+    ask(catalog, body)
+
+
 def test_a_served_project_is_the_one_that_is_meant(
     catalog: Catalog, tree: Path, tmp_path: Path
 ) -> None:

@@ -70,7 +70,7 @@ async def list_jobs(
     part: Part,
     status: Annotated[Status | None, QueryParameter(description="only these")] = None,
     target: Annotated[
-        str | None, QueryParameter(description="a project's id, or a path in one")
+        str | None, QueryParameter(description="a project's id or name, or a path in one")
     ] = None,
     origin: Annotated[
         Literal["request", "watch"] | None, QueryParameter(description="who asked for them")
@@ -79,7 +79,7 @@ async def list_jobs(
     """List jobs of all projects, the newest first."""
 
     def find() -> object:
-        root = None if target is None else service.index_of(target).root
+        root = None if target is None else service.index_meant(target).root
         wanted = JobFilter(
             status=None if status is None else JobState(status),
             target=root,

@@ -36,8 +36,8 @@ _CONTEXT = Meta(description="with snippets")
 _EXPLAIN = Meta(description="say how each score came about")
 _FILTER = Meta(description="as the filter of the same name in the query")
 _PROJECTS = (
-    "ids, or absolute paths of roots or of folders in them; none means those that are served, which"
-    " are all unless cairn serve names some"
+    "ids, names, or absolute paths of roots or of folders in them; none means those that are"
+    " served, which are all unless cairn serve names some"
 )
 Projects = Annotated[
     list[str],
@@ -166,7 +166,7 @@ async def search_by_body(service: Service, data: SearchQuestion) -> SearchResult
 )
 async def related(
     service: Service,
-    project: Annotated[str, QueryParameter(description="an id, or an absolute path")],
+    project: Annotated[str, QueryParameter(description="an id, a name, or an absolute path")],
     path: Annotated[str, QueryParameter(description="of an indexed file, from the root")],
     lines: Lines,
     limit: LimitAsked = 5,
@@ -177,7 +177,7 @@ async def related(
         path=path, line_start=lines.start, line_end=lines.end, limit=limit, context=context
     )
     return await service.lanes.search.run(
-        lambda: _result(service.index_of(project).related(wanted))
+        lambda: _result(service.index_meant(project).related(wanted))
     )
 
 
@@ -216,11 +216,11 @@ def _roots_of(service: Service, question: SearchQuestion, request: SearchRequest
     if not question.projects:
         return service.catalog.roots() if names_projects(request) else service.roots()
     if len(question.projects) == 1:
-        return [service.index_of(question.projects[0]).root]
+        return [service.index_meant(question.projects[0]).root]
     roots = []
     for project in question.projects:
         try:
-            roots.append(service.index_of(project).root)
+            roots.append(service.index_meant(project).root)
         except EngineError:
             roots.append(project)
     return roots

@@ -18,6 +18,7 @@ from web.api.farewells import Farewells
 from web.api.lanes import Lanes
 from web.api.pulse import Pulse, Pulses
 from web.api.treatments import Treatments
+from web.project_names import can_be_name, open_called
 from web.security.serving import Serving
 
 Result = TypeVar("Result")
@@ -95,6 +96,16 @@ class Service:
                 hint="give a whole id, or an absolute path; list the projects to see them",
             )
         return self.catalog.open(project)
+
+    def index_meant(self, project: str) -> Index:
+        """Open a project as ``index_of`` does, or the only one that is called so.
+
+        Raises:
+            ProjectNotFoundError: There is none, or several are called so; ``projects`` lists them.
+        """
+        if is_project_id(project) or not can_be_name(project):
+            return self.index_of(project)
+        return open_called(self.catalog, project)
 
     def roots(self) -> list[str]:
         """Give the roots that a question is put to that names no project; ids of broken ones."""

@@ -107,7 +107,7 @@ async def find_symbols(
     name: Annotated[str, QueryParameter(description="a name, or Class.method", max_length=1000)],
     project: Annotated[
         list[str] | None,
-        QueryParameter(max_items=_MOST_PROJECTS, description="ids or absolute paths"),
+        QueryParameter(max_items=_MOST_PROJECTS, description="ids, names or absolute paths"),
     ] = None,
     kind: Annotated[str | None, QueryParameter(description="such as function or type")] = None,
     match: Annotated[
@@ -128,7 +128,7 @@ async def find_symbols(
         failures = []
         for each in asked:
             try:
-                index = service.index_of(each)
+                index = service.index_meant(each)
                 found.append(by_name(index, name, kind=kind, match=match, limit=limit))
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":

@@ -11,9 +11,10 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.index import Index
-from engine.project_filters import is_called, names_projects
+from engine.project_filters import names_projects
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of
+from web.project_names import open_chosen
 
 _NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very character
 
@@ -48,7 +49,7 @@ def index_of(
         DamagedIndexError: The only project there is cannot be opened.
     """
     if path is not None:
-        return _named(catalog, path) if by_name else _opened(catalog, path)
+        return open_chosen(catalog, path) if by_name else _opened(catalog, path)
     folder = current_folder()
     try:
         return catalog.open(folder)
@@ -79,24 +80,6 @@ def _check_is_there(path: str, root: str) -> None:
         raise ProjectNotFoundError(
             f"{path} is neither a folder nor an indexed project", hint="cairn projects", path=path
         )
-
-
-def _named(catalog: Catalog, name: str) -> Index:
-    """Open the project of a path, or the only one that is called so."""
-    try:
-        return _opened(catalog, name)
-    except ProjectNotFoundError as error:
-        projects = catalog.roots()
-        called = [root for root in projects if is_called(root, name)]
-        if len(called) == 1:
-            return catalog.open(called[0])
-        known = [display_path(root) for root in called or projects]
-        if os.path.exists(name) or not known:  # a folder that is not indexed yet
-            raise
-        what = f"{name} is what {len(known)} projects are called" if called else error.message
-        raise ProjectNotFoundError(
-            what, hint=f"the projects are {', '.join(known)}", projects=known
-        ) from error
 
 
 def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
@@ -198,7 +181,7 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
     """
-    roots = [_named(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
+    roots = [open_chosen(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
 
     def search(request: SearchRequest) -> SearchAnswer:
         if roots:
@@ -216,7 +199,7 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
     roots: list[str] = []
     for path in paths:
         try:
-            roots.append(_named(catalog, path).root)
+            roots.append(open_chosen(catalog, path).root)
         except EngineError:
             if not os.path.lexists(path):
                 raise

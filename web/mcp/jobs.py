@@ -52,7 +52,9 @@ class ListJobs(Given, kw_only=True, frozen=True):
     status: Literal["pending", "running", "blocked", "completed", "failed", "cancelled"] | None = (
         None
     )
-    target: Annotated[str, Meta(min_length=1, description="folder of one project")] | None = None
+    target: (
+        Annotated[str, Meta(min_length=1, description="folder or name of one project")] | None
+    ) = None
     created_after: Annotated[str, Meta(description="ISO 8601")] | None = None
     created_before: str | None = None
     limit: Annotated[int, Meta(ge=1, le=1000)] = 20
@@ -164,7 +166,7 @@ class _Jobs:
     def list(self, given: ListJobs, _caller: Caller) -> Answer:
         wanted = JobFilter(
             status=JobState(given.status) if given.status else None,
-            target=given.target,
+            target=self._root_of(given.target),
             created_after=given.created_after,
             created_before=given.created_before,
             origin=JobOrigin.REQUEST,
@@ -179,6 +181,9 @@ class _Jobs:
             "errors": page.errors,
         }
         return Answer(content=content, text=_page_text(page))
+
+    def _root_of(self, target: str | None) -> str | None:
+        return None if target is None else self._desk.projects.index(target, field="target").root
 
 
 def _job_answer(job: Job) -> Answer:

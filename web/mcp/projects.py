@@ -7,6 +7,7 @@ from engine.errors import InvalidInputError, InvalidPathError, ProjectNotFoundEr
 from engine.index import Index
 from engine.records import display_path
 from web.console.selection import root_of
+from web.project_names import can_be_name, open_called
 
 _MOST_LISTED = 50
 
@@ -30,7 +31,7 @@ class Projects:
         """Open the project of a folder; of none, the one served, or the only one there is.
 
         Args:
-            path: The folder, or one inside it.
+            path: The folder, one inside it, or the name of a project.
             field: What the caller calls it, for the error.
 
         Raises:
@@ -38,7 +39,7 @@ class Projects:
             ProjectNotFoundError: It is not indexed.
         """
         if path is not None:
-            return self._open(self.folder(path, field=field))
+            return self._open(self.root(path, field=field))
         if len(self._served) == 1:
             return self._open(self._served[0])
         roots = self.roots()
@@ -59,6 +60,26 @@ class Projects:
     def roots(self) -> list[str]:
         """Give the roots of all projects that can be opened, sorted."""
         return [root_of(each) for each in self._catalog.projects() if each.error is None]
+
+    def root(self, path: str, *, field: str) -> str:
+        """Give the folder that a caller means by a path, or by the name of a project.
+
+        Args:
+            path: A folder, which need not be indexed; where there is none, a name.
+            field: As for ``index``.
+
+        Raises:
+            ProjectNotFoundError: It is a name, of none or of several; ``projects`` lists them.
+        """
+        if not can_be_name(path) or (self._is_local and os.path.exists(path)):
+            return self.folder(path, field=field)
+        try:
+            return open_called(self._catalog, path).root
+        except ProjectNotFoundError as error:
+            error.details["field"] = field
+            if not error.details.get("projects"):
+                error.hint = "call index_repository with the absolute path of a repository"
+            raise
 
     def folder(self, path: str, *, field: str) -> str:
         """Check a folder that a caller names; it need not exist.

@@ -30,7 +30,7 @@ _QUERY_CHARS = 4096
 
 Project = Annotated[
     str,
-    Meta(min_length=1, description="default: the only project"),
+    Meta(min_length=1, description="folder or name; default: the only project"),
 ]
 
 

@@ -57,7 +57,7 @@ class _Doctor:
         self._desk = desk
 
     def verify(self, given: VerifyIndex, caller: Caller) -> Answer:
-        folder = self._desk.projects.folder(given.project_path, field="project_path")
+        folder = self._desk.projects.root(given.project_path, field="project_path")
         doctor = self._desk.catalog.doctor(folder)
         if not given.repair:
             return _answer(doctor.verify(cancelled=caller.is_gone), (), None)
