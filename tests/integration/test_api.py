@@ -137,6 +137,23 @@ def test_a_project_is_chosen_by_its_name(client: httpx.Client) -> None:
     assert listed.endswith("/tree")
 
 
+def test_hints_name_requests_and_not_commands(client: httpx.Client, project: str) -> None:
+    place = "path=app/nowhere.py&line=1"
+    for asked, request in (
+        ("/api/v1/jobs?target=/nowhere", 'POST /api/v1/projects with path "/nowhere"'),
+        ("/api/v1/symbols?name=x&project=/nowhere", 'POST /api/v1/projects with path "/nowhere"'),
+        (f"{project}/content?{place[:20]}", "GET /api/v1/projects/ID/why?path=PATH"),
+        (f"{project}/outline?{place[:20]}", "GET /api/v1/projects/ID/why?path=PATH"),
+        (f"/api/v1/related?{place}&project=tree", "GET /api/v1/projects/ID/why?path=PATH"),
+        (f"/api/v1/jobs/{'0' * 8}-0000-4000-8000-{'0' * 12}", "GET /api/v1/jobs;"),
+    ):
+        answer = client.get(asked)
+        assert answer.status_code == 404, asked
+        hint = answer.json()["details"]["hint"]
+        assert request in hint, asked
+        assert "cairn" not in hint
+
+
 def test_symbols_and_related_code(client: httpx.Client, command: Command, tree: Path) -> None:
     printed = command("symbols", "open_session", "--json", "--project", str(tree)).json()
     assert client.get("/api/v1/symbols", params={"name": "open_session"}).json() == printed

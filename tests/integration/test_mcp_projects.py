@@ -88,6 +88,8 @@ def test_a_project_is_chosen_by_its_name(catalog: Catalog, tree: Path, tmp_path:
         error = await refused(client, "list_indexing_jobs", target="/nowhere")
         assert error["error"] == "not_found"
         assert 'index_repository with path "/nowhere"' in error["details"]["hint"]
+        error = await refused(client, "verify_index", project_path="/nowhere")
+        assert error["details"]["hint"] == 'call index_repository with path "/nowhere"'
 
     ask(catalog, body)
 

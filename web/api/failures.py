@@ -13,11 +13,20 @@ from engine.errors import EngineError, UnavailableError
 from web.api.requests import told
 from web.api.shapes import ErrorAnswer
 from web.errors import Refusal, nothing_here, outcome_of, wrong_method
+from web.hints import translate
 from web.schemas import as_json
 
 _RETRY_AFTER_S = "1"
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "payload_too_large"}
 _SERVER_ERROR = 500
+_WORDS = {
+    "new": r'POST /api/v1/projects with path "\1"',
+    "why": "GET /api/v1/projects/ID/why?path=PATH",
+    "cancel": r"POST /api/v1/jobs/\1/cancel",
+    "jobs": "GET /api/v1/jobs",
+    "repair": "POST /api/v1/projects/ID/doctor/repair",
+    "index": "POST /api/v1/projects",
+}
 _MISSING = re.compile(r"Missing required \w+ parameter '([^']+)'")
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
@@ -39,7 +48,8 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
         if status >= _SERVER_ERROR and error.code == EngineError.code:
             note(error)
         headers = {"Retry-After": _RETRY_AFTER_S} if isinstance(error, UnavailableError) else {}
-        return Response(as_json(error.as_json()), status_code=status, headers=headers)
+        shape = as_json(translate(error, _WORDS).as_json())
+        return Response(shape, status_code=status, headers=headers)
 
     def framed(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
         if error.status_code >= _SERVER_ERROR:
