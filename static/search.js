@@ -133,6 +133,7 @@
   const MOST = { recent: 12, saved: 50 };
   const AWAITS_VALUE = /(^|\s)-?(lang|path|kind|sym|branch|project|tag|case):"?$/;
   const LONGEST = 4096;
+  let isUnfinished = false; /* the last filter is the beginning of a value that there is */
 
   const isKept = (each) =>
     typeof each?.q === "string" && each.q.length > 0 && each.q.length <= LONGEST
@@ -172,7 +173,7 @@
     const now = questionNow();
     /* the results of the last question stay beside a problem of this one */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
-    if (AWAITS_VALUE.test(now.q)) return;
+    if (AWAITS_VALUE.test(now.q) || isUnfinished) return;
     write("recent", [now, ...read("recent").filter((each) => !isSame(each, now))]);
   };
 
@@ -254,11 +255,15 @@
     find("#problem").hidden = true; /* it is of what was typed before */
     event.preventDefault();
   });
-  document.addEventListener("htmx:before:response", ({ detail }) => {
-    const { sourceElement, response } = detail.ctx;
-    if (sourceElement.id === "search") {
-      find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
-    }
+  document.addEventListener("htmx:before:response", (event) => {
+    const { sourceElement, sourceEvent, response } = event.detail.ctx;
+    if (sourceElement.id !== "search") return;
+    find("#search-failed").hidden = response.status < 400 || response.headers.has("HX-Retarget");
+    isUnfinished = sourceEvent?.type === "input" && response.headers.has("X-Unfinished")
+      && box.selectionEnd === box.value.length && /\S$/.test(box.value);
+    if (!isUnfinished) return;
+    find("#problem").hidden = true;
+    event.preventDefault();
   });
   document.addEventListener("DOMContentLoaded", () => { fill(); remember(); previewFirst(); });
 }

@@ -9,6 +9,7 @@ _LARGER = {
     "s": (("d", 86_400), ("h", 3600), ("min", 60)),
 }
 _SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "thread"}
+_MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -73,3 +74,10 @@ def percent(share: float) -> str:
     if 0.99 < share < 1:
         return ">99 %"
     return f"{share:.0%}".replace("%", " %")
+
+
+def shortened(text: str) -> str:
+    """Give a sentence that ends with a list with the first few of it, and how many are left."""
+    names = text.split(", ")
+    left = len(names) - _MOST_NAMED
+    return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"

@@ -52,6 +52,31 @@ def test_a_filter_that_is_being_typed_is_no_problem_until_one_searches(page: Pag
     expect(page.locator("#problem")).to_contain_text("no value")
 
 
+def test_a_value_that_is_being_typed_changes_nothing_until_it_is_one(page: Page) -> None:
+    page.goto("/search?q=session")
+    box = page.get_by_label("Search all code")
+    before = page.locator("[data-hit]").all_text_contents()
+    box.press("End")
+    for typed in (" lang:p", " kind:fu", " project:sa"):
+        box.fill("session")
+        page.wait_for_timeout(300)
+        expect(page.locator("#problem")).to_be_hidden()
+        with page.expect_response(lambda answer: "/search?" in answer.url and "%3A" in answer.url):
+            box.press_sequentially(typed, delay=5)
+        page.wait_for_timeout(200)
+        expect(page.locator("#problem")).to_be_hidden()
+        assert page.locator("[data-hit]").all_text_contents() == before, typed
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("no project matches")
+    box.fill("session lang:p")
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("unknown lang")
+    expect(page.locator("#problem")).to_contain_text("more")
+    with page.expect_response(lambda answer: answer.url.endswith("lang%3Aqq&mode=hybrid")):
+        box.fill("session lang:qq")
+    expect(page.locator("#problem")).to_contain_text("qq")
+
+
 def test_escape_closes_the_list_then_clears_and_enter_searches(page: Page) -> None:
     page.goto("/search")
     box = page.get_by_label("Search all code")

@@ -92,6 +92,7 @@ class Pages:
             duration=wording.duration,
             age=wording.age,
             size=wording.size,
+            shortened=wording.shortened,
             printable=printable,
             block=printable_block,
             query=urlencode,

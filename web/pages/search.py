@@ -21,6 +21,7 @@ from web.pages.acting import problem
 from web.pages.facets import as_asked, facets_of, filters_in, with_filter, without
 from web.pages.rendering import Pages, Visit, name_of, page, visit_of
 from web.pages.results import FileHits, files_of, group_of
+from web.pages.suggest import is_unfinished
 
 _PAGE = 20
 # Of a page, while one types: so many fill a window, and the rest is asked for when one pauses.
@@ -33,6 +34,7 @@ _MOST_SKIPS = 6  # reasons that are named
 _MOST_LEFT = 8  # projects that are not asked and are named
 _OF_AGENTS = 10
 _PREVIEW_COOKIE = "cairn_preview"
+_UNFINISHED = "X-Unfinished"  # of an answer to a query whose last filter is being typed
 
 ModeName = Literal["hybrid", "meaning", "keyword", "symbol", "regex"]
 Text = Annotated[str, QueryParameter(name="q", max_length=4096)]
@@ -153,7 +155,7 @@ async def search(
         body = await service.lanes.search.run(lambda: _answered(service, pages, visit, facts))
     except EngineError as error:
         return await _refused(service, pages, visit, facts, error)
-    return page(body)
+    return page(body, headers=facts.get("headers", {}))
 
 
 @get("/search/markdown", dependencies=_ASKED)
@@ -209,6 +211,7 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
     else:
         facts["blamed"] = _blamed(service, asking, asked)
         facts["excluded"] = _excluded(service, asking, request)
+        facts["headers"] = _unfinished(service, visit, asked)
     template = "parts/results.html" if visit.is_fragment else "search.html"
     return pages.html(template, visit, facts)
 
@@ -334,5 +337,17 @@ async def _refused(
         "lost": None,
     }
     template = "parts/problem.html" if visit.is_fragment else "search.html"
-    body = await service.work(lambda: pages.html(template, visit, facts))
-    return problem(body, visit, error)
+
+    def show() -> Response[bytes]:
+        answer = problem(pages.html(template, visit, facts), visit, error)
+        answer.headers.update(_unfinished(service, visit, asked))
+        return answer
+
+    return await service.work(show)
+
+
+def _unfinished(service: Service, visit: Visit, asked: Asked) -> dict[str, str]:
+    """Give the header that tells a script which asks while one types that nothing is wrong yet."""
+    if not visit.is_fragment:
+        return {}
+    return {_UNFINISHED: "yes"} if is_unfinished(service, asked.query) else {}

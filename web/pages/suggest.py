@@ -106,6 +106,21 @@ def suggestions_for(service: Service, text: str) -> list[Suggestion]:
     return [*names, *_places(service, roots, " ".join(words))]
 
 
+def is_unfinished(service: Service, text: str) -> bool:
+    """Say whether what is typed ends with a filter whose value is the beginning of one there is.
+
+    Args:
+        service: Whose projects are looked at.
+        text: What is typed, up to the cursor.
+    """
+    match = _LAST.search(text)
+    if match is None or match["name"] not in FILTER_NAMES:
+        return False
+    start = match["value"].removeprefix('"').lower()
+    found = suggestions_for(service, text)
+    return any(each.text.lower().startswith(start) and each.text.lower() != start for each in found)
+
+
 def _plain_words(typed: str) -> list[str]:
     """Give the words of a question that are no filters and are not refused."""
     return [

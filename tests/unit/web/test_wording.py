@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.wording import age, count, duration, ordinal, percent, quantity, size
+from web.wording import age, count, duration, ordinal, percent, quantity, shortened, size
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,11 @@ def test_ordinal(number: int, said: str) -> None:
 )
 def test_quantity(number: int, unit: str, said: str) -> None:
     assert quantity(number, unit) == said
+
+
+def test_a_list_at_the_end_of_a_sentence_is_cut_when_it_is_long() -> None:
+    names = [f"name{number}" for number in range(100)]
+    cut = "known: name0, name1, name2, name3, name4, name5, name6, name7 and 92 more"
+    assert shortened(f"known: {', '.join(names)}") == cut
+    short = f"known: {', '.join(names[:9])}"
+    assert shortened(short) == short
