@@ -158,3 +158,7 @@ def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: 
         expect(page.locator("#path-error")).to_be_in_viewport()
         expect(folder).to_be_focused()
         expect(folder).to_have_value("/nope/x")
+        for width in (320, 360):
+            page.set_viewport_size({"width": width, "height": 640})
+            page.goto("/")
+            assert page.evaluate("document.documentElement.scrollWidth") == width
