@@ -25,6 +25,7 @@ from web.pages.rendering import (
     project_path,
     visit_of,
 )
+from web.pages.troubles import is_paused
 
 _MOST_PATH = 4096
 _MANY = 6  # projects: then they can be narrowed and sorted
@@ -190,6 +191,7 @@ def _home(service: Service, pages: Pages, visit: Visit, wanted: Wanted, template
         "wanted": wanted,
         "forgotten": None if is_there else service.farewells.path_of(wanted.forgotten),
         "why_unwatched": service.serving.why_unwatched,
+        "is_paused": is_paused,
     }
     return pages.html(template, visit, facts)
 

@@ -12,7 +12,7 @@ from engine.watch_records import WatchState, WatchStatus
 from web.api.health import Health, health_of
 from web.api.service import Service
 from web.pages.rendering import Pages, Visit, page, visit_of
-from web.pages.troubles import Trouble, troubles_of
+from web.pages.troubles import Trouble, is_paused, troubles_of
 from web.wording import duration
 
 _MOST_FAILED = 5
@@ -38,6 +38,7 @@ class Watched:
 
     pulse: ProjectPulse
     is_good: bool
+    state: str
     mode: str  # how it hears of changes
 
 
@@ -108,8 +109,10 @@ def _status(service: Service, pages: Pages, visit: Visit) -> bytes:
 
 
 def _watched(pulse: ProjectPulse, watch: WatchStatus) -> Watched:
+    if is_paused(watch):
+        return Watched(pulse=pulse, is_good=False, state="paused", mode="")
     is_good = watch.state in (WatchState.WATCHING, WatchState.POLLING)
-    return Watched(pulse=pulse, is_good=is_good, mode=_mode_of(watch))
+    return Watched(pulse=pulse, is_good=is_good, state=watch.state.value, mode=_mode_of(watch))
 
 
 def _mode_of(watch: WatchStatus) -> str:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from engine.job_records import ACTIVE, Job, JobState
 from engine.status_records import LoggedProblem, ProjectPulse, ServerCondition
-from engine.watch_records import WatchState
+from engine.watch_records import WatchState, WatchStatus
 from web.pages.rendering import name_of, project_path
 from web.wording import count, size
 
@@ -22,6 +22,7 @@ _LITTLE_ROOM_BYTES = 32 << 20
 _SHARE_OF_ROOM = 20  # of a small disk, so much of it is little
 _REQUESTS = frozenset({"request", "failure"})
 _LOGGED = ("#problems-title", "See what was noted")
+_CANCELLED = "indexing was cancelled"  # why a watcher pauses begins so
 _NOTED = {
     "not_indexed": "A folder could not be indexed",
     "no_exporter": "Traces cannot be handed on",
@@ -37,6 +38,11 @@ class Trouble:
     link: str  # where it is seen, or mended
     label: str  # of the link
     retried: Job | None = None  # that can be asked for again
+
+
+def is_paused(watch: WatchStatus) -> bool:
+    """Say whether a watcher that hears of changes leaves them, as indexing was cancelled."""
+    return watch.state is WatchState.WATCHING and watch.reason.startswith(_CANCELLED)
 
 
 def troubles_of(
@@ -187,6 +193,8 @@ def _unfollowed(
             found.append((each, noted[each.path]))
         elif each.watch is not None and each.watch.state is WatchState.WAITING:
             found.append((each, each.watch.reason))
+        elif each.watch is not None and is_paused(each.watch):
+            found.append((each, f"paused: {each.watch.reason}, with “Index again” on its page"))
     return found
 
 

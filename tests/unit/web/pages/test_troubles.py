@@ -87,6 +87,15 @@ def test_a_folder_that_is_away(well: ServerCondition) -> None:
     assert (found.title, found.advice) == ("app is not followed", "the folder is gone")
 
 
+def test_a_watcher_that_was_paused_is_not_well(well: ServerCondition) -> None:
+    reason = "indexing was cancelled; it goes on when it is asked for again"
+    watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
+    [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
+    assert found.title == "app is not followed"
+    assert found.advice.startswith(f"paused: {reason}")
+    assert _titles(well, _pulse(watch=replace(watch, reason=""))) == []
+
+
 def test_many_of_a_kind_are_one_line_in_the_end(well: ServerCondition) -> None:
     failed = job(status=JobState.FAILED, path="/home/me/app")
     found = troubles_of(well, [_pulse(failed=failed)] * 9, _NOW)
