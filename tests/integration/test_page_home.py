@@ -94,6 +94,12 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         page = Page.of(client.get("/"))
         for wanted in ("The folder is gone", "damaged", "is not a database", "Narrow"):
             assert wanted in page.text or page.all("input", placeholder=wanted)
+        found = Page.of(client.get("/search?q=project:gone+x+path:f0.py"))
+        assert "The folder of gone is gone from the disk" in found.text
+        assert "since the index was made" not in found.text
+        read = Page.of(client.get(f"/p/{ids['gone']}/f/f0.py"))
+        assert "The folder of the project is gone" in read.text
+        assert "Index this file again" not in read.text
         part = Page.of(client.get("/?name=lpha&sort=size", headers={"HX-Request": "true"}))
         assert part.elements[0][1]["hx-get"] == "/?name=lpha&sort=size"
 

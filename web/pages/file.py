@@ -1,5 +1,6 @@
 """A file as it was indexed: its code with line anchors, its symbols, its folders, its like."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -156,15 +157,17 @@ def _facts(
         "outline": _outline(place.index.outline(stored)),
         "level": level_of(place.index, "", place.path),
         "explanation": explanation,
-        "since": _since(explanation),
+        "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
         "other_version": version if not content.sha256.startswith(version) else "",
         "permanent": f"{place.address}?at={content.sha256}",
         "editor": editor_link(service.serving, place.index, place.path, first or 1),
     }
 
 
-def _since(explanation: PathExplanation) -> str:
+def _since(explanation: PathExplanation, *, is_root_there: bool) -> str:
     """Say what became of the file since it was indexed; empty: nothing, or nobody knows."""
+    if not is_root_there:
+        return "folder gone"
     foreseen = explanation.facts.get("next_run")
     does = foreseen.get("does") if isinstance(foreseen, dict) else None
     if does == "remove":

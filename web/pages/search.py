@@ -1,5 +1,6 @@
 """Search: the box, the filters, and results by file; as a whole page, or the parts that change."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -187,6 +188,7 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
     answer, best, is_bound = _ask_for_page(service, asking, wanted, offset)
     files = files_of(answer, best)
     shown = _part(files, visit, asked)
+    gone = _gone(answer, asking)
     facts |= {
         "is_empty": False,
         "answer": answer,
@@ -200,7 +202,14 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
         "looked_at": len(best),
         "several": len(chosen_projects(asking.roots, request)) > 1,
         "served": _served(service, asking),
-        "stale": len({(hit.project, hit.path) for hit in answer.hits if hit.fresh is False}),
+        "gone": gone,
+        "stale": len(
+            {
+                (hit.project, hit.path)
+                for hit in answer.hits
+                if hit.fresh is False and hit.project not in gone
+            }
+        ),
     }
     if visit.is_fragment and (asked.rest or offset):
         template = "parts/groups.html" if offset else "parts/group_items.html"
@@ -214,6 +223,16 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
         facts["headers"] = _unfinished(service, visit, asked)
     template = "parts/results.html" if visit.is_fragment else "search.html"
     return pages.html(template, visit, facts)
+
+
+def _gone(answer: SearchAnswer, asking: _Asking) -> dict[str, str]:
+    """Give the ids of projects with hits whose folders are not on the disk, by their roots."""
+    stale = dict.fromkeys(hit.project for hit in answer.hits if hit.fresh is False)
+    return {
+        root: asking.ids[root]
+        for root in stale
+        if root in asking.ids and not os.path.isdir(resolve(root))
+    }
 
 
 def _part(files: Sequence[FileHits], visit: Visit, asked: Asked) -> slice:
