@@ -328,3 +328,13 @@ def test_who_types_gets_what_fills_a_window_first_and_then_the_rest_of_the_same_
     assert not part(rest="20").all("article")
     assert pages_client.get("/search", params=asked | {"rest": "21"}).status_code == 400
     assert not Page.of(pages_client.get(left["hx-get"])).all("li", class_="to-come")  # a whole page
+
+
+def test_projects_without_a_branch_are_one_note(tmp_path: Path) -> None:
+    trees = [write_tree(tmp_path / name, {"a.py": "wanted = 1\n"}) for name in ("a", "b", "c")]
+    run_git(trees[0], tmp_path, "init")
+    with site(tmp_path, *trees) as server, server.client() as client:
+        page = _search(client, "wanted branch:main")
+    assert "2 projects have no branch main in the index" in page.text
+    assert "branch 'main' is not indexed" not in page.text
+    assert len(page.all("article")) == 1

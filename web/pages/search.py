@@ -13,7 +13,7 @@ from litestar.params import QueryParameter
 from engine.browse_records import BranchSummary
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
 from engine.project_filters import chosen_projects, names_projects
-from engine.records import Hit, Mode, SearchAnswer, SearchRequest, display_path
+from engine.records import Hit, Mode, ProjectError, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of, resolve
 from web.api.paging import next_cursor, offset_of, page_within
 from web.api.service import Service
@@ -203,6 +203,7 @@ def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any
         "several": len(chosen_projects(asking.roots, request)) > 1,
         "served": _served(service, asking),
         "gone": gone,
+        "branchless": [each for each in answer.errors if _is_branchless(each, asked)],
         "stale": len(
             {
                 (hit.project, hit.path)
@@ -233,6 +234,11 @@ def _gone(answer: SearchAnswer, asking: _Asking) -> dict[str, str]:
         for root in stale
         if root in asking.ids and not os.path.isdir(resolve(root))
     }
+
+
+def _is_branchless(error: ProjectError, asked: Asked) -> bool:
+    """Say whether a project could not answer as it has no branch of the name that was asked for."""
+    return bool(asked.branch) and error.message == f"branch {asked.branch!r} is not indexed"
 
 
 def _part(files: Sequence[FileHits], visit: Visit, asked: Asked) -> slice:
