@@ -37,6 +37,8 @@ def test_results_stand_by_file_with_marks_and_lead_to_their_lines(
     opened = [link for link in page.links if link.startswith(f"/p/{sample_id}/f/app/session.py?")]
     assert pages_client.get(opened[0]).status_code == 200
     assert page.all("mark")
+    place = first["data-place"].rpartition(":")[2]
+    assert page.all("a", class_="open-file")[0]["href"].endswith(f"#L{place}")
     crowded = _search(pages_client, "path:app/long.py numbered")
     assert len(crowded.all("details", class_="group")) == 1
     assert len(crowded.all("article")) > 3
