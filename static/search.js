@@ -47,7 +47,11 @@
   };
 
   const listKeys = {
-    ArrowDown: () => { if (list.hidden) showList(entries().length > 0); goThrough(1); },
+    ArrowDown: () => {
+      if (!entries().length) { keys.j(); return; } /* there is nothing to choose from but results */
+      if (list.hidden) showList(true);
+      goThrough(1);
+    },
     ArrowUp: () => goThrough(-1),
     Escape: closeList,
   };

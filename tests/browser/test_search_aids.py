@@ -100,6 +100,12 @@ def test_escape_closes_the_list_then_clears_and_enter_searches(page: Page) -> No
     expect(box).to_have_value("")
 
 
+def test_down_goes_from_the_box_to_the_first_result(page: Page) -> None:
+    page.goto("/search?q=session")
+    page.get_by_label("Search all code").press("ArrowDown")
+    expect(page.locator("[data-hit]").first).to_be_focused()
+
+
 def test_a_symbol_is_gone_to_from_the_list(page: Page) -> None:
     page.goto("/search")
     _type(page, "open_sess")
