@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: How the reason of a watcher begins that hears of changes and leaves them: somebody has stopped
+#: the indexing of its project.
+INDEXING_CANCELLED = "indexing was cancelled"
+
 
 class WatchState(StrEnum):
     """What a watcher does now."""

@@ -9,6 +9,7 @@ from engine.errors import JobConflictError
 from engine.index import Index
 from engine.job_records import Job, JobFilter, JobOrigin, JobState
 from engine.records import IndexOptions, Phase
+from engine.watch_records import INDEXING_CANCELLED
 from engine.watching.teller import StatusCallback
 from engine.watching.watcher import HeldError, Watcher
 
@@ -63,7 +64,7 @@ class _Runs:
         if self._owed is not None and self._makes_room(self._owed, stop):
             only = None
         if not only and self._was_stopped():
-            raise HeldError("indexing was cancelled; it goes on when it is asked for again")
+            raise HeldError(f"{INDEXING_CANCELLED}; it goes on when it is asked for again")
         options = IndexOptions(only=only or ())
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)

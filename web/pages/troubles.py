@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from engine.job_records import ACTIVE, Job, JobState
 from engine.status_records import LoggedProblem, ProjectPulse, ServerCondition
-from engine.watch_records import WatchState, WatchStatus
+from engine.watch_records import INDEXING_CANCELLED, WatchState, WatchStatus
 from web.pages.rendering import name_of, project_path
 from web.wording import count, size
 
@@ -22,7 +22,6 @@ _LITTLE_ROOM_BYTES = 32 << 20
 _SHARE_OF_ROOM = 20  # of a small disk, so much of it is little
 _REQUESTS = frozenset({"request", "failure"})
 _LOGGED = ("#problems-title", "See what was noted")
-_CANCELLED = "indexing was cancelled"  # why a watcher pauses begins so
 _NOTED = {
     "not_indexed": "A folder could not be indexed",
     "no_exporter": "Traces cannot be handed on",
@@ -42,7 +41,7 @@ class Trouble:
 
 def is_paused(watch: WatchStatus) -> bool:
     """Say whether a watcher that hears of changes leaves them, as indexing was cancelled."""
-    return watch.state is WatchState.WATCHING and watch.reason.startswith(_CANCELLED)
+    return watch.state is WatchState.WATCHING and watch.reason.startswith(INDEXING_CANCELLED)
 
 
 def troubles_of(
