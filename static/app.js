@@ -82,12 +82,23 @@ const copy = async (text, what) => {
 };
 
 /* A bad query is answered with what is wrong, and says itself where that goes; what else fails
-   changes nothing on the page. */
+   changes nothing on the page. What a live part asked before it was about something else comes too
+   late, and is asked again. */
+
+const isLate = ({ sourceElement, request }) => {
+  if (!sourceElement.matches("[data-live][hx-get]")) return false;
+  const wanted = new URL(sourceElement.getAttribute("hx-get"), location.href);
+  return new URL(request.action, location.href).search !== wanted.search;
+};
 
 document.addEventListener("htmx:before:response", (event) => {
-  const { status, headers } = event.detail.ctx.response;
+  const { sourceElement, response: { status, headers } } = event.detail.ctx;
   find("#gone").hidden = true;
   if (status >= 400 && !headers.has("HX-Retarget")) event.preventDefault();
+  if (isLate(event.detail.ctx)) {
+    event.preventDefault();
+    refresh(sourceElement);
+  }
 });
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx && !detail.ctx.response) hear({ isGone: true });

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.browser import visiting
 from tests.support.embedders import Fakes
@@ -125,6 +125,33 @@ def test_all_is_there_without_a_script(browser: Browser, server: Server, home: P
         page.get_by_role("button", name="Switch between dark and light").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         expect(page).to_have_url(re.compile("/f/app/"))
+
+
+def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_path: Path) -> None:
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
+            catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
+    with site(tmp_path) as server, visiting(browser, server.url) as page:
+        with page.expect_response("**/api/v1/events"):
+            page.goto("/")
+        held: list[Route] = []
+        waits = True
+
+        def hold(route: Route) -> None:
+            held.append(route) if waits else route.continue_()
+
+        page.route(f"{server.url}/", hold)
+        write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
+        with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
+            page.request.post("/api/v1/projects", data={"path": str(tmp_path / "upsilon")})
+        page.get_by_label("Narrow the projects").press_sequentially("epsil")
+        expect(page.locator(".card")).to_have_count(1)
+        waits = False
+        with page.expect_response("**/?name=epsil*"):  # asked again, for what is shown now
+            for route in held:
+                route.continue_()
+        page.unroute_all(behavior="ignoreErrors")
+        expect(page.locator(".card")).to_have_count(1)
 
 
 def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: Path) -> None:
