@@ -87,8 +87,8 @@ const copy = async (text, what) => {
 
 const isLate = ({ sourceElement, request }) => {
   if (!sourceElement.matches("[data-live][hx-get]")) return false;
-  const wanted = new URL(sourceElement.getAttribute("hx-get"), location.href);
-  return new URL(request.action, location.href).search !== wanted.search;
+  const asks = (address) => new URL(address, location.href).searchParams.toString();
+  return asks(request.action) !== asks(sourceElement.getAttribute("hx-get"));
 };
 
 document.addEventListener("htmx:before:response", (event) => {
