@@ -186,7 +186,7 @@ def _break_and_mend_one(site: Site) -> None:
     with serving(site.command, "--no-watch") as server, server.client() as client:
         answer = client.post("/api/v1/search", json=_wanted(site, broken))
         assert (answer.status_code, answer.json()["error"]) == (_DAMAGED, "damaged_index")
-        assert "cairn doctor" in answer.json()["details"]["hint"]
+        assert "doctor/repair" in answer.json()["details"]["hint"]
         assert client.post("/api/v1/search", json=_wanted(site, sound)).json()["hits"]
         every = client.post("/api/v1/search", json={"query": site.words[sound]}).json()
         assert every["hits"]

@@ -25,12 +25,9 @@ _MEMORIES: list[str] = []  # of the project that stays
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
     """Let most of the requests that are right be about what is there, and some of it stay there."""
-    kept, *others = _FOLDERS
+    kept = _FOLDERS[0]
     number = zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode())
-    # What one request forgets, the next one cannot ask about: one folder is there to be forgotten.
-    *asked, forgotten = others
-    forgets = case.method == "DELETE" and case.path == "/api/v1/projects/{project_id}"
-    other = forgotten if forgets else asked[number % len(asked)]
+    other = _folder_for(case)
     of_project = bool(case.path_parameters) and "project_id" in case.path_parameters
     changes = of_project and case.method != "GET" and "/memories" not in case.path
     if changes and case.path_parameters["project_id"] == project_id_of(kept):
@@ -76,6 +73,18 @@ def after_call(_context: Any, case: Any, response: Any) -> None:
     of_kept = project_id_of(_FOLDERS[0]) in (case.path_parameters or {}).values()
     if is_saved and of_kept and response.status_code < 300:
         _MEMORIES.append(response.json()["id"])
+
+
+def _folder_for(case: Any) -> str:
+    """Give the folder that a request may change.
+
+    What one request forgets, another cannot ask about, and what is being indexed cannot be mended:
+    each of these has a folder of its own.
+    """
+    _kept, indexed, mended, forgotten = _FOLDERS
+    if case.method == "DELETE" and case.path == "/api/v1/projects/{project_id}":
+        return forgotten
+    return mended if case.path.endswith("/doctor/repair") else indexed
 
 
 def _is_right(case: Any) -> bool:
