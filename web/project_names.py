@@ -30,7 +30,7 @@ def open_chosen(catalog: Catalog, text: str) -> Index:
     if can_be_name(text) and not os.path.exists(text):
         return open_called(catalog, text)
     try:
-        return catalog.open(text)
+        return open_at(catalog, text)
     except ProjectNotFoundError:
         roots = catalog.roots()
         called = [root for root in roots if is_called(root, text)]
@@ -39,6 +39,29 @@ def open_chosen(catalog: Catalog, text: str) -> Index:
         if not roots:
             raise
         return catalog.open(_only(text, called, roots))
+
+
+def open_at(catalog: Catalog, path: str) -> Index:
+    """Open the project of a path, which is there, or is gone with its whole project.
+
+    Raises:
+        ProjectNotFoundError: Nothing is there, or it is in no project.
+    """
+    index = catalog.open(path)
+    check_is_there(path, index.root)
+    return index
+
+
+def check_is_there(path: str, root: str) -> None:
+    """Refuse a path that only looks as if it were in the project around it.
+
+    Raises:
+        ProjectNotFoundError: The project is on the disk, and the path is not.
+    """
+    if os.path.exists(root) and not os.path.lexists(os.path.expanduser(path)):
+        raise ProjectNotFoundError(
+            f"{path} is neither a folder nor an indexed project", hint="cairn projects", path=path
+        )
 
 
 def open_called(catalog: Catalog, name: str) -> Index:

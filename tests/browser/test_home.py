@@ -1,6 +1,8 @@
 """Home in a browser: a folder is picked and its progress seen, the theme, a narrow window."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -127,13 +129,20 @@ def test_all_is_there_without_a_script(browser: Browser, server: Server, home: P
         expect(page).to_have_url(re.compile("/f/app/"))
 
 
-def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_path: Path) -> None:
-    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+@contextmanager
+def _six_projects(browser: Browser, folder: Path) -> Iterator[tuple[Server, Page]]:
+    """Serve so many projects that they can be narrowed; at home, which hears of changes."""
+    with catalog_in(folder / "data", opens=Fakes()) as catalog:
         for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
-            catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
-    with site(tmp_path) as server, visiting(browser, server.url) as page:
+            catalog.create(str(write_tree(folder / name, {"a.py": "x = 1\n"}))).index()
+    with site(folder) as server, visiting(browser, server.url) as page:
         with page.expect_response("**/api/v1/events"):
             page.goto("/")
+        yield server, page
+
+
+def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_path: Path) -> None:
+    with _six_projects(browser, tmp_path) as (server, page):
         held: list[Route] = []
         waits = True
 
@@ -155,12 +164,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
 
 
 def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: Path) -> None:
-    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
-        for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
-            catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
-    with site(tmp_path) as server, visiting(browser, server.url) as page:
-        with page.expect_response("**/api/v1/events"):
-            page.goto("/")
+    with _six_projects(browser, tmp_path) as (_, page):
         expect(page.locator(".card")).to_have_count(6)
         box = page.get_by_label("Narrow the projects")
         box.press_sequentially("epsil")

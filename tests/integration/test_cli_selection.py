@@ -168,6 +168,8 @@ def test_a_name_inside_a_project_is_no_path_in_it(three: Command) -> None:
         ("search", "token", "--project", "nosuch"),
         ("search", "token", "--project", "one", "--project", "nosuch"),
         ("status", "nosuch"),
+        ("status", str(inside.folder / "nosuch")),
+        ("search", "token", "--project", "./nosuch"),
         ("jobs", "list", "--project", "nosuch"),
         ("clear", "nosuch", "--yes"),
         ("clear", "one", "--yes"),

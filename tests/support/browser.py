@@ -55,6 +55,6 @@ def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     )
     try:
         yield page
-        assert complaints == []
+        assert not complaints, complaints
     finally:
         context.close()

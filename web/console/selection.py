@@ -14,7 +14,7 @@ from engine.index import Index
 from engine.project_filters import names_projects
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of
-from web.project_names import open_chosen
+from web.project_names import check_is_there, open_at, open_chosen
 
 _NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very character
 
@@ -49,7 +49,7 @@ def index_of(
         DamagedIndexError: The only project there is cannot be opened.
     """
     if path is not None:
-        return open_chosen(catalog, path) if by_name else _opened(catalog, path)
+        return open_chosen(catalog, path) if by_name else open_at(catalog, path)
     folder = current_folder()
     try:
         return catalog.open(folder)
@@ -65,21 +65,6 @@ def index_of(
         raise ProjectNotFoundError(
             f"{folder} is in no indexed project", hint=f"cairn index{known}", projects=paths
         ) from error
-
-
-def _opened(catalog: Catalog, path: str) -> Index:
-    """Open the project of a path, which is there, or is gone with its whole project."""
-    index = catalog.open(path)
-    _check_is_there(path, index.root)
-    return index
-
-
-def _check_is_there(path: str, root: str) -> None:
-    """Refuse a path that only looks as if it were in the project around it, such as a name."""
-    if os.path.exists(root) and not os.path.lexists(os.path.expanduser(path)):
-        raise ProjectNotFoundError(
-            f"{path} is neither a folder nor an indexed project", hint="cairn projects", path=path
-        )
 
 
 def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
@@ -130,7 +115,7 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
             raise
         return index_of(catalog, None, destroys=destroys).root
     if path is not None:
-        _check_is_there(path, root)
+        check_is_there(path, root)
     return root
 
 
