@@ -37,7 +37,7 @@ help:
 
 start: $(STAMP)
 	@$(BIN)/cairn index "$(REPO)"
-	@$(BIN)/python -m web.first_steps "$(REPO)" "$(CURDIR)/$(BIN)"
+	@$(BIN)/python -m web.cli.first_steps "$(REPO)" "$(CURDIR)/$(BIN)"
 
 # Three at a time on two cores: tests wait for processes more than they compute.
 test: check

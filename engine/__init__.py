@@ -1,24 +1,22 @@
 """CodeCairn's engine: plain synchronous Python that knows no web framework.
 
-The map, in the order of the data's way:
+The map, from what callers use down to what everything rests on:
 
-* ``catalog`` holds all projects of a data directory, ``index`` is one open project: the only doors.
-  Behind them ``open_indexes`` has what is open, ``merging`` makes one answer of several projects',
-  ``runs`` brings one up to date, ``status`` says how it stands, ``deletion`` lets it go.
-* ``source`` says what is on disk: walking, ignore rules, reading, secrets, git's files.
-* ``syntax`` says what it means to a parser: languages, symbols, chunks, words.
-* ``indexing`` is one run, walk → read → parse → embed → store.
-* ``store`` is the only room that speaks SQLite.
-* ``embedding`` turns code and questions into vectors; ``models`` shows what it can use.
-* ``search`` turns a question into a ranked answer; ``explain`` says why a path is found or not.
-* ``browsing`` and ``folder_browsing`` page through what an index holds, ``overview`` shows it from
-  above; all of them look at a ``checkout``.
-* ``memories`` keeps what agents save, and shows it and the files alike, as checkpoints.
-* ``evaluation`` measures answers by golden queries.
-* ``jobs`` makes a project's runs durable, ``dispatch`` has the jobs of all projects, ``watching``
-  follows the disk, ``doctor`` finds what is damaged and mends it.
-* ``telemetry`` is what a process tells of itself, ``observing`` is who listens.
-* ``config``, ``records`` and ``errors`` are what crosses borders.
+* ``catalog`` holds all projects of a data directory, ``project`` is one open project: the only
+  doors. ``cross_project`` makes one answer of several projects', ``models`` shows which embedding
+  models can be chosen.
+* ``scheduler`` has the jobs of all projects: the queue, who runs them, estimates and housekeeping.
+  ``runner`` is the process that runs them when nobody waits. ``watch`` turns changes on disk into
+  jobs, ``observing`` measures all of it for ``/metrics``.
+* ``doctor`` finds what is damaged in an index and repairs it, ``browsing`` pages through what an
+  index holds and says why a path is found or not, ``memories`` keeps what agents save,
+  ``evaluation`` measures answers by golden queries, ``jobs`` makes the runs of one project durable.
+* ``indexing`` is one run: walk → read → parse → embed → store. ``runs`` starts it, as a job or not.
+* ``search`` turns a question into a ranked answer.
+* ``source`` says what is on disk, ``syntax`` what it means to a parser, ``embedding`` turns code and
+  questions into vectors, ``store`` is the only room that speaks SQLite.
+* ``config``, ``records`` and ``errors`` are what crosses borders; ``telemetry`` is what a process
+  tells of itself.
 
 Use it as a library::
 
@@ -38,22 +36,31 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
     from engine.config import Config, load_config
     from engine.errors import EngineError
-    from engine.evaluation.golden import Evaluation, EvaluationOptions, GoldenQuery, Target, Variant
-    from engine.evaluation.golden_file import read_golden
-    from engine.index import Index
-    from engine.memory_records import Checkpoint, CheckpointPage, MemoryChange, NewMemory
+    from engine.evaluation.golden import (
+        Evaluation,
+        EvaluationOptions,
+        GoldenQuery,
+        Target,
+        Variant,
+        read_golden,
+    )
+    from engine.project import Index
     from engine.records import (
+        Checkpoint,
+        CheckpointPage,
         Hit,
         IndexOptions,
         IndexReport,
+        MemoryChange,
         Mode,
+        NewMemory,
         Progress,
         RelatedRequest,
         SearchAnswer,
         SearchRequest,
         SymbolHit,
     )
-    from engine.status_records import ProjectStatus
+    from engine.state_records import ProjectStatus
 
 __all__ = [
     "Catalog",
@@ -85,21 +92,21 @@ __all__ = [
 
 _HOMES = {
     "Catalog": "engine.catalog",
-    "Checkpoint": "engine.memory_records",
-    "CheckpointPage": "engine.memory_records",
+    "Checkpoint": "engine.records",
+    "CheckpointPage": "engine.records",
     "Config": "engine.config",
     "EngineError": "engine.errors",
     "Evaluation": "engine.evaluation.golden",
     "EvaluationOptions": "engine.evaluation.golden",
     "GoldenQuery": "engine.evaluation.golden",
-    "Index": "engine.index",
-    "MemoryChange": "engine.memory_records",
-    "NewMemory": "engine.memory_records",
-    "ProjectStatus": "engine.status_records",
+    "Index": "engine.project",
+    "MemoryChange": "engine.records",
+    "NewMemory": "engine.records",
+    "ProjectStatus": "engine.state_records",
     "Target": "engine.evaluation.golden",
     "Variant": "engine.evaluation.golden",
     "load_config": "engine.config",
-    "read_golden": "engine.evaluation.golden_file",
+    "read_golden": "engine.evaluation.golden",
 }
 
 

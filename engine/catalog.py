@@ -1,37 +1,172 @@
-"""All projects of a data directory: find, open, create, list, forget, and search across them."""
+"""All projects of a data directory: find, open, create, list, forget, and search across them.
 
+The indexes that this process has open, one a project, and the files that they are.
+"""
+
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.config import Config
-from engine.dispatch.feed import Feed
-from engine.dispatch.jobs import Jobs
-from engine.dispatch.views import ProjectViews, summary_of
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
-from engine.index import Index
-from engine.jobs.watchlist import database_files
-from engine.merging import page_of, search_all, whole_request
-from engine.open_indexes import OpenIndexes
-from engine.project_filters import chosen_projects
-from engine.records import (
-    ProjectSummary,
-    SearchAnswer,
-    SearchRequest,
-)
+from engine.project import Index
+from engine.records import ProjectSummary, SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
-from engine.server_board import ServerBoard, server_board, server_url
-from engine.telemetry.logs import JobLog, server_log
+from engine.store.project import read_root
 from engine.telemetry.recording import asking
 
+# A search opens one project and needs no jobs, doctor, watcher or server: each is imported by the
+# method that needs it.
 if TYPE_CHECKING:
-    from engine.dispatch.jobs import ChangeCallback
     from engine.doctor.doctor import Doctor
+    from engine.indexing.workers import WorkerPool
+    from engine.locks import ServerBoard
     from engine.observing.observer import Observer
-    from engine.watching.teller import StatusCallback
-    from engine.watching.watcher import Watcher
+    from engine.scheduler.poller import Feed, ProjectViews
+    from engine.scheduler.queue import ChangeCallback, Jobs
+    from engine.telemetry.logs import JobLog
+    from engine.watch.watcher import StatusCallback, Watcher
+
+# What a process keeps of all projects together to answer sooner: three trees of 100 MB of source,
+# of which all words were asked.
+_MOST_KEPT_BYTES = 1 << 30
+_ID_CHARS = 64  # of an id that is not there, as it is quoted
+
+
+class OpenIndexes:
+    """Opens the projects of a data directory, each once. For any number of threads.
+
+    Args:
+        config: The settings in force.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(self, config: Config, open_embedder: OpenEmbedder) -> None:
+        self._config = config
+        self._open_embedder = open_embedder
+        self.most_kept_bytes = _MOST_KEPT_BYTES
+        self._indexes: dict[str, Index] = {}  # by root, the one asked longest ago first
+        self._pool: WorkerPool | None = None
+        self._lock = threading.RLock()
+
+    def pool(self) -> "WorkerPool":
+        """Return the processes that parse, shared by all projects; made when first needed."""
+        from engine.indexing.workers import WorkerLimits, WorkerPool
+
+        with self._lock:
+            if self._pool is None:
+                config = self._config
+                limits = WorkerLimits(
+                    deadline_ms=config.parse_timeout, memory_bytes=config.worker_memory
+                )
+                self._pool = WorkerPool(config.worker_count, limits)
+            return self._pool
+
+    def opened(self) -> list[Index]:
+        """Give the indexes that are open by now."""
+        with self._lock:
+            return list(self._indexes.values())
+
+    def known(self, file: Path) -> Index | None:
+        """Give the index of a database file if it is open."""
+        return next((each for each in self.opened() if each.project_id == file.stem), None)
+
+    def of_root(self, root: str, *, create: bool = False) -> Index:
+        """Give the index of a resolved folder, made when it is not there and to be made."""
+        with self._lock:
+            known = self._indexes.get(root)
+            if known and not known.is_current():  # another process has forgotten or begun it anew
+                self.drop(known)
+                known = None
+            if known is None:
+                self._indexes[root] = known = self._opened(root, create=create)
+            elif create:
+                known.make()
+            return known
+
+    def of_file(self, file: Path) -> Index:
+        """Give the index of a database file.
+
+        Raises:
+            EngineError: The file is not a sound index.
+        """
+        known = self.known(file)
+        if known and known.is_current():
+            return known
+        return self.of_root(read_root(file, self._config.busy_timeout))
+
+    def was_asked(self, index: Index) -> None:
+        """Note that a question is put to an index; what it keeps is the last to be let go."""
+        with self._lock:
+            if self._indexes.get(index.root) is index:
+                self._indexes[index.root] = self._indexes.pop(index.root)
+
+    def let_go(self) -> None:
+        """Have those asked longest ago keep nothing, until all together keep what they may.
+
+        Whoever asks all projects, and these are too many, finds the first of them as in a process
+        that has just begun: slower, and as right.
+        """
+        opened = [(index, index.kept_bytes) for index in self.opened()]
+        held = sum(size for _, size in opened)
+        for index, size in opened:
+            if held <= self.most_kept_bytes:
+                return
+            index.let_go()
+            held -= size
+
+    def drop(self, index: Index) -> None:
+        """Close an index; one that was opened in its place stays."""
+        with self._lock:
+            if self._indexes.get(index.root) is index:
+                del self._indexes[index.root]
+        index.close()
+
+    def close(self) -> None:
+        """Close every index and end the workers."""
+        for index in self.opened():
+            self.drop(index)
+        if self._pool:
+            self._pool.close()
+
+    def file_of_root(self, root: str) -> Path:
+        """Give the database file of a resolved folder, which need not be there."""
+        return self._config.data_dir / f"{project_id_of(root)}.db"
+
+    def file_of_id(self, project_id: str) -> Path:
+        """Give the database file of a project.
+
+        Raises:
+            ProjectNotFoundError: It is not there.
+        """
+        file = self._config.data_dir / f"{project_id}.db"
+        if not (is_project_id(project_id) and file.exists()):
+            raise ProjectNotFoundError(
+                f"no project has the id {project_id[:_ID_CHARS]}", hint="list the projects"
+            )
+        return file
+
+    def _opened(self, root: str, *, create: bool) -> Index:
+        file = self.file_of_root(root)
+        if create:
+            from engine.indexing.seed import seed
+            from engine.project_files import delete_strays
+            from engine.source.git import sibling_folders
+
+            delete_strays(file)
+            if not file.exists():
+                seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
+        return Index(
+            file,
+            root,
+            self._config,
+            self.pool,
+            create=create,
+            open_embedder=self._open_embedder,
+        )
 
 
 class Catalog:
@@ -52,14 +187,45 @@ class Catalog:
     ) -> None:
         self._config = config
         self._open_embedder = open_embedder
+        self._runs_jobs = runs_jobs
         self._indexes = OpenIndexes(config, open_embedder)
-        #: The jobs of all projects.
-        self.jobs = Jobs(config, self, open_embedder, runs_here=runs_jobs)
-        #: What happens to the jobs and watchers of all projects, for whoever looks again and again.
-        self.feed = Feed(config)
-        #: All projects with what they hold, for whoever looks again and again too.
-        self.views = ProjectViews(config, self.feed, self.open_file)
         self._watchers: dict[str, Watcher] = {}
+        self._jobs: Jobs | None = None
+        self._feed: Feed | None = None
+        self._views: ProjectViews | None = None
+        self._lock = threading.RLock()  # two threads that ask first get the same object
+
+    @property
+    def jobs(self) -> "Jobs":
+        """The jobs of all projects."""
+        from engine.scheduler.queue import Jobs
+
+        with self._lock:
+            if self._jobs is None:
+                self._jobs = Jobs(
+                    self._config, self, self._open_embedder, runs_here=self._runs_jobs
+                )
+            return self._jobs
+
+    @property
+    def feed(self) -> "Feed":
+        """What happens to the jobs and watchers of all projects, for callers that poll."""
+        from engine.scheduler.poller import Feed
+
+        with self._lock:
+            if self._feed is None:
+                self._feed = Feed(self._config)
+            return self._feed
+
+    @property
+    def views(self) -> "ProjectViews":
+        """All projects with what they hold, for callers that poll."""
+        from engine.scheduler.poller import ProjectViews
+
+        with self._lock:
+            if self._views is None:
+                self._views = ProjectViews(self._config, self.feed, self.open_file)
+            return self._views
 
     @property
     def data_dir(self) -> Path:
@@ -76,7 +242,8 @@ class Catalog:
         """Stop what runs here, close every index and end the workers."""
         for watcher in self._watchers.values():
             watcher.stop()
-        self.jobs.close()
+        if self._jobs:
+            self._jobs.close()
         self._indexes.close()
 
     def open(self, path: str) -> Index:
@@ -117,7 +284,7 @@ class Catalog:
             ProjectBusyError: Another watcher watches it.
             UnavailableError: The data directory cannot be written.
         """
-        from engine.watching.live import watcher_of  # with watchfiles, which most calls do without
+        from engine.watch.live import watcher_of  # with watchfiles, which most calls do without
 
         index = self.create(path) if create else self._known(path)
         watcher = watcher_of(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
@@ -158,7 +325,7 @@ class Catalog:
             InvalidPathError: The path is not that of this project.
         """
         from engine.doctor.doctor import Doctor  # as in ``doctor``
-        from engine.doctor.whereabouts import root_of
+        from engine.doctor.rebuild import root_of
 
         file = self._indexes.file_of_id(project_id)
         if path is not None and project_id_of(resolve(path)) != project_id:
@@ -180,6 +347,9 @@ class Catalog:
 
     def projects(self) -> list[ProjectSummary]:
         """List the projects by path; one that cannot be opened is listed with its error."""
+        from engine.jobs.watchlist import database_files
+        from engine.scheduler.poller import summary_of
+
         files = database_files(self._config.data_dir)
         summaries = [summary_of(file, self._config) for file in files]
         return sorted(summaries, key=lambda summary: summary.path)
@@ -190,6 +360,8 @@ class Catalog:
 
     def everywhere(self) -> list[str]:
         """Give all roots, then the ids of projects that cannot be opened: a search names them."""
+        from engine.jobs.watchlist import database_files
+
         roots, ids = [], []
         for file in database_files(self._config.data_dir):
             try:
@@ -239,20 +411,26 @@ class Catalog:
             watcher.start()
             self._watchers[root] = watcher
 
-    def serving(self) -> AbstractContextManager[ServerBoard]:
+    def serving(self) -> AbstractContextManager["ServerBoard"]:
         """Hold the right to serve this data directory; its board tells others where.
 
         Raises:
             ServerRunningError: Another process serves it; the details have its URL.
         """
+        from engine.locks import server_board
+
         return server_board(self._config.data_dir)
 
     def server_url(self) -> str | None:
         """Say where this data directory is served, by whatever process; None: nowhere."""
+        from engine.locks import server_url
+
         return server_url(self._config.data_dir)
 
-    def server_log(self) -> JobLog:
-        """Give the log of a server's requests."""
+    def server_log(self) -> "JobLog":
+        """Return the log of a server's requests."""
+        from engine.telemetry.logs import server_log
+
         return server_log(self._config.data_dir)
 
     def observer(self, version: str) -> "Observer":
@@ -289,6 +467,8 @@ class Catalog:
             NotFoundError: ``project:`` leaves no project.
             EngineError: Every project failed; the first error.
         """
+        from engine.cross_project import chosen_projects, search_all
+
         try:
             with asking(request.mode):
                 chosen = chosen_projects(list(dict.fromkeys(paths)), request)
@@ -306,6 +486,8 @@ class Catalog:
         """
         if not offset:
             return self.search(paths, request)
+        from engine.cross_project import page_of, whole_request
+
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
     def _asked(self, project: str) -> Index:

@@ -58,8 +58,8 @@ def list_models(config: Config) -> list[ModelEntry]:
     Raises:
         InvalidConfigError: The setting ``model`` cannot be read.
     """
-    from engine.embedding.builtin import BuiltIn
     from engine.embedding.known import folder_of, known_models  # a second of imports
+    from engine.embedding.static import BuiltIn
 
     chosen = choice_of(config.model)
     built_in = BuiltIn()

@@ -10,13 +10,20 @@ Conventions, said once:
 
 Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
 much to make, and a large tree makes millions); the rest are frozen dataclasses.
+
+The frozen records of the list of all symbols, a page at a time.
+
+The frozen records of checkpoints: what agents saved, and indexed files seen in the same way.
+
+Outside, a *checkpoint* is either a memory (a note that an agent saved) or an indexed file; inside,
+the word alone means where a job can go on from.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class SkipReason(StrEnum):
@@ -203,7 +210,7 @@ class SearchRequest:
     kind: str | None = None
     branch: str | None = None
     limit: int = 10  # 1 to 100
-    max_tokens: int | None = None  # bound on the snippets, counted by syntax.analysis.tokens_of
+    max_tokens: int | None = None  # bound on the snippets, counted by tokens_of
     context: bool = True  # include snippets
     explain: bool = False  # say of each hit how its score came about
     #: Only the first so many hits have snippets, freshness and explanations; None: all of them.
@@ -365,3 +372,114 @@ def is_path(text: str) -> bool:
 def display_path(path: str) -> str:
     """Make a path printable: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolListRequest:
+    """Which symbols to list; all conditions hold."""
+
+    name: str = ""  # begins so, in whatever case; from three characters on, has it anywhere
+    kind: str | None = None  # one of syntax.languages.KINDS, and not a group of them
+    language: str | None = None  # one of syntax.languages.LANGUAGES
+    path: str = ""  # has it anywhere, in whatever case; with wildcards a glob, as in ``path:``
+    limit: int = 100  # 1 to 1,000
+    cursor: str | None = None  # of the page before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSymbol:
+    """A definition."""
+
+    path: str
+    name: str
+    scope: str  # qualified name of what is around it; empty at top level
+    kind: str
+    signature: str
+    language: str
+    line_start: int
+    line_end: int
+    exported: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolPage:
+    """Some symbols of a branch, by name; those that begin with what is asked for come first."""
+
+    branch: str
+    complete: bool  # the last run over the branch came to its end
+    items: tuple[ListedSymbol, ...]
+    total: int  # on all pages
+    kinds: Mapping[str, int]  # how many there are of each, whatever kind is asked for; most first
+    languages: Mapping[str, int]  # likewise, whatever language
+    next_cursor: str | None
+
+
+MAX_SUMMARY_CHARS = 500
+MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default
+MAX_CONTEXT_BYTES = 64 << 10  # as JSON in UTF-8
+MAX_CONTEXT_DEPTH = 8  # the context itself is 1
+MAX_TAGS = 32  # of a memory, and of a search
+MAX_TAG_CHARS = 64
+MAX_QUERY_CHARS = 4096  # as of any search
+MAX_FOUND = 100  # checkpoints that a search gives
+MAX_LISTED = 1000  # checkpoints of a page
+#: Of texts in one answer; the checkpoint that exceeds it is the last one.
+MAX_ANSWER_BYTES = 32 << 20
+
+#: Tags that say "this is an indexed file, not something that was saved", and so only files have
+#: them: whoever filters by ``indexed`` or ``!indexed`` must be able to rely on it.
+RESERVED_TAGS = frozenset({"indexed", "repository"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A note to be saved. It is refused beyond the limits above, and with NUL anywhere."""
+
+    summary: str  # what it is about, in a sentence
+    description: str = ""  # all there is to say
+    context: Mapping[str, Any] = field(default_factory=dict)  # what JSON can say
+    tags: tuple[str, ...] = ()  # free; what begins with ! and what says "a file" is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """What to change of a memory; None keeps what is there."""
+
+    summary: str | None = None
+    description: str | None = None
+    context: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A memory or an indexed file; faces print exactly these keys, ``score`` of a search only."""
+
+    id: str  # a UUID; stays when a memory is updated or a file is indexed again
+    summary: str  # of a file "Indexed file: <path>"
+    description: str  # of a file its whole text as stored, secrets blanked
+    project_path: str  # the root
+    context: Mapping[str, Any]  # of a file {"indexed_file": path}
+    tags: tuple[str, ...]  # of a file: indexed, repository, its extension, its language
+    token_count: int  # of the description, as budgets count: one a 3 bytes
+    created_at: str  # ISO 8601, UTC; of a file, when it was first indexed
+    updated_at: str  # of a file, when other content of it was first indexed
+    score: float | None = None  # higher is better, comparable within one answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPage:
+    """Some checkpoints, the newest first."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    total: int  # of all that pass the tags
+    next_cursor: str | None  # where the next page begins; None on the last one
+
+
+def tokens_of(size_bytes: int) -> int:
+    """Estimate the tokens of a text from its UTF-8 size: one a 3 bytes, rounded up.
+
+    Source code takes 3.2 to 3.8 bytes a token with the tokenizers of today's large models, so a
+    budget counted this way is kept, never overrun.
+    """
+    return (size_bytes + 2) // 3

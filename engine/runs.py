@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from engine.config import Config
-from engine.deletion import delete_project
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
-from engine.indexing.pauses import without_full_collections
+from engine.indexing.progress import NoJournal
+from engine.indexing.run import Indexing, without_full_collections
 from engine.indexing.scope import Scope, options_of, scope_of
 from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
-from engine.journal import NoJournal
-from engine.lock import indexing_lock
+from engine.locks import indexing_lock
+from engine.project_files import delete_project
 from engine.records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.store import jobs, project
 from engine.store.connection import Store
@@ -52,8 +52,6 @@ class Runs:
         cancelled: Callable[[], bool] | None,
     ) -> IndexReport:
         """Index, and wait for it; ``Index.index`` says what is raised."""
-        from engine.indexing.run import Indexing  # with numpy, which other calls do without
-
         scope = self.scope(options)
         run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_collections():
@@ -68,8 +66,6 @@ class Runs:
 
     def perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; what is raised lets it wait, or ends it."""
-        from engine.indexing.run import Indexing  # as in ``run``
-
         options = options_of(job.parameters)
         if job.has_begun:  # what was to be read anew is marked so since the first try
             options = replace(options, force=False, force_clean=False)
@@ -107,7 +103,7 @@ class Runs:
 
     def _make_clean(self, options: IndexOptions) -> None:
         if options.force_clean:
-            from engine.doctor.rebuilding import wipe  # with numpy, as in ``run``
+            from engine.doctor.rebuild import wipe  # rarely needed
 
             wipe(self._store, self._root, self._config)
 

@@ -1,12 +1,22 @@
 """What the codes of the engine's error tree mean outside: exit code and HTTP status, once.
 
 The error's own ``as_json`` gives the one JSON shape; nothing here makes another.
+
+What to do about an error, in the words of who is told: the engine's hints are for a terminal.
 """
 
-from typing import NamedTuple
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import EngineError
-from engine.job_records import Job
+
+if TYPE_CHECKING:
+    from engine.state_records import Job  # a search does without it
 
 
 class Outcome(NamedTuple):
@@ -15,6 +25,8 @@ class Outcome(NamedTuple):
     exit_code: int
     http_status: int
 
+
+_LOG_LIMIT_BYTES = 1 << 20  # then the log is put aside as cairn.log.1, so two of them are kept
 
 OK = 0
 FAILURE = 1
@@ -91,7 +103,7 @@ def wrong_method() -> Refusal:
 class JobFailed(Exception):  # noqa: N818 - a signal: what failed has happened elsewhere
     """A job that a command waited for has failed; the command ends as its error would end it."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: "Job") -> None:
         super().__init__(job.job_id)
         self.job = job
 
@@ -104,3 +116,50 @@ def outcome_of(error: EngineError) -> Outcome:
 def outcome_of_code(code: str) -> Outcome:
     """Give exit code and HTTP status of a stored error; those of a failure if it is not known."""
     return OUTCOMES.get(code, OUTCOMES["internal_error"])
+
+
+_WHERE = r"(?:, where PATH is the project's folder)?"
+#: What hints name, as the engine writes it.
+_NAMED: Mapping[str, re.Pattern[str]] = {
+    "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
+    "why": re.compile(r"cairn why PATH\b"),
+    "cancel": re.compile(r"cairn jobs cancel (\S+)"),
+    "jobs": re.compile(r"cairn jobs list\b"),
+    "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),
+    "index": re.compile(r"\bcairn index\b"),
+}
+
+
+def translate(error: EngineError, words: Mapping[str, str]) -> EngineError:
+    """Give an error with its hint in other words; the same error.
+
+    Args:
+        error: The error.
+        words: By what is named (``new``, ``why``, ``cancel``, ``jobs``, ``repair``, ``index``) how
+            it is called where the error goes, as ``re.sub`` takes it.
+    """
+    for name, pattern in _NAMED.items():
+        if name in words:
+            error.hint = pattern.sub(words[name], error.hint)
+    return error
+
+
+def log_traceback(error: BaseException, folder: str) -> str:
+    """Append a traceback to ``cairn.log``; its path.
+
+    Args:
+        error: What was raised.
+        folder: Where the log lives; made when it is not there.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, "cairn.log")
+    if os.path.exists(path) and os.path.getsize(path) > _LOG_LIMIT_BYTES:
+        os.replace(path, f"{path}.1")
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    text = "".join(traceback.format_exception(error))
+    with open(path, "a", encoding="utf-8", errors="backslashreplace") as log:
+        log.write(f"{when} {' '.join(sys.argv)}\n{text}\n")
+    return path

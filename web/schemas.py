@@ -2,18 +2,22 @@
 
 Everything printed is valid UTF-8 JSON: bytes of file names that are not UTF-8 become U+FFFD, and no
 control character reaches a terminal unescaped.
+
+Values as types of msgspec, in any thread.
 """
 
 import dataclasses
 import json
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from engine.memory_records import Checkpoint
-from engine.records import SearchAnswer
+import msgspec
+
+from engine.records import Checkpoint, SearchAnswer
 from web.terminal import rejoined
 
 _OPTIONAL = {"errors", "notes", "missing", "matches", "snippet_line", "explain"}
@@ -93,3 +97,40 @@ def _valid(text: str) -> str:
         return text
     whole = rejoined(text, "replace")
     return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+Wanted = TypeVar("Wanted")
+
+_met: set[Any] = set()
+_lock = threading.Lock()
+
+
+def met(wanted: Any) -> Any:
+    """Give a type, after msgspec has learned all that it is made of.
+
+    msgspec learns a struct at its first use and lets others use it meanwhile: two threads that are
+    the first together end the process with a segmentation fault (seen with 0.22.0).
+    """
+    if wanted not in _met:
+        with _lock:
+            msgspec.json.Decoder(wanted)
+            _met.add(wanted)
+    return wanted
+
+
+def converted(value: object, wanted: type[Wanted]) -> Wanted:
+    """Give a value, as JSON has it, as a type.
+
+    Raises:
+        msgspec.ValidationError: It is none of these.
+    """
+    return msgspec.convert(value, met(wanted))  # type: ignore[no-any-return]
+
+
+def parsed(body: bytes, wanted: type[Wanted]) -> Wanted:
+    """Give JSON as a type.
+
+    Raises:
+        msgspec.DecodeError: It is no JSON; of which ValidationError: it is none of these.
+    """
+    return msgspec.json.decode(body, type=met(wanted))  # type: ignore[no-any-return]

@@ -1,4 +1,9 @@
-"""Numbers in words for people: counts, durations, sizes, shares, and the way to say a plural."""
+"""Numbers in words for people: counts, durations, sizes, shares, and the way to say a plural.
+
+What there is to know about an answer, in the sentences that terminals and agents read.
+"""
+
+from engine.records import SearchAnswer
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
@@ -81,3 +86,12 @@ def shortened(text: str) -> str:
     names = text.split(", ")
     left = len(names) - _MOST_NAMED
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
+
+
+def notes_on(answer: SearchAnswer) -> list[str]:
+    """Give the notes of an answer, and what its query names that is nowhere; not escaped."""
+    notes = list(answer.notes)
+    if answer.missing:
+        nearest = "; what is found is the nearest" if answer.hits else ""
+        notes.append(f"nothing that is indexed has {' or '.join(answer.missing)}{nearest}")
+    return notes

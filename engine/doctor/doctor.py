@@ -1,19 +1,41 @@
-"""One project's doctor. It needs no index that can be opened: a file and its root are enough."""
+"""One project's doctor. It needs no index that can be opened: a file and its root are enough.
+
+The log of a verification, for people: ``verify-<UTC time>.log`` among those of jobs.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from engine.clock import now_ms
 from engine.config import Config
 from engine.doctor.examination import Examination, Examiner, leftovers_of
-from engine.doctor.mending import Mender
-from engine.doctor.rebuilding import Anew, begin_anew, wipe
-from engine.doctor.surroundings import delete_parts
-from engine.doctor.trouble import Trouble, findings_of, fixes_of, warnings_of
-from engine.doctor.verify_log import write_verify_log
-from engine.doctor_records import (
+from engine.doctor.findings import Trouble, findings_of, fixes_of, warnings_of
+from engine.doctor.rebuild import Anew, begin_anew, wipe
+from engine.doctor.repair import Mender
+from engine.doctor.text_checks import delete_parts
+from engine.embedding.load import OpenEmbedder
+from engine.errors import (
+    EngineError,
+    IndexCorruptError,
+    InvalidPathError,
+    ProjectNotFoundError,
+    UnavailableError,
+)
+from engine.faults import fault_point
+from engine.jobs.operation_log import (
+    VERIFIED_SOUND,
+    bytes_of,
+    duration_of,
+    log_block,
+    number_of,
+    write_log,
+)
+from engine.locks import indexing_lock
+from engine.records import display_path
+from engine.state_records import (
     Backup,
     CheckCallback,
     CheckProgress,
@@ -24,19 +46,50 @@ from engine.doctor_records import (
     Severity,
     Verification,
 )
-from engine.embedding.load import OpenEmbedder
-from engine.errors import (
-    EngineError,
-    IndexCorruptError,
-    InvalidPathError,
-    ProjectNotFoundError,
-    UnavailableError,
-)
-from engine.faults import fault_point
-from engine.lock import indexing_lock
-from engine.records import display_path
-from engine.store import salvage, space
+from engine.store import salvage
 from engine.store.connection import Store
+
+
+def write_verify_log(folder: Path, found: Verification, size_bytes: int) -> Path | None:
+    """Write the log; None when it cannot be written, which changes nothing of what was found.
+
+    Args:
+        folder: The project's logs.
+        found: The verification.
+        size_bytes: Of the index.
+    """
+    at_ms = now_ms()
+    try:
+        return write_log(folder, "verify", at_ms, _lines(found, at_ms, size_bytes))
+    except OSError:
+        return None
+
+
+def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
+    started_ms = at_ms - found.took_ms
+    yield from log_block(
+        started_ms, "VERIFY START", f"Repository: {found.path}", f"Index: {found.project_id}.db"
+    )
+    counted = [f"{name.capitalize()}: {number_of(n)}" for name, n in found.checked.items()]
+    if counted:
+        yield from log_block(at_ms, "Checked", *counted)
+    for finding in found.findings:
+        title = "DAMAGE" if finding.severity is Severity.DAMAGE else "Note"
+        yield from log_block(at_ms, f"{title} {finding.code}", *_finding_lines(finding))
+    lines = [f"Warnings: {len(found.warnings)}"]
+    lines += [f"What to do: {fix}" for fix in found.suggested_fixes]
+    lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {bytes_of(size_bytes)}"]
+    end = VERIFIED_SOUND if found.ok else "VERIFY COMPLETE: damaged"
+    yield from list(log_block(at_ms, end, *lines))[:-1]
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    yield finding.message
+    yield from (f"  {place}" for place in finding.places)
+    left = finding.count - len(finding.places)
+    if finding.places and left > 0:
+        yield f"  and {number_of(left)} more"
+
 
 #: What the next indexing run brings back.
 _TAKEN_OUT = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
@@ -169,7 +222,7 @@ class Doctor:
             before = store.size_bytes()
             store.compact()
             with store.write(bookkeeping=True) as handle:
-                space.note_look(handle)
+                salvage.note_look(handle)
             store.checkpoint()
             after = store.size_bytes()
         return Compaction(

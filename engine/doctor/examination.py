@@ -10,18 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.config import Config
-from engine.doctor.meaning import vector_troubles
-from engine.doctor.remembered import memory_troubles
-from engine.doctor.surroundings import waiting_job
-from engine.doctor.texts import damaged_blobs
-from engine.doctor.trouble import MOST_PLACES, Trouble
-from engine.doctor.words import path_troubles, word_troubles
-from engine.doctor_records import CheckCallback, CheckProgress, FindingCode
+from engine.doctor.findings import MOST_PLACES, Trouble
+from engine.doctor.memory_checks import memory_troubles
+from engine.doctor.text_checks import (
+    damaged_blobs,
+    path_troubles,
+    waiting_job,
+    word_troubles,
+)
+from engine.doctor.vector_checks import vector_troubles
 from engine.errors import Cancelled, EngineError, IndexCorruptError
+from engine.project_files import stray_files
 from engine.records import display_path
+from engine.state_records import CheckCallback, CheckProgress, FindingCode
 from engine.store import checks
 from engine.store.connection import Store
-from engine.strays import stray_files
 
 #: Problems that SQLite is asked for; a damaged file has thousands.
 _MOST_PROBLEMS = 100

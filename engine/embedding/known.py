@@ -15,8 +15,8 @@ from fastembed import TextEmbedding
 from fastembed.common.model_management import CorruptedCacheError
 from loguru import logger
 
+from engine.did_you_mean import did_you_mean
 from engine.errors import EmbedderUnavailableError, InvalidInputError
-from engine.misspelt import did_you_mean
 
 _LOOK_S = 0.5  # how often the progress of a download is told
 _GIGABYTE = 1_000_000_000

@@ -10,6 +10,8 @@ stand in the file, beside the weights.
 
 The file: the line ``cairn-static 1``, a line of JSON, the words and pieces joined by line feeds,
 the scale of each row as float16, and the rows as int8; lengths follow from the JSON.
+
+The built-in model as an embedder: it reads the words that the keyword index has.
 """
 
 import functools
@@ -17,13 +19,15 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.embedding.embedder import Passage, Vectors
+from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.syntax.terms import terms_of
 
 MAGIC: Final = b"cairn-static 1\n"
@@ -264,3 +268,74 @@ def load_static() -> StaticModel:
     """Give the model that comes with the program; read once a process."""
     with open(_MODEL_FILE, "rb") as file:
         return StaticModel(file.read())
+
+
+_AT_ONCE = 512
+
+
+class BuiltIn:
+    """The static model; see ``embedder.Embedder``.
+
+    Raises:
+        EmbedderUnavailableError: Its weights are not there, or damaged.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._model = load_static()
+        except (OSError, ValueError) as error:
+            raise EmbedderUnavailableError(
+                f"the built-in model cannot be read: {error}", hint="install codecairn again"
+            ) from error
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return "static"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return self._model.dimension
+
+    @property
+    def identity(self) -> str:
+        """Name, dimension and the weights' hash."""
+        return self._model.identity
+
+    def prepare(self, stop: Callable[[], bool]) -> None:
+        """Nothing to learn: the weights say it all."""
+
+    def embed_words(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
+        """Embed chunks by their words: of names, of signatures, of the text."""
+        if not rows:
+            return np.zeros((0, self.dimension), np.float32)
+        return self._model.embed_chunks(rows)
+
+    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+        """Embed chunks by their words."""
+        parts = []
+        for start in range(0, len(passages), _AT_ONCE):
+            if stop():
+                raise Cancelled("embedding was stopped")
+            rows = [passage[1:] for passage in passages[start : start + _AT_ONCE]]
+            parts.append(self.embed_words(rows))
+        return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
+
+    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+        """Embed paths by the words of their folders and of their names."""
+        vectors = np.zeros((len(paths), self.dimension), np.float32)
+        for number, path in enumerate(paths):
+            if number % _AT_ONCE == 0 and stop():
+                raise Cancelled("embedding was stopped")
+            folders, _, name = path.rpartition("/")
+            stem = terms_of(name.partition(".")[0]) or terms_of(name)
+            vectors[number] = self._model.embed_path(terms_of(folders), stem)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed a question by its words."""
+        return self._model.embed_query(text)
+
+    def close(self) -> None:
+        """Nothing to free: the weights are shared."""

@@ -1,12 +1,23 @@
 """Golden queries and what measuring an index by them gives: records only.
 
 ``golden_file`` reads the queries, ``evaluate`` asks them, ``measures`` does the arithmetic.
+
+A file of golden queries, one JSON object a line → records.
+
+A line is ``{"query": "…", "relevant": ["src/a.py", "src/b.py:10-40", {"path": "src/c.py",
+"start_line": 1, "end_line": 9}]}``, with ``category``, ``mode``, ``language``, ``path``, ``kind``
+and ``note`` (the writer's own words, not read) when wanted. Blank lines are passed over.
 """
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from engine.records import Mode
+from engine.errors import InvalidInputError
+from engine.records import Mode, display_path, is_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,3 +202,227 @@ class Asked:
 
 
 AskedCallback = Callable[[Asked], None]
+
+
+#: More than anybody writes by hand; a file that is larger is another file.
+MOST_QUERIES = 100_000
+LONGEST_LINE_BYTES = 1 << 20
+
+_KEYS = ("query", "relevant", "category", "mode", "language", "path", "kind", "note")
+_TARGET_KEYS = ("path", "start_line", "end_line")
+_WITH_LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+_LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start_line and end_line'
+
+
+class GoldenFile(NamedTuple):
+    """What a file of golden queries holds."""
+
+    queries: tuple[GoldenQuery, ...]
+    notes: tuple[str, ...]  # what was left out, in sentences
+
+
+class _BadLine(Exception):  # noqa: N818 - becomes an InvalidInputError with its line
+    """What is wrong with a line.
+
+    Args:
+        field: The key that is wrong; empty for the line as a whole.
+        message: What was got and what was wanted.
+        hint: What would be right.
+    """
+
+    def __init__(self, field: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+        self.hint = hint
+
+
+def read_golden(path: Path | str) -> GoldenFile:
+    """Read a file of golden queries.
+
+    Raises:
+        InvalidInputError: It cannot be read, a line is not what it should be, or there is none;
+            details name line and field.
+    """
+    try:
+        with open(path, "rb") as lines:
+            return parse_golden(lines, display_path(str(path)))
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {display_path(str(path))}: {error.strerror or error}", field="golden"
+        ) from error
+
+
+def parse_golden(lines: Iterable[bytes], name: str) -> GoldenFile:
+    """Read golden queries from lines.
+
+    Args:
+        lines: With or without their line ends, UTF-8.
+        name: What errors call them.
+
+    Raises:
+        InvalidInputError: As ``read_golden``.
+    """
+    queries: list[GoldenQuery] = []
+    notes: list[str] = []
+    for number, line in enumerate(lines, 1):
+        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if not text.strip():
+            continue
+        try:
+            given = _object_of(text)
+            query = _query_of(given, number)
+        except _BadLine as error:
+            field = f", {error.field}" if error.field else ""
+            raise InvalidInputError(
+                f"{name}, line {number}{field}: {error.message}",
+                hint=error.hint,
+                line=number,
+                field=error.field or "golden",
+            ) from error
+        if len(query.relevant) < len(given["relevant"]):
+            notes.append(f"line {number} names a target twice: it counts once")
+        queries.append(query)
+        if len(queries) > MOST_QUERIES:
+            raise InvalidInputError(
+                f"{name} has more than {MOST_QUERIES:,} queries", field="golden"
+            )
+    if not queries:
+        raise InvalidInputError(
+            f"{name} holds no query",
+            hint='one a line, such as {"query": "parse the config", "relevant": ["src/config.py"]}',
+            field="golden",
+        )
+    return GoldenFile(tuple(queries), tuple(notes))
+
+
+def _object_of(line: bytes) -> Mapping[str, Any]:
+    if len(line) > LONGEST_LINE_BYTES:
+        raise _BadLine("", f"longer than {LONGEST_LINE_BYTES:,} bytes")
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_without_repeats)
+    except UnicodeDecodeError as error:
+        raise _BadLine("", f"byte {error.start + 1} is not UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise _BadLine(
+            "", f"not JSON: {error.msg} at character {error.pos + 1}", "one object a line"
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise _BadLine(
+            "", "not JSON that can be read: nested too deep, or too long a number"
+        ) from error
+    if not isinstance(value, dict):
+        raise _BadLine("", f"wanted an object, got {_kind_of(value)}")
+    return value
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _BadLine(key, "is there twice")
+        found[key] = value
+    return found
+
+
+def _query_of(line: Mapping[str, Any], number: int) -> GoldenQuery:
+    _check_keys(line, _KEYS)
+    query = _text_of(line, "query")
+    if query is None:
+        raise _BadLine("query", "is missing")
+    relevant = line.get("relevant")
+    if not isinstance(relevant, list) or not relevant:
+        got = "it is missing" if relevant is None else f"got {_kind_of(relevant)}"
+        raise _BadLine("relevant", f"wanted a list of one target or more, {got}")
+    return GoldenQuery(
+        query=query,
+        relevant=tuple(dict.fromkeys(map(_target_of, relevant))),
+        mode=_mode_of(line),
+        category=_text_of(line, "category") or "",
+        language=_text_of(line, "language"),
+        path=_text_of(line, "path"),
+        kind=_text_of(line, "kind"),
+        line=number,
+    )
+
+
+def _check_keys(given: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in given:
+        if key not in known:
+            raise _BadLine(key, "is no key of a golden query", "known: " + ", ".join(known))
+
+
+def _text_of(line: Mapping[str, Any], key: str) -> str | None:
+    value = line.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise _BadLine(key, f"wanted a text, got {_kind_of(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _BadLine(key, "has half of a surrogate pair") from error
+    return value
+
+
+def _mode_of(line: Mapping[str, Any]) -> Mode | None:
+    text = _text_of(line, "mode")
+    try:
+        return None if text is None else Mode(text)
+    except ValueError as error:
+        known = ", ".join(mode.value for mode in Mode)
+        raise _BadLine("mode", f"got {text!r}, wanted one of {known}") from error
+
+
+def _target_of(value: object) -> Target:
+    if isinstance(value, str):
+        lines = _WITH_LINES.fullmatch(value)
+        if lines is None:
+            return Target(path=_path_of(value))
+        first = int(lines["first"])
+        return _spanned(lines["path"], first, int(lines["last"] or first))
+    if not isinstance(value, dict):
+        raise _BadLine("relevant", f"got {_kind_of(value)} as a target", _LINES_FORM)
+    _check_keys(value, _TARGET_KEYS)
+    path = value.get("path")
+    if not isinstance(path, str):
+        raise _BadLine("relevant", "a target has no path", _LINES_FORM)
+    return _spanned(path, _line_of(value, "start_line") or 1, _line_of(value, "end_line"))
+
+
+def _spanned(path: str, first: int, last: int | None) -> Target:
+    if first < 1 or (last is not None and last < first):
+        raise _BadLine(
+            "relevant", f"{display_path(path)} has lines {first} to {last}", "they count from 1"
+        )
+    return Target(path=_path_of(path), line_start=first, line_end=last)
+
+
+def _line_of(target: Mapping[str, Any], key: str) -> int | None:
+    value = target.get(key)
+    if value is None:
+        return None
+    if type(value) is not int or value < 1:
+        raise _BadLine("relevant", f"{key} is {value!r}, wanted a line number from 1 on")
+    return value
+
+
+def _path_of(text: str) -> str:
+    path = re.sub(r"^(\./+)+", "", text)
+    if not path.strip() or not is_path(path):
+        raise _BadLine("relevant", f"no path can be {text!r}", _LINES_FORM)
+    if path.startswith("/") or ".." in path.split("/"):
+        raise _BadLine(
+            "relevant", f"{display_path(text)!r} is no path from the project's root", _LINES_FORM
+        )
+    return path
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, str):
+        return "an empty text" if not value.strip() else "a text"
+    if isinstance(value, list):
+        return "an empty list" if not value else "a list"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return "an object" if isinstance(value, dict) else "a number"

@@ -12,12 +12,12 @@ from engine.embedding.embedder import Embedder, Passage
 from engine.errors import Cancelled
 from engine.faults import fault_point
 from engine.indexing.batch import FirstIds
-from engine.journal import Tally
-from engine.store import blobs, models, passages, vectors
+from engine.indexing.progress import Tally
+from engine.store import blobs, models, vectors
+from engine.store.compression import unpack_text
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow
 from engine.syntax.analysis import words_of_chunk
-from engine.syntax.packing import unpack_text
 
 _CHUNKS_AT_ONCE = 64  # in a request and in a transaction
 _FILES_AT_ONCE = 256
@@ -79,7 +79,7 @@ class Backfill:
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
             some = ids[start : start + _CHUNKS_AT_ONCE]
             with self._store.read() as handle:
-                path = passages.a_path_of(handle, some[0])
+                path = blobs.a_path_of(handle, some[0])
             tell(start, len(ids), path)
             self._fill_chunks(some, stop)
         if ids:
@@ -89,7 +89,7 @@ class Backfill:
 
     def _fill_chunks(self, ids: Sequence[int], stop: Callable[[], bool]) -> None:
         with self._store.read() as handle:
-            pieces = passages.read_pieces(handle, ids)
+            pieces = blobs.read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
         found = vectors.quantized(self._embedder.embed_passages(asked, stop))
         fault_point("vectors made")
@@ -133,7 +133,7 @@ def copy_equal(store: Store, model: ModelRow, stop: Callable[[], bool]) -> None:
             fault_point("vectors copied")
 
 
-def passages_of(handle: Handle, pieces: Sequence[passages.Piece]) -> list[Passage]:
+def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> list[Passage]:
     """Give chunks as a model reads them, made again from the stored texts and symbols."""
     found = []
     blob_id, text = 0, b""

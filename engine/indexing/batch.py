@@ -11,7 +11,7 @@ from engine.embedding.embedder import Embedder
 from engine.faults import fault_point
 from engine.indexing.parsing import Parsed
 from engine.records import FileStat, Skip
-from engine.store import blobs, files, fulltext, project, skips, vectors
+from engine.store import blobs, files, fulltext, project, vectors
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.syntax.analysis import Analysis
@@ -200,7 +200,7 @@ class Batch:
 
     def write(self, handle: Handle) -> None:
         """Put everything into the running transaction, and start anew."""
-        skips.delete_skips(handle, self._branch_id, self._gone_skips)
+        files.delete_skips(handle, self._branch_id, self._gone_skips)
         fulltext.delete_path_terms(handle, self._gone_files)
         files.delete_files(handle, self._gone_files)
         blobs.insert_blobs(handle, self._blobs)
@@ -211,7 +211,7 @@ class Batch:
         fault_point("batch chunks")
         files.write_files(handle, self._files)
         fulltext.insert_path_terms(handle, self._path_terms)
-        skips.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
+        files.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
         fault_point("batch files")
         if self._meaning:
             self._write_vectors(handle, self._meaning.model)

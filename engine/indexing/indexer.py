@@ -3,25 +3,36 @@
 The main thread walks, reads, hashes and writes; worker processes parse. A blob that is stored
 already is never parsed again. The file rows are the checkpoint: whatever was committed when a run
 ends early, killed or cancelled, is kept, and the next run does only the rest.
+
+The end of a run: the branch says how far it is.
+
+Deletes what nothing needs any more, a piece at a time, so that neither searches nor a stop wait.
+
+What is left when a run ends early, is for the next one: each asks the database what there is.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
-from engine.indexing import leftovers
 from engine.indexing.batch import Batch, FirstIds, Meaning, NewBlob
-from engine.indexing.ending import end_branch
-from engine.indexing.meter import Meter
 from engine.indexing.parsing import Outcome, Parsed, Task
-from engine.indexing.scan import Known, Scan, is_racy, language_or_skip, scan
-from engine.indexing.sides import Ground, sides_of
+from engine.indexing.progress import Journal, Meter, Tally
+from engine.indexing.scan import (
+    Ground,
+    Known,
+    Scan,
+    is_racy,
+    language_or_skip,
+    scan,
+    sides_of,
+)
 from engine.indexing.workers import WorkerPool
-from engine.journal import Journal, Tally
 from engine.records import (
     FAILURES,
     FileEntry,
@@ -33,13 +44,90 @@ from engine.records import (
     SkipReason,
     display_path,
 )
-from engine.settings import LARGEST_FILE_BYTES
 from engine.source.partial_walk import PathSet
-from engine.source.reader import TreeReader
-from engine.source.roots import check_root
+from engine.source.reader import TreeReader, check_root
 from engine.source.walker import WalkRules
-from engine.store import blobs, project
+from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
+from engine.store.project import BranchRow
+
+
+def end_branch(
+    store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: Callable[[], bool]
+) -> None:
+    """Say how far a branch is; a run over some paths leaves it no more complete than it was.
+
+    What reading refused was no candidate after all; what failed still is one.
+    """
+    is_complete = is_whole or before.complete
+    now_ms = time.time_ns() // 1_000_000 if is_complete else None
+    with store.write(durable=is_whole) as handle:
+        failures = files.count_reasons(handle, before.id, FAILURES)
+        project.update_branch(
+            handle,
+            before.id,
+            found_files=files.count_files(handle, before.id) + failures,
+            complete=is_complete and is_checked_out(),
+            now_ms=now_ms,
+        )
+        if now_ms is not None:
+            project.finish_project(handle, now_ms=now_ms)
+        if is_whole:
+            project.delete_stale_fingerprints(handle)
+        fault_point("branch finished")
+
+
+_ORPHANS_AT_ONCE = 100
+_ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
+
+#: Called between pieces; raises ``Cancelled`` when the run is to end.
+Check = Callable[[], None]
+
+
+def delete_branches(store: Store, branch_ids: Iterable[int], check: Check) -> None:
+    """Delete branches with their files and skips; their blobs stay."""
+    for branch_id in branch_ids:
+        more = True
+        while more:
+            check()
+            with store.write() as handle:
+                more = project.shrink_branch(handle, branch_id)
+
+
+def delete_orphans(store: Store, check: Check) -> None:
+    """Delete the blobs that no file points to."""
+    with store.read() as handle:
+        groups = blobs.orphans(handle, _ORPHAN_BYTES)
+    for group in groups:
+        check()
+        with store.write() as handle:
+            blobs.delete_blobs(handle, group)
+            fault_point("orphans deleted")
+
+
+def delete_left(
+    store: Store, blob_ids: Iterable[int], keep_vectors: Callable[[], None], check: Check
+) -> None:
+    """Delete those of some blobs that no file points to, without looking at the others."""
+    with store.read() as handle:
+        ids = blobs.orphans_among(handle, blob_ids)
+    if ids:
+        keep_vectors()
+    for start in range(0, len(ids), _ORPHANS_AT_ONCE):
+        check()
+        with store.write() as handle:
+            blobs.delete_blobs(handle, ids[start : start + _ORPHANS_AT_ONCE])
+
+
+def purge_words(store: Store, check: Check) -> None:
+    """Rewrite the index of words without those of deleted texts."""
+    is_first = more = True
+    while more:
+        check()
+        with store.write() as handle:
+            more = fulltext.merge_words(handle, is_first=is_first)
+        is_first = False
+
 
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
 _TASK_FILES = 16
@@ -366,14 +454,14 @@ class Indexer:
         self._commit()
         run, check = self._run, self._stop_if_cancelled
         if self._is_whole:
-            leftovers.delete_branches(self._store, run.gone_branch_ids, check)
+            delete_branches(self._store, run.gone_branch_ids, check)
             run.keep_vectors()
-            leftovers.delete_orphans(self._store, check)
+            delete_orphans(self._store, check)
         elif self._has_written:
             known = {file.blob_id for file in self._known.files.values()}
-            leftovers.delete_left(self._store, known, run.keep_vectors, check)
+            delete_left(self._store, known, run.keep_vectors, check)
         if self._purges:
-            leftovers.purge_words(self._store, check)
+            purge_words(self._store, check)
         check()
         if self._is_whole or self._has_written:
             end_branch(

@@ -16,16 +16,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from engine.cancellation import result_of
 from engine.config import Config
 from engine.embedding.choice import Backend
 from engine.embedding.embedder import Embedder
 from engine.embedding.load import OpenEmbedder
-from engine.embedding.waiting import result_of
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.indexing.backfill import Backfill, copy_equal
 from engine.indexing.batch import FirstIds, Meaning
-from engine.journal import Tally
+from engine.indexing.progress import Tally
 from engine.records import Phase, Progress, ProgressCallback
 from engine.store import models
 from engine.store.connection import Handle, Store

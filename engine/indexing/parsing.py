@@ -15,16 +15,15 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.faults import fault_point
-from engine.priority import yield_to_others
+from engine.processes import yield_to_others
 from engine.records import Skip
-from engine.source.content import inspect
-from engine.source.provenance import generator_of, licence_of
+from engine.source.content import generator_of, inspect, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import Analysis, analyse
 
 if TYPE_CHECKING:
-    from engine.embedding.builtin import BuiltIn
-    from engine.store.quantize import Stored
+    from engine.embedding.static import BuiltIn
+    from engine.store.vectors import Stored
 
 _BATCHES_A_COLLECTION = 500
 _PR_SET_PDEATHSIG = 1
@@ -114,8 +113,8 @@ class _Meaning:
         # numpy and the weights: not for those who only parse.
         import numpy as np
 
-        from engine.embedding.builtin import BuiltIn
-        from engine.store.quantize import quantized
+        from engine.embedding.static import BuiltIn
+        from engine.store.vectors import quantized
 
         if self._embedder is None:
             self._embedder = BuiltIn()

@@ -14,7 +14,7 @@ from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import EngineError
 from engine.faults import fault_point
-from engine.indexing.fingerprint import fingerprint
+from engine.indexing.scope import fingerprint
 from engine.store import project
 from engine.store.connection import Store, delete_database
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from stat import S_ISREG
 
 from engine.errors import ProjectNotFoundError
-from engine.indexing.scan import Known, Scan, scan
+from engine.indexing.run import standing
+from engine.indexing.scan import Ground, Known, Scan, scan, sides_of
 from engine.indexing.scope import Scope, scope_of
-from engine.indexing.sides import Ground, sides_of
-from engine.indexing.start import standing
 from engine.records import FileEntry, IndexOptions, display_path
 from engine.source.git import read_branch, read_head
 from engine.source.walker import WalkRules

@@ -11,6 +11,13 @@ takes nothing from the others.
 
 A worker is a fresh interpreter talking over a socket pair; it opens no file and inherits nothing.
 What it does is said in ``parsing``.
+
+Parcels of files on their way to the workers: whose turn is next, and what nobody waits for.
+
+The channels take turns, a parcel each, so that one with few of them never waits for the end of
+another's many. ``workers`` does the work.
+
+Whether a process that is late works too long, or gets no processor to work on.
 """
 
 import os
@@ -21,18 +28,152 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from engine.errors import UnavailableError
 from engine.indexing.parsing import Outcome, Task
-from engine.indexing.starving import effort_of, is_starved
-from engine.indexing.turns import Answers, Parcel, Turns
-from engine.places import import_places
+from engine.processes import import_places
 from engine.records import Skip, SkipReason
+
+
+@dataclass(eq=False, slots=True)
+class Parcel:
+    """Files that a channel handed in together."""
+
+    tasks: list[Task]
+    answers: "Answers"  # of the channel, and tells one channel from another
+    is_forgotten: bool = False  # nobody waits for an answer any more
+    _kill_worker: Callable[[], None] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Source in it."""
+        return sum(len(task.data) for task in self.tasks)
+
+    def give_to(self, kill_worker: Callable[[], None]) -> bool:
+        """Say how to kill the worker that gets it now; False when it is forgotten."""
+        self._kill_worker = kill_worker
+        return not self.is_forgotten
+
+    def forget(self) -> None:
+        """Have no more work done for it."""
+        self.is_forgotten = True  # this first: ``give_to`` looks at it last
+        if self._kill_worker:
+            self._kill_worker()
+
+
+#: Where a channel hears what became of its parcels.
+Answers: TypeAlias = SimpleQueue[tuple[Parcel, list[Outcome] | UnavailableError]]
+
+
+class Turns:
+    """The parcels of all channels. For any number of threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: dict[Answers, deque[Parcel]] = {}  # the channel that is next comes first
+        self._given: set[Parcel] = set()
+        self._is_over = False
+
+    def add(self, parcel: Parcel) -> int:
+        """Let a parcel wait for its turn; give how many, of all channels, have no answer yet.
+
+        Raises:
+            UnavailableError: The pool is closed.
+        """
+        with self._changed:
+            if self._is_over:
+                raise _closed()
+            self._waiting.setdefault(parcel.answers, deque()).append(parcel)
+            self._changed.notify()
+            return len(self._given) + sum(map(len, self._waiting.values()))
+
+    def take(self) -> Parcel | None:
+        """Wait for the parcel whose turn is next; None when the pool is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_over)
+            if self._is_over:
+                return None
+            answers, parcels = next(iter(self._waiting.items()))
+            del self._waiting[answers]
+            parcel = parcels.popleft()
+            if parcels:
+                self._waiting[answers] = parcels  # behind all others
+            self._given.add(parcel)
+            return parcel
+
+    def answer(self, parcel: Parcel, answer: list[Outcome] | UnavailableError) -> None:
+        """Give the answer to a parcel that was taken, unless it is forgotten."""
+        with self._changed:
+            self._given.discard(parcel)
+            if not parcel.is_forgotten:
+                parcel.answers.put((parcel, answer))
+
+    def forget(self, answers: Answers) -> None:
+        """Forget all parcels of a channel: none of them is answered after this."""
+        with self._changed:
+            self._waiting.pop(answers, None)
+            for parcel in self._given:
+                if parcel.answers is answers:
+                    parcel.forget()
+
+    def end(self) -> None:
+        """Answer all parcels with an error, and let ``take`` say that this is the end."""
+        with self._changed:
+            self._is_over = True
+            waiting = [parcel for parcels in self._waiting.values() for parcel in parcels]
+            self._waiting.clear()
+            for parcel in [*waiting, *self._given]:
+                if not parcel.is_forgotten:
+                    parcel.answers.put((parcel, _closed()))
+                parcel.forget()
+            self._changed.notify_all()
+
+
+def _closed() -> UnavailableError:
+    return UnavailableError("the parsing processes were ended")
+
+
+_WANTS_TO_GO_ON = frozenset("RD")  # waits for a processor, or for memory and disk
+_STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
+
+
+class Effort(NamedTuple):
+    """What a process has done so far."""
+
+    wants_to_go_on: bool  # it does not wait for anybody
+    seconds: float  # of processors
+
+
+def effort_of(process: int) -> Effort | None:
+    """Look at a process; None when it is gone, or the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        told = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+        ticks = int(told[_USER]) + int(told[_SYSTEM])
+        state = told[_STATE].decode("ascii")
+        return Effort(state in _WANTS_TO_GO_ON, ticks / os.sysconf("SC_CLK_TCK"))
+    return None
+
+
+def is_starved(before: Effort | None, now: Effort | None, allowed_s: float) -> bool:
+    """Say whether a process got less than half of a processor in the time that it was allowed.
+
+    Args:
+        before: When its work began.
+        now: When the time was up, or later.
+        allowed_s: The time.
+    """
+    if before is None or now is None or not now.wants_to_go_on:
+        return False
+    return now.seconds - before.seconds < allowed_s / 2
+
 
 _FILES_A_WORKER = 24  # may always be pending: small ones are parsed while a batch is written
 _GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines

@@ -3,31 +3,108 @@
 It accompanies every write of the run (see ``store.connection.Companion``), so that what is said of
 the work stands in the same transaction as the work. What is shown as done is on record: progress
 never runs ahead of what a crash would leave, and so never falls.
+
+Which file a process has in hand, noted so that a crash of the process cannot lose it.
+
+One write into the page cache a file, about a microsecond; a process that dies leaves it. A power
+cut may lose it, and no file causes those.
+
+Which files may be what kills the process: those it had in hand when it died, and how often.
 """
 
 import json
+import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import NamedTuple
 
-from engine.errors import StaleClaim
+from engine.errors import StaleClaim, UnavailableError
 from engine.faults import fault_point
-from engine.job_records import CheckpointKind, EventType, JobOrigin
-from engine.jobs.hand import Hand
+from engine.indexing.progress import Tally
 from engine.jobs.ledger import Clock
-from engine.jobs.movement import Movement
-from engine.jobs.pace import Outlook, Pace
-from engine.jobs.rates import Measured, Stopwatch
-from engine.jobs.suspects import Suspects
-from engine.journal import Tally
+from engine.jobs.pace import Measured, Movement, Outlook, Pace, Stopwatch
 from engine.records import Phase, Progress, display_path
+from engine.state_records import CheckpointKind, EventType, JobOrigin
 from engine.store import jobs
+from engine.store.compression import pack_paths, unpack_paths
 from engine.store.connection import Handle, Store
 from engine.store.jobs import CheckpointRow, JobRow
-from engine.syntax.packing import pack_paths, unpack_paths
 from engine.telemetry.recording import Stages
+
+_LENGTH_BYTES = 4
+_MOST_BYTES = 1 << 16
+
+
+class Hand:
+    """The note of one project, in a small file beside its database.
+
+    Args:
+        file: Where; made when it is not there.
+
+    Raises:
+        UnavailableError: The data directory cannot be written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        try:
+            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise UnavailableError(f"cannot write {file}: {error.strerror}") from error
+        self._is_empty = False
+
+    def hold(self, path: str) -> None:
+        """Note a path, or with ``""`` that no file is in hand; on a full disk nothing is noted."""
+        if not path and self._is_empty:
+            return
+        name = os.fsencode(path)[:_MOST_BYTES]
+        with suppress(OSError):
+            os.pwrite(self._descriptor, len(name).to_bytes(_LENGTH_BYTES, "little") + name, 0)
+        self._is_empty = not path
+
+    def taken(self) -> str:
+        """Give the path that was noted, ``""`` when none was, and note that none is."""
+        size = int.from_bytes(os.pread(self._descriptor, _LENGTH_BYTES, 0), "little")
+        name = os.pread(self._descriptor, min(size, _MOST_BYTES), _LENGTH_BYTES)
+        self.hold("")
+        return os.fsdecode(name)
+
+    def close(self) -> None:
+        """Let the file go; the note stays."""
+        os.close(self._descriptor)
+
+
+_POISON_TRIES = 3
+
+
+class Suspects:
+    """The suspects of one job.
+
+    Args:
+        stored: They as JSON, as the job's row has them.
+    """
+
+    def __init__(self, stored: str) -> None:
+        self._times: dict[str, int] = json.loads(stored)
+
+    def is_poison(self, path: str) -> bool:
+        """Say whether a file was in hand too often when the process died."""
+        return self._times.get(display_path(path), 0) >= _POISON_TRIES
+
+    def after_crash(self, path: str) -> str:
+        """Give them as JSON after a death with this file in hand; ``""`` is none.
+
+        A file that ends the process does so each time: who was not in hand this time is cleared.
+        """
+        times = {name: times for name, times in self._times.items() if times >= _POISON_TRIES}
+        if path:
+            name = display_path(path)
+            times[name] = self._times.get(name, 0) + 1
+        return json.dumps(times)
+
 
 _EVENT_UNITS = 100
 _EVENT_MS = 10_000

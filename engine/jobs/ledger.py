@@ -1,6 +1,8 @@
 """The jobs of one project: each operation is one durable transaction, its events included.
 
 Every move is checked against the table of transitions. Nothing here runs a job.
+
+The one table of a job's legal transitions.
 """
 
 import json
@@ -11,12 +13,50 @@ from typing import NamedTuple
 from engine.clock import now_ms
 from engine.errors import JobConflictError, JobNotFoundError, StaleClaim
 from engine.faults import fault_point
-from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
-from engine.jobs.states import event_of
+from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow, NewJob
-from engine.telemetry.origins import origin as caller
+from engine.telemetry.recording import origin as caller
+
+#: From → to, and the event that tells of it.
+TRANSITIONS: dict[JobState, dict[JobState, EventType]] = {
+    JobState.PENDING: {
+        JobState.RUNNING: EventType.STARTED,
+        JobState.CANCELLED: EventType.CANCELLED,
+    },
+    JobState.RUNNING: {
+        JobState.COMPLETED: EventType.COMPLETED,
+        JobState.FAILED: EventType.FAILED,
+        JobState.CANCELLED: EventType.CANCELLED,
+        JobState.BLOCKED: EventType.PAUSED,
+    },
+    JobState.BLOCKED: {
+        JobState.RUNNING: EventType.RESUMED,
+        JobState.FAILED: EventType.FAILED,
+        JobState.CANCELLED: EventType.CANCELLED,
+    },
+    JobState.COMPLETED: {},
+    JobState.FAILED: {},
+    JobState.CANCELLED: {},
+}
+
+
+class IllegalTransitionError(Exception):
+    """A job was to go where no way leads: a mistake of this program, never of its user."""
+
+
+def event_of(before: JobState, after: JobState) -> EventType:
+    """Give the event of a transition.
+
+    Raises:
+        IllegalTransitionError: There is no such transition.
+    """
+    try:
+        return TRANSITIONS[before][after]
+    except KeyError:
+        raise IllegalTransitionError(f"{before} → {after}") from None
+
 
 Clock = Callable[[], int]
 

@@ -2,6 +2,8 @@
 
 ``<completed|failed|cancelled|verify>-<UTC time of its end>.log``. It names paths and counts, never
 what is in a file.
+
+Numbers, sizes, times and names as the operation log writes them.
 """
 
 import contextlib
@@ -15,12 +17,58 @@ from typing import Any, NamedTuple
 
 from engine.clock import iso_time
 from engine.errors import EngineError
-from engine.job_records import CheckpointKind, EventType
-from engine.jobs.wording import bytes_of, duration_of, number_of, printable
 from engine.records import display_path
+from engine.state_records import CheckpointKind, EventType
 from engine.store import jobs, models
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
+
+# Control characters of both halves, the marks that reorder text, and lone surrogates, which stand
+# for bytes of file names that are not UTF-8.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """Make text safe as one line: control characters become visible escapes."""
+    return _UNSAFE.sub(_escape, text)
+
+
+def number_of(value: object) -> str:
+    """Write a whole number with separators; what is none as it is."""
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def bytes_of(value: object) -> str:
+    """Write a size."""
+    if not isinstance(value, int):
+        return str(value)
+    if value < 1000:
+        return f"{value} bytes"
+    if value < 1_000_000:
+        return f"{value / 1000:.1f} kB"
+    return f"{value / 1_000_000:,.1f} MB"
+
+
+def duration_of(milliseconds: int) -> str:
+    """Write a length of time: ``0.4s``, ``27s``, ``5m 27s``, ``2h 5m``."""
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:  # the byte that surrogateescape stands for
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
 
 MOST_FILES = 1000  # that failed are named
 _MOST_EVENTS = 100_000  # that are looked at

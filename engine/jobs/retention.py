@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.clock import iso_time
-from engine.job_records import EventType
 from engine.roots import is_project_id
+from engine.state_records import EventType
 from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import EndedJob, JobRow
@@ -23,7 +23,7 @@ DAY_MS = 24 * 3600 * 1000
 
 # What one transaction deletes: some 10 ms, and a few times more on a slow disk.
 _MOST_JOBS = 200
-_MOST_EVENTS = 2000
+_EVENTS_AT_ONCE = 2000
 # Of a watcher's jobs that went well so many are kept, and more are deleted so many at once.
 _WATCHED_KEPT = 30
 _WATCHED_AT_ONCE = 10
@@ -114,7 +114,7 @@ def _remove_some(store: Store, before_ms: int) -> list[EndedJob]:
     events = 0
     for row in found:
         events += row.events
-        if gone and events > _MOST_EVENTS:
+        if gone and events > _EVENTS_AT_ONCE:
             break
         gone.append(row)
     if gone:

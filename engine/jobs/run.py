@@ -1,9 +1,22 @@
-"""One job in the hands of the runner: it works, waits for what is away, and comes to its end."""
+"""One job in the hands of the runner: it works, waits for what is away, and comes to its end.
+
+How long a job waits for something already, and when it looks for it the next time.
+
+A job that went on and came no further waits for the same thing still: such rounds get longer, so
+that something that seems to be there and is not costs little and fills no history.
+
+That a job waits, noted where neither a full disk nor a locked database is in the way.
+
+Beside the database, in a small file whose room was taken when the job was claimed. It counts only
+as long as the database still says that this try of the job runs.
+"""
 
 import json
+import os
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -18,16 +31,126 @@ from engine.errors import (
     StaleClaim,
 )
 from engine.faults import fault_point
-from engine.job_records import JobState
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
-from engine.jobs.outage import Outage
-from engine.jobs.wait_note import WaitNote
-from engine.lock import is_being_indexed
+from engine.locks import is_being_indexed
+from engine.state_records import JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry.origins import on_behalf_of
-from engine.telemetry.recording import span
+from engine.telemetry.recording import on_behalf_of, span
+
+_FIRST_PROBE_S = 0.5
+_LONGEST_PROBE_S = 8.0
+_LONGEST_REST_S = 15.0
+
+
+class Outage:
+    """The waits of one job.
+
+    Args:
+        clock: Gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began_s = clock()
+        self._done: object = None
+        self._rounds = 0  # since something was done
+        self._interval_s = _FIRST_PROBE_S
+        self._next_s = self._began_s
+
+    def begin(self, done: object) -> None:
+        """Begin to wait.
+
+        Args:
+            done: What is done by now; the same as the last time means that nothing was.
+        """
+        now_s = self._clock()
+        if self._rounds == 0 or done != self._done:
+            self._began_s, self._done, self._rounds = now_s, done, 0
+        rest_s = min(_FIRST_PROBE_S * 2**self._rounds, _LONGEST_REST_S)
+        self._rounds += 1
+        self._interval_s = _FIRST_PROBE_S
+        self._next_s = now_s + rest_s
+
+    @property
+    def lasts_s(self) -> float:
+        """Give for how long nothing was done."""
+        return self._clock() - self._began_s
+
+    def until_probe_s(self) -> float:
+        """Give how long to wait before the next look, which then counts as begun.
+
+        Looks begin at most 8 s apart, or as soon as a longer one has ended.
+        """
+        now_s = self._clock()
+        wait_s = max(0.0, self._next_s - now_s)
+        self._interval_s = min(2 * self._interval_s, _LONGEST_PROBE_S)
+        self._next_s = now_s + wait_s + self._interval_s
+        return wait_s
+
+
+_BYTES = 4096
+_NOTHING = b" " * _BYTES
+
+
+class WaitNote:
+    """The note of one try of a job. What cannot be noted is not.
+
+    Args:
+        database: The project's database.
+        row: The job as claimed.
+    """
+
+    def __init__(self, database: Path, row: JobRow) -> None:
+        self._file = _file_of(database)
+        self._row = row
+        self.clear()
+
+    def write(self, reason: str) -> None:
+        """Note that the job waits, and why in words."""
+        said = {"job": self._row.uuid, "attempt": self._row.attempt, "reason": reason}
+        text = json.dumps(said).encode()
+        while len(text) > _BYTES:
+            said["reason"] = reason = reason[: len(reason) // 2]
+            text = json.dumps(said).encode()
+        self._put(text.ljust(_BYTES))
+
+    def clear(self) -> None:
+        """Note that it does not wait, or that the database says so itself."""
+        self._put(_NOTHING)
+
+    def _put(self, content: bytes) -> None:
+        with suppress(OSError):
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.pwrite(descriptor, content, 0)
+            finally:
+                os.close(descriptor)
+
+
+def as_noted(row: JobRow, database: Path) -> JobRow:
+    """Give a job as it is: a running one is blocked when that is noted."""
+    if row.state != JobState.RUNNING:
+        return row
+    try:
+        said = json.loads(_file_of(database).read_bytes())
+        if (said["job"], said["attempt"]) != (row.uuid, row.attempt):
+            return row
+        return row._replace(state=JobState.BLOCKED.value, waiting=str(said["reason"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return row
+
+
+def forget_note(database: Path) -> None:
+    """Delete the note of a project that goes."""
+    with suppress(OSError):
+        _file_of(database).unlink(missing_ok=True)
+
+
+def _file_of(database: Path) -> Path:
+    return database.with_suffix(".wait")
+
 
 #: What a kind of job does; gives its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]

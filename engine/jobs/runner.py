@@ -16,16 +16,14 @@ from uuid import uuid4
 from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
-from engine.job_records import JobState
-from engine.jobs.context import JobContext
-from engine.jobs.hand import Hand
+from engine.jobs.context import Hand, JobContext, Suspects
 from engine.jobs.ledger import Clock
 from engine.jobs.pace import Outlook
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
-from engine.jobs.suspects import Suspects
 from engine.jobs.watchlist import Found, Watchlist
+from engine.state_records import JobState
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry.origins import on_behalf_of
+from engine.telemetry.recording import on_behalf_of
 
 _LOOK_EVERY_S = 0.2  # for what other processes ask for; a request of this one wakes the runner
 _BEAT_EVERY_S = 1.0

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
-from engine.job_records import ACTIVE, TERMINAL, EventType, Job, JobEvent, JobOrigin, JobState
-from engine.jobs.wait_note import as_noted
+from engine.jobs.run import as_noted
 from engine.records import Phase, display_path
+from engine.state_records import (
+    ACTIVE,
+    TERMINAL,
+    EventType,
+    Job,
+    JobEvent,
+    JobOrigin,
+    JobState,
+)
 from engine.store import jobs
 from engine.store.connection import Handle
 from engine.store.jobs import EventRow, JobRow

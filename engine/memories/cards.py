@@ -1,22 +1,95 @@
-"""Rows of files and memories → checkpoints."""
+"""Rows of files and memories → checkpoints.
+
+The tags of files, and the choice of files and memories by tags.
+"""
 
 import json
 import uuid
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
 
 from engine.clock import iso_time
-from engine.memories.limits import context_json
-from engine.memories.tags import tags_of_file
-from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, MemoryChange, NewMemory
-from engine.records import display_path
-from engine.store import blobs, file_cards, memories
+from engine.memories.limits import context_json, read_tags
+from engine.records import (
+    MAX_ANSWER_BYTES,
+    RESERVED_TAGS,
+    Checkpoint,
+    MemoryChange,
+    NewMemory,
+    display_path,
+    tokens_of,
+)
+from engine.store import blobs, files, memories
+from engine.store.compression import unpack_text
 from engine.store.connection import Handle
-from engine.store.file_cards import FileCard
-from engine.store.memories import MemoryRow, MemoryTerms, MemoryText
-from engine.syntax.analysis import tokens_of
-from engine.syntax.packing import unpack_text
+from engine.store.files import FileCard
+from engine.store.filters import Filters, PathRule, build_filters
+from engine.store.memories import MemoryRow, MemoryTerms, MemoryText, TagRule
+from engine.syntax.languages import LANGUAGES
 from engine.syntax.terms import terms_of
+
+
+def tags_of_file(path: str, language: str) -> tuple[str, ...]:
+    """Give the tags of an indexed file: ``indexed``, ``repository``, its extension, its language.
+
+    The extension is what the name has from its last dot on; a name without one has none.
+    """
+    name = display_path(path.rpartition("/")[2])
+    extension = name[name.rfind(".") :] if "." in name else ""
+    return tuple(filter(None, ("indexed", "repository", extension, language)))
+
+
+class Choice(NamedTuple):
+    """What a search or a list may give: what has all of some tags and none of others."""
+
+    rule: TagRule
+
+    @classmethod
+    def of(cls, tags: Sequence[str], *, only_memories: bool = False) -> Self:
+        """Read tags as they are asked for.
+
+        Raises:
+            InvalidInputError: One cannot be a tag, or there are too many.
+        """
+        wanted, refused = read_tags(tags)
+        return cls(TagRule(wanted, (*refused, *RESERVED_TAGS) if only_memories else refused))
+
+    @property
+    def may_be_files(self) -> bool:
+        """Whether a file can pass; told without a look at any."""
+        own = [tag for tag in self.rule.wanted if tag not in RESERVED_TAGS]
+        return (
+            RESERVED_TAGS.isdisjoint(self.rule.refused)
+            and all(tag in LANGUAGES or _is_extension(tag) for tag in own)
+            and len(_languages(own)) <= 1
+        )
+
+    @property
+    def may_be_memories(self) -> bool:
+        """Whether a memory can pass."""
+        return RESERVED_TAGS.isdisjoint(self.rule.wanted)
+
+    def filters(self, branch_id: int) -> Filters:
+        """Give the conditions on the files of a branch, when files can pass."""
+        wanted, refused = self.rule
+        return build_filters(
+            branch_id=branch_id,
+            languages=(_languages(wanted), _languages(refused)),
+            paths=PathRule(endings=(_extensions(wanted), _extensions(refused))),
+        )
+
+
+def _languages(tags: Iterable[str]) -> frozenset[str]:
+    return frozenset(tag for tag in tags if tag in LANGUAGES)
+
+
+def _extensions(tags: Iterable[str]) -> frozenset[str]:
+    return frozenset(tag for tag in tags if _is_extension(tag))
+
+
+def _is_extension(tag: str) -> bool:
+    """Say whether a path that ends so has this extension: there is no dot after the first."""
+    return tag.startswith(".") and "." not in tag[1:] and "/" not in tag
 
 
 class Owner(NamedTuple):
@@ -61,7 +134,7 @@ def file_checkpoint(handle: Handle, card: FileCard, root: str) -> Checkpoint:
 def checkpoints_of(handle: Handle, owners: Iterable[Owner], root: str) -> list[Checkpoint]:
     """Show rows in their order, until their texts are ``MAX_ANSWER_BYTES`` together."""
     wanted = list(owners)
-    cards = file_cards.read_cards(handle, [owner.id for owner in wanted if owner.is_file])
+    cards = files.read_cards(handle, [owner.id for owner in wanted if owner.is_file])
     rows = memories.read_memories(handle, [owner.id for owner in wanted if not owner.is_file])
     shown: list[Checkpoint] = []
     size = 0

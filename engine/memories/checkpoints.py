@@ -1,14 +1,30 @@
-"""The checkpoints of a project: memories to save, find, change and delete, and its files."""
+"""The checkpoints of a project: memories to save, find, change and delete, and its files.
 
+Secrets out of what is saved, by the rules that hold for files, before anything is stored.
+
+Byte lengths stay, as in files, so no limit is met that the text as given did not meet.
+
+Files and memories as one list, the newest first, a page at a time.
+
+The order is that of creation, which nothing changes, then that of ids. A cursor names the last
+checkpoint of a page, so whatever comes or goes meanwhile, none that stays is given twice or left
+out; what is new stands before the first page.
+"""
+
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
+from engine import cursors
 from engine.clock import now_ms
-from engine.embedding.questions import QuestionEmbedder
+from engine.embedding.load import QuestionEmbedder
 from engine.errors import CheckpointNotFoundError, InvalidInputError, UnavailableError
 from engine.memories.cards import (
+    Choice,
+    Owner,
     changed,
     checkpoints_of,
     file_checkpoint,
@@ -16,32 +32,110 @@ from engine.memories.cards import (
     terms_of_memory,
     text_of,
 )
-from engine.memories.limits import (
-    check_limit,
-    check_memory,
-    check_query,
-    clean_tags,
-)
-from engine.memories.meaning import Meanings
-from engine.memories.paging import count_all, cursor_of, next_owners, place_of
-from engine.memories.ranking import plain_query, ranked_owners
-from engine.memories.redaction import redacted
-from engine.memories.tags import Choice
-from engine.memory_records import (
+from engine.memories.limits import check_limit, check_memory, check_query, clean_tags
+from engine.memories.search import Meanings, plain_query, ranked_owners
+from engine.records import (
     MAX_FOUND,
     MAX_LISTED,
     Checkpoint,
     CheckpointPage,
     MemoryChange,
+    Mode,
     NewMemory,
 )
-from engine.records import Mode
 from engine.search.question import question_of
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
-from engine.store import blobs, file_cards, fulltext, memories, models
+from engine.source.secrets import redact
+from engine.store import blobs, files, fulltext, memories, models
 from engine.store.connection import Handle, Store
-from engine.store.memories import MemoryRow, MemoryText
+from engine.store.memories import FROM_THE_NEWEST, MemoryRow, MemoryText, Moment
+
+
+def redacted(new: NewMemory) -> NewMemory:
+    """Give a memory, which was checked, with its secrets blotted out everywhere."""
+    return NewMemory(
+        summary=_text(new.summary),
+        description=_text(new.description),
+        context={_text(key): _value(key, value) for key, value in new.context.items()},
+        tags=tuple(_text(tag) for tag in new.tags),
+    )
+
+
+def _text(text: str) -> str:
+    return redact(text.encode())[0].decode("utf-8", "replace")
+
+
+def _value(key: str, value: Any) -> Any:
+    """Blot out a value of a context; its key can say that it is a secret."""
+    if isinstance(value, Mapping):
+        return {_text(inner): _value(inner, inside) for inner, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_value(key, inside) for inside in value]
+    if isinstance(value, str):
+        return _leaf(key, _text(value))
+    return value
+
+
+def _leaf(key: str, text: str) -> str:
+    """Blot out a text that is a secret because of the key before it."""
+    line = json.dumps({key: text}, ensure_ascii=False)
+    found = redact(line.encode())[0].decode("utf-8", "replace")
+    if found == line:
+        return text
+    try:
+        [kept] = json.loads(found).values()
+    except ValueError:  # a part of an escape was blotted out
+        kept = None
+    return kept if isinstance(kept, str) else "*" * len(text.encode())
+
+
+def next_owners(
+    handle: Handle, choice: Choice, branch_id: int, after: Moment, limit: int
+) -> list[tuple[Moment, Owner]]:
+    """Give the next checkpoints of the list, with their places."""
+    found: list[tuple[Moment, Owner]] = []
+    if choice.may_be_memories:
+        found += [
+            (place, Owner(False, memory_id))
+            for place, memory_id in memories.read_places(handle, choice.rule, after, limit)
+        ]
+    if choice.may_be_files:
+        filters = choice.filters(branch_id)
+        found += [
+            (place, Owner(True, file_id))
+            for place, file_id in files.read_places(handle, filters, after, limit)
+        ]
+    return sorted(found, reverse=True)[:limit]
+
+
+def count_all(handle: Handle, choice: Choice, branch_id: int) -> int:
+    """Give the number of checkpoints that pass."""
+    number = memories.count_memories(handle, choice.rule) if choice.may_be_memories else 0
+    if choice.may_be_files:
+        number += files.count_passing(handle, choice.filters(branch_id))
+    return number
+
+
+def cursor_of(place: Moment) -> str:
+    """Write the place of the last checkpoint of a page."""
+    return cursors.cursor_of(f"{place.at_ms}/{uuid.UUID(bytes=place.uuid)}".encode())
+
+
+def place_of(cursor: str | None) -> Moment:
+    """Read a cursor; without one, the list begins.
+
+    Raises:
+        InvalidInputError: It is not one that ``cursor_of`` wrote.
+    """
+    return cursors.place_of(cursor, _moment_of) or FROM_THE_NEWEST
+
+
+def _moment_of(place: bytes) -> Moment:
+    at_ms, _, name = place.decode().partition("/")
+    moment = Moment(int(at_ms), uuid.UUID(name).bytes)
+    moment.at_ms.to_bytes(8, signed=True)  # what SQLite can compare
+    return moment
 
 
 class Checkpoints:
@@ -154,7 +248,7 @@ class Checkpoints:
                 return memory_checkpoint(row, self._root)
             card = None
             if not only_memories:
-                card = file_cards.find_card(handle, self._branch_id(handle), key)
+                card = files.find_card(handle, self._branch_id(handle), key)
             if card is None:
                 raise _not_found(id)
             return file_checkpoint(handle, card, self._root)
@@ -266,7 +360,7 @@ class Checkpoints:
                 is_first = False
 
     def _refuse_file(self, handle: Handle, key: bytes) -> None:
-        card = file_cards.find_card(handle, self._branch_id(handle), key)
+        card = files.find_card(handle, self._branch_id(handle), key)
         if card:
             raise InvalidInputError(
                 "this is an indexed file, which follows the disk; only memories can be changed",

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidInputError, InvalidQueryError
-from engine.memory_records import (
+from engine.records import (
     MAX_CONTEXT_BYTES,
     MAX_CONTEXT_DEPTH,
     MAX_DESCRIPTION_BYTES,

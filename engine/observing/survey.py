@@ -16,18 +16,17 @@ from typing import Final
 from engine.clock import now_ms
 from engine.config import Config
 from engine.errors import DamagedIndexError, EngineError
-from engine.job_records import ACTIVE, TERMINAL, JobState
 from engine.jobs.watchlist import Watchlist, database_files
+from engine.locks import watch_status_of
 from engine.observing.instruments import Values
-from engine.store import job_counts
+from engine.state_records import ACTIVE, TERMINAL, JobState, WatchState, WatchStatus
+from engine.store import jobs
 from engine.store.connection import Store
-from engine.store.job_counts import Contents, JobCount
+from engine.store.jobs import Contents, JobCount
 from engine.store.models import ModelRow, read_current_model
 from engine.telemetry import measures
 from engine.telemetry.measures import Measure
 from engine.telemetry.recording import Meter
-from engine.watch_board import watch_status_of
-from engine.watch_records import WatchState, WatchStatus
 
 _MOST_PROJECTS: Final = 50  # that are shown one by one
 _REST: Final = "other"
@@ -124,14 +123,14 @@ class Survey:
         is_new = file not in self._projects
         project = self._projects.get(file) or _Project()
         with closing(Store(file, busy_timeout_ms=_BUSY_MS)) as store, store.read() as handle:
-            if job_counts.read_last_id(handle) < max(project.ended_id, project.active_id):
+            if jobs.read_last_id(handle) < max(project.ended_id, project.active_id):
                 project = _Project()  # its jobs were forgotten, or the database is another one
-            rows = job_counts.read_job_counts(handle, project.ended_id)
-            project.by_state = job_counts.count_by_state(handle)
+            rows = jobs.read_job_counts(handle, project.ended_id)
+            project.by_state = jobs.count_by_state(handle)
             active = [row for row in rows if row.state in ACTIVE]
             project.model = read_current_model(handle)
             if is_new or not active:
-                project.contents = job_counts.count_contents(handle)
+                project.contents = jobs.count_contents(handle)
         self._add_up(project, rows)
         project.is_readable = True
         project.flagged = sum(row.flagged_at_ms is not None for row in active)

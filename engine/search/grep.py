@@ -18,7 +18,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from engine.search.patterns import Pattern
-from engine.syntax.packing import unpack_text
+from engine.store.compression import unpack_text
 
 #: Half-open bytes of a text.
 Span = tuple[int, int]

@@ -1,25 +1,161 @@
-"""From candidates to hits: the symbol and snippet of each, and whether its file is fresh."""
+"""From candidates to hits: the symbol and snippet of each, and whether its file is fresh.
+
+What a hit shows: the lines of its chunk or of its matches, cut to a budget of tokens.
+
+Says how the scores of hits came about, in numbers that add up.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.config import LARGEST_FILE_BYTES
 from engine.errors import IndexCorruptError, InvalidPathError
-from engine.records import FileStat, Hit, SearchRequest, display_path
+from engine.records import (
+    Explanation,
+    FileStat,
+    Hit,
+    MatchSpan,
+    SearchRequest,
+    WordMatch,
+    display_path,
+    tokens_of,
+)
+from engine.search.candidates import Found
+from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
-from engine.search.snippet import Excerpt, cut_to_tokens, excerpt_of
-from engine.settings import LARGEST_FILE_BYTES
-from engine.source.file_stat import stat_beneath
+from engine.source.open_folders import stat_beneath
 from engine.source.reader import TreeReader
-from engine.store import blobs, chunks, files
+from engine.store import blobs, chunks, files, fulltext
 from engine.store.chunks import ChunkFacts, SymbolFacts
+from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.filters import Filters
-from engine.syntax.packing import unpack_text
 
 if TYPE_CHECKING:
-    from engine.search.tree import Tree
+    from engine.search.branch_index import Tree
+
+# A line around the matches, when it is a line that people read.
+_CONTEXT_LINES = 1
+_LONGEST_CONTEXT = 300  # bytes
+# A match farther inside its line is shown without the line's start.
+_FAR = 1000  # bytes
+_BEFORE_FAR = 200  # bytes
+_MOST_BYTES = 4000
+_MOST_MATCHES = 100
+_CONTINUATION = range(0x80, 0xC0)  # bytes inside a character of UTF-8
+
+
+class Excerpt(NamedTuple):
+    """The lines that a hit is about, and its text."""
+
+    line_start: int
+    line_end: int
+    snippet: str
+    matches: tuple[MatchSpan, ...] = ()
+    snippet_line: int | None = None
+
+
+def excerpt_of(
+    text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]], *, with_snippet: bool
+) -> Excerpt:
+    """Give what a hit shows.
+
+    Args:
+        text: The text, up to the end of the chunk at least; all of it where there are matches.
+        chunk: The place.
+        spans: The matches of patterns that start in it, in text order; without any, the whole
+            chunk is shown, and else the lines from the first to the last match.
+        with_snippet: Whether code is wanted, or the lines only.
+    """
+    if spans:
+        matches = _matches_of(text, chunk, spans)
+        lines = matches[0].line, max(match.line for match in matches)
+        if not with_snippet:
+            return Excerpt(*lines, "", matches)
+        start, end, above = _around(text, spans)
+        snippet = snippet_of(text, start, end)
+        return Excerpt(*lines, snippet, matches, lines[0] - above if above else None)
+    snippet = snippet_of(text, chunk.byte_start, chunk.byte_end) if with_snippet else ""
+    return Excerpt(chunk.line_start, chunk.line_end, snippet)
+
+
+def _matches_of(
+    text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]]
+) -> tuple[MatchSpan, ...]:
+    """Turn bytes into lines and characters."""
+    matches: list[MatchSpan] = []
+    at, line = chunk.byte_start, chunk.line_start
+    for start, end in spans:
+        line += text.count(b"\n", at, start)
+        at = start
+        first = line
+        while len(matches) < _MOST_MATCHES:
+            line_start = text.rfind(b"\n", 0, at) + 1
+            line_end = text.find(b"\n", at)
+            line_end = len(text) if line_end < 0 else line_end
+            readable = text[line_start:line_end].removesuffix(b"\r")
+            before, through = (readable[: each - line_start].decode() for each in (at, end))
+            matches.append(MatchSpan(line=line, start=len(before), end=len(through)))
+            if line_end + 1 >= end:
+                break
+            at, line = line_end + 1, line + 1
+        at, line = start, first
+    return tuple(matches)
+
+
+def _around(text: bytes, spans: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    """Give the bytes to show around matches, and how many lines above the first are among them."""
+    first, last = spans[0][0], max(spans[-1][0] + 1, *(end for _, end in spans))
+    start = text.rfind(b"\n", 0, first) + 1
+    above = 0
+    if first - start > _FAR:
+        start = first - _BEFORE_FAR
+        while text[start] in _CONTINUATION:
+            start += 1
+    else:
+        while above < _CONTEXT_LINES and start > 0:
+            before = text.rfind(b"\n", 0, start - 1) + 1
+            if start - before > _LONGEST_CONTEXT:
+                break
+            start, above = before, above + 1
+    end = text.find(b"\n", last - 1) + 1 or len(text)
+    for _ in range(_CONTEXT_LINES):
+        after = text.find(b"\n", end) + 1 or len(text)
+        if after - end <= _LONGEST_CONTEXT:
+            end = after
+    if end - start > _MOST_BYTES:
+        end = text.rfind(b"\n", first, start + _MOST_BYTES) + 1 or start + _MOST_BYTES
+        while end < len(text) and text[end] in _CONTINUATION:
+            end -= 1
+    return start, end, above
+
+
+def snippet_of(text: bytes, byte_start: int, byte_end: int) -> str:
+    """Give the lines of a span, without the line break at its end."""
+    return text[byte_start:byte_end].decode("utf-8", "replace").rstrip("\r\n")
+
+
+def cut_to_tokens(snippet: str, max_tokens: int) -> tuple[str, int]:
+    """Cut a snippet at a line end so that it costs at most so many tokens.
+
+    Returns:
+        The piece (may be empty) and what it costs.
+    """
+    cost = tokens_of(len(snippet.encode()))
+    if cost <= max_tokens:
+        return snippet, cost
+    kept: list[str] = []
+    size_bytes = 0
+    for line in snippet.split("\n"):
+        line_bytes = len(line.encode()) + (1 if kept else 0)
+        if tokens_of(size_bytes + line_bytes) > max_tokens:
+            break
+        kept.append(line)
+        size_bytes += line_bytes
+    return "\n".join(kept), tokens_of(size_bytes)
 
 
 class Place(NamedTuple):
@@ -198,3 +334,57 @@ def _owners(
         if chunk.symbol_id is not None and chunk.symbol_id in read
     }
     return parts | passing
+
+
+def explained(
+    handle: Handle, lexical: Lexical, found: Found, hits: Sequence[Hit], *, most: int | None = None
+) -> list[Hit]:
+    """Give the hits, made of what was found, each with its explanation.
+
+    Args:
+        handle: The read transaction in which all was found.
+        lexical: The words of the question.
+        found: What answers it.
+        hits: Of the candidates that are shown, in their order.
+        most: Only the first so many are explained; None: all of them.
+    """
+    shown = found.shown[:most]
+    matches = _word_matches(handle, lexical, shown)
+    first = [
+        replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
+        for hit, candidate in zip(hits, shown, strict=False)
+    ]
+    return [*first, *hits[len(first) :]]
+
+
+def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...]) -> Explanation:
+    bm25, cosine = candidate.lexical, candidate.cosine
+    return Explanation(
+        score=candidate.score,
+        shares={part.name: part.value for part in candidate.breakdown.shares},
+        factors={part.name: part.value for part in candidate.breakdown.factors},
+        bm25=bm25,
+        keyword_rank=1 + sum(score > bm25 for score in found.scores) if bm25 else None,
+        words=words,
+        meaning=cosine,
+        file_meaning=candidate.file_cosine,
+        meaning_rank=None if cosine is None else 1 + sum(each > cosine for each in found.cosines),
+    )
+
+
+def _word_matches(
+    handle: Handle, lexical: Lexical, shown: Sequence[Candidate]
+) -> dict[int, tuple[WordMatch, ...]]:
+    """Give, for each chunk that is shown, where it has the words that brought chunks in."""
+    ids = [candidate.chunk.id for candidate in shown]
+    matches: dict[int, list[WordMatch]] = {id_: [] for id_ in ids}
+    if not any(candidate.lexical for candidate in shown):
+        return {}
+    for word in lexical.alternatives:
+        chunks = fulltext.count_chunks_with(handle, word)
+        columns = fulltext.columns_with(handle, word, ids, chunks)
+        for id_, words in matches.items():
+            words.append(
+                WordMatch(word=word.strip('"'), columns=columns.get(id_, ()), chunks=chunks)
+            )
+    return {id_: tuple(words) for id_, words in matches.items()}

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.search.branch_index import Tree
 from engine.search.features import Cosines
-from engine.search.tree import Tree
 from engine.search.weights import FILE_SHARE, MOST_BY_MEANING
 from engine.store import chunks, files, vectors
 from engine.store.chunks import ChunkFacts

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
-from engine.misspelt import did_you_mean
 
 MAX_QUERY_CHARS = 4096
 MAX_TERMS = 64

@@ -2,19 +2,31 @@
 
 All places of a file share its path and its factors, so files are gone through, not places; the
 parts of a score are put together again for the few places that are shown.
+
+Lowers further places of one file, so that an answer shows more than one file.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import add
 from typing import NamedTuple
 
-from engine.search.breakdown import NOT_SCORED, Breakdown, Part, raised
-from engine.search.features import Cosines, Evidence, Features, features_of
+from engine.search.features import (
+    NOT_SCORED,
+    Breakdown,
+    Cosines,
+    Evidence,
+    Features,
+    Part,
+    PathVocabulary,
+    RankedFile,
+    features_of,
+    raised,
+)
 from engine.search.lexical import Lexical, is_compound, qualified_form
-from engine.search.pathwords import PathVocabulary, RankedFile
 from engine.search.symbols import kind_weight
 from engine.search.weights import FILE_SHARE, LEAST_NEARNESS, Weights
 from engine.store.chunks import ChunkFacts, SymbolFacts
@@ -359,3 +371,27 @@ def _bare(name: str) -> str:
 def by_path_and_line(candidate: Candidate) -> tuple[str, int]:
     """Give what orders candidates as ranking wants them."""
     return (candidate.chunk.path, candidate.chunk.line_start)
+
+
+def sort_spread(candidates: list[Candidate], worth_of: Callable[[int], float]) -> None:
+    """Sort, best first, ties by path and line, each further place of a file lowered by the crowd.
+
+    Args:
+        candidates: With their breakdowns, in any order.
+        worth_of: Gives what a place keeps of its score with so many of its file before it.
+    """
+    candidates.sort(key=_order)
+    taken: dict[str, int] = defaultdict(int)
+    for candidate in candidates:
+        path, breakdown = candidate.chunk.path, candidate.breakdown
+        value = worth_of(taken[path])
+        taken[path] += 1
+        if value < 1:
+            crowding = Part("crowding", value, f"place {taken[path]} of its file")
+            candidate.breakdown = breakdown._replace(factors=(*breakdown.factors, crowding))
+            candidate.score = candidate.breakdown.score
+    candidates.sort(key=_order)
+
+
+def _order(candidate: Candidate) -> tuple[float, str, int]:
+    return (-candidate.score, candidate.chunk.path, candidate.chunk.line_start)

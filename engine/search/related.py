@@ -1,19 +1,30 @@
-"""Code like that of a place: by the vectors that are stored, without a question or a model."""
+"""Code like that of a place: by the vectors that are stored, without a question or a model.
 
+Answers to filters alone: the files that pass, or the definitions, plain code first.
+"""
+
+from dataclasses import replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
 from engine.records import Mode, RelatedRequest, SearchRequest, display_path
-from engine.search.breakdown import Breakdown, Part, lowered
 from engine.search.candidates import Found
-from engine.search.crowding import sort_spread
-from engine.search.pathrules import is_test, path_factors
-from engine.search.pathwords import DOCUMENT_FACTOR
+from engine.search.features import (
+    DOCUMENT_FACTOR,
+    Breakdown,
+    Part,
+    is_test,
+    lowered,
+    path_factors,
+    path_worth,
+)
+from engine.search.query import Query
 from engine.search.question import MAX_LIMIT
-from engine.search.rank import Candidate
+from engine.search.rank import Candidate, sort_spread
 from engine.search.weights import BY_MEANING
 from engine.store import chunks, files
-from engine.store.chunks import ChunkFacts
+from engine.store.chunks import ChunkFacts, PassingFile, SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
@@ -129,3 +140,50 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
     if is_copy:
         factors.append(Part("copy", COPY_FACTOR, "the same text"))
     return Breakdown((Part("meaning", cosine, f"meaning {cosine:.2f}"),), tuple(factors))
+
+
+def find_passing(handle: Handle, query: Query, request: SearchRequest, filters: Filters) -> Found:
+    """Give what passes the filters: definitions when their kind or the mode asks, else files.
+
+    Plain code comes first, then by path and place: what is tests or generated lasts.
+
+    Args:
+        handle: A read transaction.
+        query: The question.
+        request: What it is part of.
+        filters: Of both.
+    """
+    limit = request.limit
+    kinds = any(not term.negated for term in query.values("kind"))
+    if kinds or request.kind or request.mode is Mode.SYMBOL:
+        return _definitions(handle, filters, limit)
+    files = sorted(chunks.files_with_chunks(handle, filters), key=_by_worth)
+    ids = chunks.first_chunks(handle, [file.blob_id for file in files[:limit]], filters)
+    facts = chunks.read_chunks(handle, ids, filters)
+    shown = [_listed(facts[id_]) for id_ in ids if id_ in facts]
+    return Found(shown, [0.0] * len(files), is_capped=False)
+
+
+def _definitions(handle: Handle, filters: Filters, limit: int) -> Found:
+    files = sorted(chunks.files_with_symbols(handle, filters), key=_by_worth)
+    sums = list(accumulate(file.number for file in files))
+    enough = next((at for at, sum_ in enumerate(sums, 1) if sum_ >= limit), len(files))
+    blobs = [file.blob_id for file in files[:enough]]
+    ids = chunks.passing_symbols(handle, blobs, filters, limit)
+    places = chunks.chunks_at(handle, ids)
+    # A definition passes by itself: what is refused may stand beside it.
+    of_files = replace(filters, chunk_condition="TRUE")
+    facts = chunks.read_chunks(handle, sorted(set(places.values())), of_files)
+    read = chunks.read_symbols(handle, ids)
+    shown = [_listed(facts[places[id_]], read[id_]) for id_ in ids if places.get(id_) in facts]
+    return Found(shown, [0.0] * (sums[-1] if sums else 0), is_capped=False)
+
+
+def _by_worth(file: PassingFile) -> tuple[float, str]:
+    return -path_worth(file.path, is_generated=file.is_generated), file.path
+
+
+def _listed(chunk: ChunkFacts, symbol: SymbolFacts | None = None) -> Candidate:
+    factors = path_factors(chunk.path, is_generated=chunk.is_generated)
+    breakdown = Breakdown((Part("listed", 1.0, "passes the filters"),), factors)
+    return Candidate(chunk, symbol=symbol, score=breakdown.score, breakdown=breakdown)

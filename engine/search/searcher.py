@@ -1,11 +1,16 @@
-"""From a request to an answer: candidates, ranking, snippets, freshness and coverage."""
+"""From a request to an answer: candidates, ranking, snippets, freshness and coverage.
+
+What a question means; or why words alone answer it, though its meaning was wanted.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.embedding.questions import QuestionEmbedder
+from engine.config import Config
+from engine.embedding.load import QuestionEmbedder
+from engine.errors import UnavailableError
 from engine.records import (
     Coverage,
     Mode,
@@ -14,25 +19,27 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
-from engine.search.branches import branch_asked, branch_notes, chosen_branch, coverage_of
+from engine.search.cache import Contents, Memory, State
 from engine.search.candidates import Found, find_candidates, is_by_name
 from engine.search.hits import Place, hits_of
-from engine.search.intent import Intents, no_vectors, notes_of, still
-from engine.search.lexical import lexical_of
-from engine.search.memory import Contents, Memory, State
-from engine.search.missing import BY_WORDS, missing_from
-from engine.search.passing import find_passing
-from engine.search.patterns import patterns_of
-from engine.search.places import Effort, find_places
+from engine.search.lexical import BY_WORDS, lexical_of, missing_from
 from engine.search.query import Query
 from engine.search.question import (
+    BY_MEANING,
     Question,
     asks_what_passes,
     question_of,
     read_request,
+    text_of,
 )
-from engine.search.related import find_related, request_of, source_of
-from engine.search.selection import filters_of, is_plain
+from engine.search.selection import (
+    branch_asked,
+    branch_notes,
+    chosen_branch,
+    coverage_of,
+    filters_of,
+    is_plain,
+)
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
@@ -40,9 +47,105 @@ from engine.store.project import BranchRow
 from engine.telemetry.recording import Span, asking, span
 
 if TYPE_CHECKING:
-    from engine.search.meaning import Asked, Near, TreeVectors  # imports numpy
-    from engine.search.sieve import Sieve
-    from engine.search.tree import Tree
+    from engine.search.branch_index import Tree
+    from engine.search.meaning import Asked, Near, TreeVectors
+    from engine.search.ngram_filter import Sieve
+    from engine.search.pattern_search import Effort
+    from engine.search.patterns import Pattern
+    from engine.store.models import ModelRow
+
+_PATTERN_NOTE = "beside a pattern words rank, not their meaning"
+
+
+class Intent(NamedTuple):
+    """What a question means."""
+
+    asked: "Asked | None" = None  # None: it is answered by words
+    notes: tuple[str, ...] = ()  # why, when meaning was wanted
+
+
+class Intents:
+    """Embeds questions with the model of a project's vectors.
+
+    Args:
+        store: The project's database.
+        memory: What is kept of its states.
+        questions: Embeds.
+    """
+
+    def __init__(self, store: Store, memory: Memory, questions: QuestionEmbedder) -> None:
+        self._store = store
+        self._memory = memory
+        self._questions = questions
+
+    def of(self, query: Query, mode: Mode) -> Intent:
+        """Embed a question, before the snapshot of the answer: a server may take its time.
+
+        Raises:
+            UnavailableError: It cannot be embedded, and the mode is nothing without.
+        """
+        text = text_of(query)
+        if mode not in BY_MEANING or not text:
+            return Intent()
+        if query.patterns:
+            return Intent(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
+        with self._store.read() as handle:
+            state = self._memory.state(handle)
+            if not state.branches:
+                return Intent()
+            model = state.model(handle)
+        try:
+            if model is None:
+                raise no_vectors()
+            vector = self._questions.embed(text, model.identity)
+        except UnavailableError as error:
+            if mode is Mode.MEANING:
+                raise
+            return Intent(notes=(_note_of(error),))
+        from engine.search.meaning import Asked  # numpy
+
+        return Intent(Asked.of(model, vector))
+
+
+def still(intent: Intent, model: "ModelRow | None", mode: Mode) -> Intent:
+    """Forget what a question means when the vectors of another model answer by now.
+
+    Args:
+        intent: What it meant before the snapshot.
+        model: The one whose vectors are there now.
+        mode: Of the question.
+
+    Raises:
+        UnavailableError: There is another model, and the mode is nothing without.
+    """
+    if intent.asked is None or model == intent.asked.model:
+        return intent
+    error = UnavailableError("another model was chosen just now", hint="search again")
+    if mode is Mode.MEANING:
+        raise error
+    return Intent(notes=(_note_of(error),))
+
+
+def notes_of(intent: Intent, embedded: float) -> tuple[str, ...]:
+    """Say what a reader may not expect of an answer by meaning.
+
+    Args:
+        intent: What the question means.
+        embedded: The share of chunks that have vectors.
+    """
+    if intent.asked and embedded < 1:
+        return (f"{1 - embedded:.1%} of the code has no vectors yet, and is found by words alone",)
+    return intent.notes
+
+
+def no_vectors() -> UnavailableError:
+    """Make the error of an index without vectors."""
+    return UnavailableError("this index has no vectors", hint="cairn index makes them")
+
+
+def _note_of(error: UnavailableError) -> str:
+    return f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else "")
+
 
 _WARM_UP = "main"
 _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes in which words find
@@ -64,7 +167,7 @@ class Searcher:
         store: The project's database.
         project_name: What hits say as their project.
         root: The resolved root, for freshness.
-        effort: What a search by pattern may take.
+        config: The settings in force.
         questions: Embeds questions.
     """
 
@@ -73,13 +176,13 @@ class Searcher:
         store: Store,
         project_name: str,
         root: str,
-        effort: Effort,
+        config: Config,
         questions: QuestionEmbedder,
     ) -> None:
         self._store = store
         self._project_name = project_name
         self._root = root
-        self._effort = effort
+        self._config = config
         self._memory = Memory()
         self._intents = Intents(store, self._memory, questions)
         self._has_patterns = False  # somebody has asked by pattern
@@ -134,7 +237,7 @@ class Searcher:
             return
         sieve = self._sieve
         if sieve is None:
-            from engine.search.sieve import Sieve  # numpy
+            from engine.search.ngram_filter import Sieve  # numpy
 
             self._sieve = sieve = Sieve()
         sieve.learn(self._store, is_stopped)
@@ -143,7 +246,7 @@ class Searcher:
         started = time.perf_counter()
         with span("search.question"):
             query = read_request(request)
-            patterns = patterns_of(query)
+            patterns = _patterns_of(query)
             self._has_patterns = self._has_patterns or bool(patterns)
             named = branch_asked(request, query)
         with span("search.embed"):
@@ -156,9 +259,13 @@ class Searcher:
                 if request.mode in _BY_SPELLING and not patterns:
                     lexical = scope.state.respelled(handle, query, lexical, scope.tree)
                 if patterns:
+                    from engine.search.pattern_search import find_places
+
                     effort = self._effort_in(scope)
                     found = find_places(handle, query, request, patterns, scope.filters, effort)
                 elif asks_what_passes(query, request):
+                    from engine.search.related import find_passing
+
                     found = find_passing(handle, query, request, scope.filters)
                 else:
                     asked = intent.asked
@@ -168,7 +275,7 @@ class Searcher:
             with span("search.snippets"):
                 hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
             if request.explain:
-                from engine.search.explanation import explained
+                from engine.search.hits import explained
 
                 hits = explained(handle, lexical, found, hits, most=request.detailed)
             is_elsewhere = named is None and not place.is_checked_out
@@ -205,6 +312,8 @@ class Searcher:
             return self._related(wanted, checked_out)
 
     def _related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
+        from engine.search.related import find_related, request_of, source_of
+
         started = time.perf_counter()
         request = request_of(wanted)
         with self._store.read() as handle:
@@ -307,15 +416,18 @@ class Searcher:
             return _Scope(state, branch, filters, state.tree(handle, branch.id))
         return _Scope(state, branch, filters_of(handle, query, request, branch.id), None)
 
-    def _effort_in(self, scope: _Scope) -> Effort:
+    def _effort_in(self, scope: _Scope) -> "Effort":
         """Say how patterns are searched: from the second one on best path first, if that is known.
 
         To rank 16,000 paths takes 0.1 s, once a state of the index: the first does without.
         """
+        from engine.search.pattern_search import Effort
+
+        effort = Effort.of(self._config)
         sieve = self._sieve  # another thread may let go of it meanwhile
         if sieve is None:
-            return self._effort
-        effort = replace(self._effort, passing=sieve.passing)
+            return effort
+        effort = replace(effort, passing=sieve.passing)
         tree = scope.state.kept_tree(scope.branch.id) if scope.filters.is_branch_only else None
         return replace(effort, ranked=lambda: tree.ranked_texts) if tree else effort
 
@@ -324,13 +436,21 @@ class Searcher:
         return Place(self._project_name, self._root, is_here, scope.tree)
 
 
+def _patterns_of(query: Query) -> "tuple[Pattern, ...] | list[Pattern]":
+    if not query.patterns:
+        return ()
+    from engine.search.patterns import patterns_of  # RE2, which other questions do without
+
+    return patterns_of(query)
+
+
 def _found(handle: Handle, question: Question, scope: _Scope) -> Found:
     """Find candidates the shortest way: from what is kept, when there are words alone."""
     if scope.tree is None or is_by_name(question):
         return find_candidates(handle, question, scope.filters, _kept(handle, question, scope))
     with span("search.vectors"):
         near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
-    from engine.search.tree_candidates import find_in_tree  # not for the one question of a command
+    from engine.search.candidates import find_in_tree  # not for the one question of a command
 
     return find_in_tree(handle, question, scope.tree, near)
 

@@ -1,16 +1,19 @@
-"""Filters of a question → conditions on rows: which files, languages and kinds may answer."""
+"""Filters of a question → conditions on rows: which files, languages and kinds may answer.
+
+Which branch a question is put to, and what to know of it.
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from engine.errors import InvalidInputError, InvalidQueryError
-from engine.misspelt import unknown
-from engine.records import SearchRequest
+from engine.did_you_mean import unknown
+from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
+from engine.records import Coverage, SearchRequest
 from engine.search.query import FilterTerm, Query
-from engine.source.globs import Globs
 from engine.store import project
 from engine.store.connection import Handle
 from engine.store.filters import Filters, PathRule, build_filters, register_path_filter
+from engine.store.project import BranchRow
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
 _PATH_FUNCTION = "path_passes"
@@ -92,6 +95,8 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     if _WILDCARDS.isdisjoint(wanted):
         return lambda path, _language: path.startswith(wanted) or inside in f"/{path}/"
     try:
+        from engine.source.globs import Globs  # most questions filter by no path
+
         globs = Globs.compile((wanted,), field="path")
     except InvalidInputError as error:
         if position is None:
@@ -174,3 +179,72 @@ def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
         frozenset(term.value.lower() for term in terms if not term.negated),
         frozenset(term.value.lower() for term in terms if term.negated),
     )
+
+
+NO_BRANCH = -1  # the id of a branch that has no row
+
+
+def branch_asked(request: SearchRequest, query: Query) -> str | None:
+    """Give the branch that is asked for, None for the one checked out.
+
+    Raises:
+        InvalidQueryError: Two different branches are asked for.
+    """
+    asked = request.branch
+    for term in query.values("branch"):
+        if asked is not None and asked != term.value:
+            raise InvalidQueryError(
+                f"one branch at a time: {asked!r} and {term.value!r} are asked for",
+                position=term.position,
+            )
+        asked = term.value
+    return asked
+
+
+def chosen_branch(branches: Sequence[BranchRow], asked: str | None, checked_out: str) -> BranchRow:
+    """Give the branch asked for, the one checked out, or the latest; one without a row for none.
+
+    Raises:
+        NotFoundError: The branch that was asked for was never indexed.
+    """
+    wanted = checked_out if asked is None else asked
+    for branch in branches:
+        if branch.name == wanted:
+            return branch
+    if asked is not None:
+        known = ", ".join(branch.name or "(none)" for branch in branches)
+        raise NotFoundError(
+            f"branch {asked!r} is not indexed", hint=f"indexed: {known}", branch=asked
+        )
+    if branches:
+        return branches[0]
+    return BranchRow(NO_BRANCH, checked_out, None, 0, complete=False, indexed_at_ms=None)
+
+
+def coverage_of(branch: BranchRow, indexed: int, embedded: float, *, is_complete: bool) -> Coverage:
+    """Say how much of a branch an answer could see.
+
+    Args:
+        branch: The branch.
+        indexed: Its files that are indexed.
+        embedded: The share of its chunks that have vectors.
+        is_complete: Nothing is under way, and it is the branch that was meant.
+    """
+    share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
+    return Coverage(
+        files=indexed,
+        indexed=share if branch.found_files or branch.complete else 0.0,
+        embedded=embedded,
+        complete=is_complete,
+    )
+
+
+def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterator[str]:
+    """Say in sentences what a reader of the answer may not expect."""
+    if branch.id == NO_BRANCH:
+        yield "nothing is indexed yet: cairn index does it"
+    elif is_elsewhere:
+        here, there = checked_out or "(none)", branch.name or "(none)"
+        yield f"branch {here} is not indexed yet, this is {there} as last seen: run cairn index"
+    elif not branch.complete:
+        yield "the last indexing run did not finish or still goes on: cairn index completes it"

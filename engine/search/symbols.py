@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.records import SymbolHit, display_path
-from engine.search.breakdown import NOT_SCORED, Breakdown, Part
+from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
-from engine.search.pathrules import path_factors
 from engine.search.query import storable
 from engine.store import files, symbols
 from engine.store.connection import Handle

@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from engine.source.git_config import git_settings
-from engine.source.git_files import read_regular
-from engine.source.git_index import NO_TRACKED_PATHS, TrackedPaths, read_index
+from engine.source.git_files import (
+    NO_TRACKED_PATHS,
+    TrackedPaths,
+    git_settings,
+    read_index,
+    read_regular,
+)
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
 _MAX_PACKED_REFS_BYTES: Final = 32 << 20

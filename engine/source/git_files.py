@@ -1,11 +1,27 @@
 """Reading git's own small files: never hangs, never raises, never more than a limit.
 
 A repository is untrusted: any of its files may be a pipe, a link, or endless.
+
+The few of git's settings that decide which files belong to a project.
+
+Read: ``core.excludesFile``, ``core.ignoreCase`` and ``extensions.objectFormat`` from the user's
+files and the repository's ``config``. Not read: ``include`` sections and the system's file.
+
+The paths in git's index, versions 2, 3 and 4.
+
+The index is untrusted: one that is huge or does not add up tells nothing. Of a split index, the
+shared part and the changes are taken together, without its lists of deletions; a sparse folder
+stands for all below it.
 """
 
 import os
+import re
 import stat
-from typing import NamedTuple
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from engine.config import git_user_files
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -70,3 +86,248 @@ def read_start(path: str, limit_bytes: int) -> Start | None:
         return None
     finally:
         os.close(descriptor)
+
+
+_MAX_CONFIG_BYTES: Final = 1 << 20
+_SECTION: Final = re.compile(r'\s*\[([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_KEY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(=|$|[#;])")
+_VALUE_PIECE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"?|\\(.)|([#;].*)|([^"\\#;]+)')
+_ESCAPES: Final = {"n": "\n", "t": "\t", "b": "\b"}
+_TRUE: Final = frozenset({"true", "yes", "on", "1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitSettings:
+    """What git's settings say about a repository."""
+
+    excludes_path: str  # absolute; the file may be missing
+    excludes_label: str  # how to name it to the user
+    excludes_is_users: bool  # the user's own settings name it, not the repository's
+    ignores_case: bool
+    hash_bytes: int  # 20 for SHA-1, 32 for SHA-256
+
+
+def git_settings(top: str, common_dir: str | None) -> GitSettings:
+    """Read the settings that hold in a repository; never raises.
+
+    Args:
+        top: The folder that relative paths in the settings start from.
+        common_dir: The folder with the repository's ``config``; None outside of repositories.
+    """
+    user = git_user_files()
+    values: dict[str, str] = {}
+    for path in user.config_paths:
+        values |= _values_in(path)
+    excludes_path, label = user.ignore_path, "git's global ignore file"
+    if "core.excludesfile" in values:
+        excludes_path, label = values["core.excludesfile"], "core.excludesFile"
+    own = _values_in(os.path.join(common_dir, "config")) if common_dir else {}
+    if "core.excludesfile" in own:
+        excludes_path, label = own["core.excludesfile"], "core.excludesFile"
+    values |= own
+    return GitSettings(
+        excludes_path=os.path.join(top, os.path.expanduser(excludes_path)),
+        excludes_label=label,
+        excludes_is_users="core.excludesfile" not in own,
+        ignores_case=values.get("core.ignorecase", "").lower() in _TRUE,
+        hash_bytes=32 if values.get("extensions.objectformat", "").lower() == "sha256" else 20,
+    )
+
+
+def _values_in(path: str) -> dict[str, str]:
+    data = read_regular(path, _MAX_CONFIG_BYTES, follow=True)
+    return config_values(os.fsdecode(data)) if data is not None else {}
+
+
+def config_values(text: str) -> dict[str, str]:
+    """Read a configuration file: ``section.key`` or ``section.subsection.key`` to the last value.
+
+    Sections and keys are in lower case. What cannot be read is left out.
+    """
+    values: dict[str, str] = {}
+    section = ""
+    for line in text.replace("\r\n", "\n").replace("\\\n", "").split("\n"):
+        header = _SECTION.match(line)
+        rest = line
+        if header:
+            section = header[1].lower() + (f".{header[2]}" if header[2] is not None else "")
+            rest = line[header.end() :]
+        key = _KEY.match(rest)
+        if key and section:
+            value = _value_of(rest[key.end() :]) if key[2] == "=" else "true"
+            values[f"{section}.{key[1].lower()}"] = value
+    return values
+
+
+def _value_of(text: str) -> str:
+    pieces: list[tuple[str, bool]] = []  # with whether it stood in quotes
+    for quoted, escaped, comment, plain in _VALUE_PIECE.findall(text):
+        if comment:
+            break
+        if plain:
+            pieces.append((plain, False))
+        elif escaped:
+            pieces.append((_ESCAPES.get(escaped, escaped), True))
+        else:
+            pieces.append((re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted), True))
+    if pieces and not pieces[0][1]:
+        pieces[0] = (pieces[0][0].lstrip(), False)
+    if pieces and not pieces[-1][1]:
+        pieces[-1] = (pieces[-1][0].rstrip(), False)
+    return "".join(piece for piece, _ in pieces)
+
+
+_MAX_INDEX_BYTES: Final = 128 << 20  # over a million files
+_MAX_PATH_BYTES: Final = 1 << 16
+_MAX_PATHS_BYTES: Final = 128 << 20  # of all; version 4 repeats long paths for a few bytes each
+_HEADER_BYTES: Final = 12
+_STAT_BYTES: Final = 40  # of an entry, before its object name
+_SHORT_HASH_BYTES: Final = 20
+_EXTENDED: Final = 0x40  # in the first byte of an entry's flags: two more bytes of flags follow
+
+
+class TrackedPaths:
+    """The paths that git tracks below a folder.
+
+    Args:
+        paths: Tracked paths, relative to the top of the work tree; any order.
+        prefix: The folder's own path from there, with a slash; empty for the top itself.
+
+    Attributes:
+        is_known: Whether an index was read that names any file.
+    """
+
+    __slots__ = ("_paths", "_prefix", "_sparse", "is_known")
+
+    def __init__(self, paths: list[bytes], prefix: bytes = b"") -> None:
+        self._paths = sorted(paths)
+        self._prefix = prefix
+        self._sparse = tuple(path for path in self._paths if path.endswith(b"/"))
+        self.is_known = bool(paths)
+
+    def __len__(self) -> int:
+        """Count the tracked paths below the folder."""
+        end = self._prefix[:-1] + b"0" if self._prefix else None  # "0" follows "/"
+        last = len(self._paths) if end is None else bisect_left(self._paths, end)
+        return last - bisect_left(self._paths, self._prefix)
+
+    def has(self, path: str) -> bool:
+        """Tell whether git tracks that file, link or submodule."""
+        wanted = self._prefix + os.fsencode(path)
+        at = bisect_left(self._paths, wanted)
+        if at < len(self._paths) and self._paths[at] == wanted:
+            return True
+        return bool(self._sparse) and wanted.startswith(self._sparse)
+
+    def has_below(self, folder: str) -> bool:
+        """Tell whether git tracks anything below that folder."""
+        wanted = self._prefix + os.fsencode(folder) + b"/"
+        at = bisect_left(self._paths, wanted)
+        if at < len(self._paths) and self._paths[at].startswith(wanted):
+            return True
+        return bool(self._sparse) and wanted.startswith(self._sparse)
+
+
+#: Of a folder without git.
+NO_TRACKED_PATHS: Final = TrackedPaths([])
+
+
+def read_index(git_dir: str, *, hash_bytes: int, prefix: bytes) -> TrackedPaths:
+    """Read the index in a git directory; never raises.
+
+    Args:
+        git_dir: The folder that holds ``index``.
+        hash_bytes: Length of an object name, 20 or 32.
+        prefix: See ``TrackedPaths``.
+    """
+    try:
+        paths, base = _parse(_read(git_dir, "index"), hash_bytes)
+        if base:
+            paths += _parse(_read(git_dir, f"sharedindex.{base}"), hash_bytes)[0]
+    except (ValueError, IndexError):  # what slicing and searching in bytes that lie can raise
+        return NO_TRACKED_PATHS
+    return TrackedPaths(paths, prefix)
+
+
+def count_entries(git_dir: str) -> int:
+    """Give the number of entries that the index's header tells, 0 when it cannot be; never raises.
+
+    Of a split index it is that of the changes alone, of a sparse one folders count as entries.
+    """
+    found = read_start(os.path.join(git_dir, "index"), _HEADER_BYTES)
+    if found is None or found.data[:4] != b"DIRC" or len(found.data) < _HEADER_BYTES:
+        return 0
+    count = int.from_bytes(found.data[8:], "big")
+    return count if count * (_STAT_BYTES + _SHORT_HASH_BYTES) <= found.size_bytes else 0
+
+
+def _read(git_dir: str, name: str) -> bytes:
+    data = read_regular(os.path.join(git_dir, name), _MAX_INDEX_BYTES)
+    if data is None:
+        raise ValueError("no index that can be read")
+    return data
+
+
+def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], str]:
+    """Give the paths and, of a split index, the name of the shared part."""
+    version = int.from_bytes(data[4:8], "big")
+    count = int.from_bytes(data[8:_HEADER_BYTES], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("not an index of a known version")
+    if count * (_STAT_BYTES + hash_bytes) > len(data):
+        raise ValueError("more entries than bytes")
+    parse = _compressed_paths if version == 4 else _padded_paths
+    paths, end = parse(data, count, _STAT_BYTES + hash_bytes)
+    return [path for path in paths if path], _shared_name(data, end, hash_bytes)
+
+
+def _padded_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
+    paths = []
+    find_end = data.index
+    at = _HEADER_BYTES
+    for _ in range(count):
+        start = at + flags_at + (4 if data[at + flags_at] & _EXTENDED else 2)
+        end = find_end(0, start)
+        paths.append(data[start:end])
+        at += (end - at + 8) & ~7
+    if at > len(data):
+        raise ValueError("the last entry is cut off")
+    return paths, at
+
+
+def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
+    paths = []
+    total_bytes = 0
+    path = b""
+    at = _HEADER_BYTES
+    for _ in range(count):
+        start = at + flags_at + (4 if data[at + flags_at] & _EXTENDED else 2)
+        byte = data[start]
+        dropped = byte & 127
+        while byte & 128:
+            start += 1
+            byte = data[start]
+            dropped = ((dropped + 1) << 7) + (byte & 127)
+            if dropped > _MAX_PATH_BYTES:
+                raise ValueError("a path is too long")
+        end = data.index(0, start + 1)
+        if dropped > len(path):
+            raise ValueError("a path is shorter than nothing")
+        path = path[: len(path) - dropped] + data[start + 1 : end]
+        total_bytes += len(path)
+        if len(path) > _MAX_PATH_BYTES or total_bytes > _MAX_PATHS_BYTES:
+            raise ValueError("a path is too long")
+        paths.append(path)
+        at = end + 1
+    return paths, at
+
+
+def _shared_name(data: bytes, at: int, hash_bytes: int) -> str:
+    """Find the extension that names the shared part of a split index; empty when it has none."""
+    while at + 8 <= len(data) - hash_bytes:
+        size = int.from_bytes(data[at + 4 : at + 8], "big")
+        if data[at : at + 4] == b"link":
+            name = data[at + 8 : at + 8 + hash_bytes]
+            return name.hex() if any(name) else ""
+        at += 8 + size
+    return ""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from engine.records import display_path
-from engine.source.patterns import LastMatch, Level, Pattern, PatternSet
+from engine.source.globs import LastMatch, Level, Pattern, PatternSet
 from engine.source.wildmatch import BadPatternError, components_of
 
 _MAX_RULE_BYTES: Final = 1 << 16  # no path of a walk is longer

@@ -2,12 +2,22 @@
 
 The outcomes are those of a whole walk, as it is the walk itself. Costs a listing of each folder on
 the way and of each one below; rules are read in no other.
+
+What a walk would say of one path: the walk itself, kept to the folders that lead there.
+
+So the answer is that of the walk and not of a second set of rules. Costs a listing of each of
+those folders.
+
+Which folders a walk enters, and which links lead where: what has to be watched.
+
+Files are neither looked at nor judged, links apart.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
-from engine.records import FileEntry, Skip
+from engine.records import FileEntry, Skip, SkipReason
 from engine.source.folder_rules import FolderRules, Refusal
 from engine.source.open_folders import OpenFolder
 from engine.source.walker import Walk, WalkRules, never
@@ -139,3 +149,151 @@ class PartialWalk(Walk):
 
 def _parts_of(path: str) -> list[str]:
     return path.split("/")
+
+
+class Probe(NamedTuple):
+    """The outcome of a path."""
+
+    outcome: FileEntry | Skip | None  # None: nothing refuses it, and it is no file that is there
+    exists: bool  # False: its names alone decided
+
+
+def probe(root: str, rules: WalkRules, path: str) -> Probe:
+    """Say what a walk would do with one path.
+
+    A path that is not there has the outcome that its names would give it. Only the order of a whole
+    walk can tell that a folder was entered through another link before (``SYMLINK_REPEATED``).
+
+    Args:
+        root: The folder.
+        rules: Which files belong to it.
+        path: Relative to the root, not empty.
+
+    Raises:
+        InvalidPathError: The root is missing, not a folder, or cannot be read.
+        InvalidInputError: A glob is malformed.
+    """
+    walk = _Probe(root, rules, path)
+    for item in walk.run():
+        if item.path == path or isinstance(item, Skip):  # of the path or of a folder above it
+            return Probe(item, exists=True)
+        return Probe(None, exists=False)  # a file where the path has a folder
+    return Probe(walk.refusal, exists=not walk.is_missing)
+
+
+class _Probe(Walk):
+    """A walk that looks at nothing beside its way."""
+
+    def __init__(self, root: str, rules: WalkRules, path: str) -> None:
+        super().__init__(root, rules, never)
+        self._path = path
+        self.is_missing = False
+        self.refusal: Skip | None = None  # of a path that is not there
+
+    def _chosen(
+        self,
+        entries: list[os.DirEntry[str]],
+        rules: FolderRules,
+        prefix: str,
+        names: set[str],
+    ) -> list[os.DirEntry[str]]:
+        """Give the one entry that leads on; none in the folder that was looked for."""
+        rest = self._path[len(prefix) :]
+        step = rest.partition("/")[0]
+        if step and step not in names:
+            self.is_missing = True
+            self.refusal = self._refusal_by_names(rules, prefix, rest, names)
+        return [entry for entry in entries if entry.name == step]
+
+    def _refusal_by_names(
+        self, rules: FolderRules, prefix: str, rest: str, names: set[str]
+    ) -> Skip | None:
+        *folders, name = rest.split("/")
+        for folder in folders:
+            inside = rules.into(prefix, folder, names)
+            if isinstance(inside, Refusal):
+                return Skip(prefix + folder, inside.reason, inside.detail, is_folder=True)
+            rules, prefix, names = inside, f"{prefix}{folder}/", set()
+        refusal = rules.refusal_of_file(prefix, name)
+        if refusal is not None:
+            return Skip(prefix + name, refusal.reason, refusal.detail)
+        return self._secret_of(prefix + name, prefix + name)
+
+
+#: Why a link may show something later, without an event of its own.
+_OF_LINKS: Final = frozenset({SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE})
+
+
+class Folders(NamedTuple):
+    """What a walk went through."""
+
+    entered: dict[str, str]  # path → path without links, both from the root; "" is the root
+    links: dict[str, str]  # followed links, to files and to folders: path → where they lead
+    broken: set[str]  # links that lead nowhere now, or where nobody may look
+    reached: PathSet  # of what this tells all; empty: of everything
+
+
+def folders_of(
+    root: str,
+    rules: WalkRules,
+    *,
+    below: Iterable[str] = (),
+    cancelled: Callable[[], bool] = never,
+) -> Folders:
+    """Give the folders that a walk enters.
+
+    Args:
+        root: The folder.
+        rules: Which files belong to it.
+        below: Only these paths with all below them, and the folders that lead there; empty: all.
+        cancelled: Asked for each folder; True stops the walk.
+
+    Raises:
+        InvalidPathError: The root is missing, not a folder, or cannot be read.
+        Cancelled: ``cancelled`` said so.
+    """
+    walk = _FolderWalk(root, rules, PathSet(below), cancelled)
+    for item in walk.run():
+        if isinstance(item, Skip):
+            if item.reason in _OF_LINKS and os.path.islink(os.path.join(root, item.path)):
+                walk.broken.add(item.path)
+        elif item.path != item.real_path:
+            walk.followed[item.path] = item.real_path
+    return Folders(walk.entered, walk.followed, walk.broken, walk.reached)
+
+
+class _FolderWalk(PartialWalk):
+    """A walk that sees folders and links only."""
+
+    def __init__(
+        self, root: str, rules: WalkRules, wanted: PathSet, cancelled: Callable[[], bool]
+    ) -> None:
+        super().__init__(root, rules, wanted, cancelled)
+        self.entered: dict[str, str] = {}
+        self.followed: dict[str, str] = {}
+        self.broken: set[str] = set()
+
+    def _chosen(
+        self,
+        entries: list[os.DirEntry[str]],
+        rules: FolderRules,
+        prefix: str,
+        names: set[str],
+    ) -> list[os.DirEntry[str]]:
+        folder = self._stack.top
+        self.entered[folder.path] = folder.real_path
+        chosen = super()._chosen(entries, rules, prefix, names)
+        return [entry for entry in chosen if _is_folder_or_link(entry)]
+
+    def _refusal_of_opened(self, folder: OpenFolder, *, is_link: bool) -> Refusal | None:
+        refusal = super()._refusal_of_opened(folder, is_link=is_link)
+        if is_link and refusal is None:
+            self.followed[folder.path] = folder.real_path
+        return refusal
+
+
+def _is_folder_or_link(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False) or entry.is_symlink()
+    except OSError:
+        return False

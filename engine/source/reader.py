@@ -3,6 +3,8 @@
 Each part of a path is opened beneath the descriptor of the part before it and never as a link, so
 a folder or file swapped for a link after the walk gives a ``Skip`` instead of a foreign text. What
 the bytes mean is said by ``content``.
+
+Whether the root of a tree still is there and can be read, so that no file counts as deleted.
 """
 
 import errno
@@ -14,8 +16,7 @@ from typing import NamedTuple, Self
 
 from engine.errors import InvalidPathError
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
-from engine.source.file_stat import file_stat_of
-from engine.source.links import LinkResolver, NotFollowedError
+from engine.source.open_folders import LinkResolver, NotFollowedError, file_stat_of
 
 #: O_NONBLOCK: opening a FIFO must not wait for a writer; it changes nothing for regular files.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -305,3 +306,49 @@ def _skip_of(path: str, error: OSError) -> Skip:
         return Skip(path, SkipReason.NOT_REGULAR, "a socket or a device")
     name = errno.errorcode.get(number, str(number))
     return Skip(path, SkipReason.UNREADABLE, f"{os.strerror(number).lower()} ({name})")
+
+
+#: Device and inode.
+Identity = tuple[int, int]
+
+
+def check_root(root: str, known: Identity | None = None) -> Identity:
+    """Make sure that a folder can be listed and entered.
+
+    Args:
+        root: The folder.
+        known: What an earlier call gave, if it is to be the same folder still.
+
+    Raises:
+        InvalidPathError: It cannot; the message begins with the reason, as ``permission denied``,
+            and ``details`` has it as ``reason``: ``permission_denied``, ``gone`` or ``replaced``.
+    """
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            found = os.stat(".", dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        is_closed = error.errno in (errno.EACCES, errno.EPERM)
+        raise _unreadable(
+            root,
+            f"{(error.strerror or str(error)).lower()}: ",
+            "make the folder readable" if is_closed else "is it where it was?",
+            "permission_denied" if is_closed else "gone",
+        ) from error
+    identity = found.st_dev, found.st_ino
+    if known not in (None, identity):
+        raise _unreadable(root, "another folder took the place of ", "index it again", "replaced")
+    return identity
+
+
+def _unreadable(root: str, what: str, hint: str, reason: str) -> InvalidPathError:
+    shown = display_path(root)
+    return InvalidPathError(
+        f"{what}{shown}",
+        hint=f"{hint}; what was indexed so far is kept",
+        field="path",
+        path=shown,
+        reason=reason,
+    )

@@ -4,8 +4,7 @@ What a secret inside a text looks like stands in ``secret_tokens`` and ``secret_
 what is done about it.
 """
 
-from engine.source.secret_places import find_values
-from engine.source.secret_tokens import Spans, find_tokens
+from engine.source.secret_patterns import Spans, find_tokens, find_values
 
 
 def _words(text: str) -> frozenset[str]:

@@ -17,23 +17,24 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
+from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
 from engine.records import FileEntry, Skip, SkipReason, display_path
-from engine.settings import LARGEST_FILE_BYTES, MIB
-from engine.source.file_stat import file_stat_of
-from engine.source.folder_rules import FolderRules, GlobPosition, Refusal
+from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleFiles
 from engine.source.git_files import read_regular
 from engine.source.globs import Globs
-from engine.source.links import LinkResolver, NotFollowedError, Target
 from engine.source.open_folders import (
     FOLDER_FLAGS,
     FolderStack,
     Identity,
     LinkedFolder,
+    LinkResolver,
+    NotFollowedError,
     OpenFolder,
     PlainFolder,
+    Target,
+    file_stat_of,
 )
-from engine.source.rule_files import RuleFiles
 from engine.source.secrets import is_secret_file
 
 #: Longer paths are not walked: such a tree would cost memory without bound.

@@ -17,8 +17,19 @@ import apsw
 from engine.errors import EngineError, ProjectNotFoundError, UnavailableError
 from engine.faults import fault_point, vfs_name
 from engine.store import migrate
-from engine.store.failures import DISTRUSTED, damaged, is_unsettled, not_writable, translated
-from engine.store.opening import Place, Reader, close, open_reader, open_writer, stamp_of
+from engine.store.opening import (
+    DISTRUSTED,
+    Place,
+    Reader,
+    close,
+    damaged,
+    is_unsettled,
+    not_writable,
+    open_reader,
+    open_writer,
+    stamp_of,
+    translated,
+)
 
 Handle = apsw.Connection
 

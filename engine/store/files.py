@@ -1,15 +1,20 @@
-"""Files and skips: the outcome of each path on a branch."""
+"""Files and skips: the outcome of each path on a branch.
+
+Indexed files one by one, as those who list them or name them by their id see them.
+
+What is not indexed, and why.
+"""
 
 import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from engine.records import FileStat
+from engine.records import FileStat, Skip, SkipReason
 from engine.store import models
 from engine.store.connection import Handle
-from engine.store.filters import Filters
-from engine.store.paths import hexadecimal, parts_of, range_below
+from engine.store.filters import Filters, hexadecimal, parts_of, range_below
+from engine.store.memories import Moment
 
 
 class KnownFile(NamedTuple):
@@ -283,3 +288,189 @@ def read_passing_blobs(handle: Handle, filters: Filters) -> list[int]:
         dict(filters.values),
     )
     return [blob_id for (blob_id,) in rows]
+
+
+class FileCard(NamedTuple):
+    """A file of a branch; ``uuid`` is its id for others."""
+
+    id: int
+    uuid: bytes
+    path: str
+    language: str
+    blob_id: int
+    size_bytes: int  # of the stored text
+    token_count: int
+    created_at_ms: int
+    updated_at_ms: int
+
+
+_COLUMNS = """f.id, f.uuid, f.path, b.language, f.blob_id, b.size_bytes, b.token_count,
+  f.created_at_ms, f.updated_at_ms"""
+
+
+def find_card(handle: Handle, branch_id: int, uuid: bytes) -> FileCard | None:
+    """Give the file of a branch that has an id (0.1 s among 265,000: ids have no index)."""
+    rows = handle.execute(
+        f"""SELECT {_COLUMNS} FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+            WHERE f.branch_id = :branch_id AND f.uuid = :uuid LIMIT 1""",  # noqa: S608
+        {"branch_id": branch_id, "uuid": uuid},
+    )
+    return next((_card_of(row) for row in rows), None)
+
+
+def read_cards(handle: Handle, file_ids: Sequence[int]) -> dict[int, FileCard]:
+    """Give files by id; those that are gone are left out."""
+    rows = handle.execute(
+        f"""SELECT {_COLUMNS} FROM json_each(:ids) wanted
+            CROSS JOIN files f ON f.id = wanted.value
+            CROSS JOIN blobs b ON b.id = f.blob_id""",  # noqa: S608 - a constant
+        {"ids": json.dumps(file_ids)},
+    )
+    return {row[0]: _card_of(row) for row in rows}
+
+
+def read_places(
+    handle: Handle, filters: Filters, after: Moment, limit: int
+) -> list[tuple[Moment, int]]:
+    """Give where the next files that pass stand in the list of all checkpoints, with their ids."""
+    rows = handle.execute(
+        f"""SELECT f.created_at_ms, f.uuid, f.id FROM files f
+            WHERE {filters.file_condition} AND (f.created_at_ms, f.uuid) < (:at_ms, :uuid)
+            ORDER BY f.created_at_ms DESC, f.uuid DESC LIMIT :limit""",  # noqa: S608 - constants
+        {**filters.values, **after._asdict(), "limit": limit},
+    )
+    return [(Moment(at_ms, uuid), file_id) for at_ms, uuid, file_id in rows]
+
+
+def count_passing(handle: Handle, filters: Filters) -> int:
+    """Give the number of files that pass."""
+    return int(
+        handle.execute(
+            f"SELECT count(*) FROM files f WHERE {filters.file_condition}",  # noqa: S608
+            dict(filters.values),
+        ).get
+    )
+
+
+def _card_of(row: tuple[Any, ...]) -> FileCard:
+    file_id, uuid, path, *rest = row
+    return FileCard(file_id, uuid, os.fsdecode(path), *rest)
+
+
+class KnownSkip(NamedTuple):
+    """A stored skip."""
+
+    skip: Skip
+    fingerprint_id: int
+
+
+def read_known_skips(
+    handle: Handle, branch_id: int, within: Iterable[str] | None = None
+) -> dict[str, KnownSkip]:
+    """Give the stored skips of a branch by path; see ``read_known_files``."""
+    known: dict[str, KnownSkip] = {}
+    for condition, values in parts_of(branch_id, within):
+        rows = handle.execute(
+            f"""SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode,
+                       fingerprint_id
+                FROM skips WHERE {condition}""",  # noqa: S608 - constant fragments
+            values,
+        )
+        for row in rows:
+            known[os.fsdecode(row[0])] = KnownSkip(_skip_of(row[:8]), row[8])
+    return known
+
+
+def read_known_skips_at(
+    handle: Handle, branch_id: int, paths: Sequence[str]
+) -> dict[str, KnownSkip]:
+    """Give the stored skips of some paths of a branch."""
+    rows = handle.execute(
+        """SELECT s.path, s.reason, s.detail, s.is_folder, s.size_bytes, s.mtime_ns, s.ctime_ns,
+                  s.inode, s.fingerprint_id
+           FROM json_each(:paths) wanted
+           CROSS JOIN skips s ON s.branch_id = :branch_id AND s.path = unhex(wanted.value)""",
+        {"branch_id": branch_id, "paths": hexadecimal(paths)},
+    )
+    return {os.fsdecode(row[0]): KnownSkip(_skip_of(row[:8]), row[8]) for row in rows}
+
+
+def write_skips(handle: Handle, branch_id: int, fingerprint_id: int, skips: Iterable[Skip]) -> None:
+    """Insert or replace skips."""
+    handle.executemany(
+        """INSERT INTO skips (branch_id, fingerprint_id, path, reason, detail, is_folder,
+                              size_bytes, mtime_ns, ctime_ns, inode)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (branch_id, path) DO UPDATE SET fingerprint_id = excluded.fingerprint_id,
+             reason = excluded.reason, detail = excluded.detail, is_folder = excluded.is_folder,
+             size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
+             ctime_ns = excluded.ctime_ns, inode = excluded.inode""",
+        (
+            (
+                branch_id,
+                fingerprint_id,
+                os.fsencode(skip.path),
+                skip.reason.value,
+                os.fsencode(skip.detail).decode("utf-8", "replace"),
+                int(skip.is_folder),
+                *(skip.stat or (None, None, None, None)),
+            )
+            for skip in skips
+        ),
+    )
+
+
+def delete_skips(handle: Handle, branch_id: int, paths: Iterable[str]) -> None:
+    """Delete the skips of paths that have another outcome now, or are gone."""
+    handle.executemany(
+        "DELETE FROM skips WHERE branch_id = ? AND path = ?",
+        ((branch_id, os.fsencode(path)) for path in paths),
+    )
+
+
+def read_skip(handle: Handle, branch_id: int, path: str) -> Skip | None:
+    """Give the skip of exactly this path."""
+    row = handle.execute(
+        """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode
+           FROM skips WHERE branch_id = :branch_id AND path = :path""",
+        {"branch_id": branch_id, "path": os.fsencode(path)},
+    ).fetchone()
+    return _skip_of(row) if row else None
+
+
+def count_skips(handle: Handle, branch_id: int) -> dict[str, int]:
+    """Give the number of skips by reason, the most frequent first."""
+    return dict(
+        handle.execute(
+            """SELECT reason, count(*) AS number FROM skips WHERE branch_id = :branch_id
+               GROUP BY reason ORDER BY number DESC, reason""",
+            {"branch_id": branch_id},
+        )
+    )
+
+
+def read_skipped_among(handle: Handle, branch_id: int, paths: Iterable[str]) -> list[str]:
+    """Give those of some paths that are skipped."""
+    return [path for path in paths if read_skip(handle, branch_id, path)]
+
+
+def count_reasons(handle: Handle, branch_id: int, reasons: Iterable[SkipReason]) -> int:
+    """Give the number of skips of a branch that have one of these reasons."""
+    return int(
+        handle.execute(
+            """SELECT count(*) FROM skips WHERE branch_id = :branch_id
+                 AND reason IN (SELECT value FROM json_each(:reasons))""",
+            {"branch_id": branch_id, "reasons": json.dumps([reason.value for reason in reasons])},
+        ).get
+    )
+
+
+def _skip_of(row: tuple[object, ...]) -> Skip:
+    path, reason, detail, is_folder, size, mtime, ctime, inode = row
+    assert isinstance(path, bytes)
+    stat = None
+    if isinstance(size, int) and isinstance(mtime, int):
+        assert isinstance(ctime, int)
+        assert isinstance(inode, int)
+        stat = FileStat(size, mtime, ctime, inode)
+    return Skip(os.fsdecode(path), SkipReason(str(reason)), str(detail), bool(is_folder), stat)

@@ -1,7 +1,12 @@
-"""Jobs, their events and their checkpoints. The states are text here; ``jobs`` knows them."""
+"""Jobs, their events and their checkpoints. The states are text here; ``jobs`` knows them.
+
+What happened to a job, seen as a whole: how many events of each type, the last ones, samples.
+
+Jobs and contents in numbers, for those who measure.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.store.connection import Handle
@@ -306,3 +311,119 @@ def _one(handle: Handle, condition: str, values: tuple[object, ...]) -> JobRow |
     sql = f"SELECT {_COLUMNS} FROM jobs WHERE {condition}"  # noqa: S608 - from callers here
     row = handle.execute(sql, values).fetchone()
     return JobRow(*row) if row else None
+
+
+def count_events(handle: Handle, job_id: int) -> dict[str, int]:
+    """Give the number of a job's events by their type."""
+    rows = handle.execute(
+        "SELECT type, count(*) FROM job_events WHERE job_id = ? GROUP BY type", (job_id,)
+    )
+    return {str(type_): int(number) for type_, number in rows}
+
+
+def read_last_events(
+    handle: Handle, job_id: int, types: Collection[str], *, before: int | None, limit: int
+) -> list[EventRow]:
+    """Give the last events of some types in their order, those before a sequence if one is given.
+
+    Args:
+        handle: Of a database.
+        job_id: The job.
+        types: Which ones.
+        before: The sequence; None for the end.
+        limit: The most to give.
+    """
+    rows = handle.execute(
+        """SELECT sequence, type, at_ms, context FROM job_events
+           WHERE job_id = :job_id AND (:before IS NULL OR sequence < :before)
+             AND type IN (SELECT value FROM json_each(:types))
+           ORDER BY sequence DESC LIMIT :limit""",
+        {"job_id": job_id, "before": before, "types": json.dumps(sorted(types)), "limit": limit},
+    )
+    return [EventRow(*row) for row in rows][::-1]
+
+
+def read_samples(
+    handle: Handle, job_id: int, types: Collection[str], *, sampled: Collection[str], most: int
+) -> list[EventRow]:
+    """Give all events of some types, and some of those of others, evenly chosen, in their order.
+
+    Args:
+        handle: Of a database.
+        job_id: The job.
+        types: Given as a whole.
+        sampled: Of these only some, the last one among them.
+        most: About how many of them.
+    """
+    rows = handle.execute(
+        """WITH told AS (
+             SELECT sequence, type, at_ms, context,
+                    type IN (SELECT value FROM json_each(:sampled)) AS is_sampled,
+                    row_number() OVER (
+                      PARTITION BY type IN (SELECT value FROM json_each(:sampled))
+                      ORDER BY sequence DESC
+                    ) - 1 AS place
+             FROM job_events WHERE job_id = :job_id
+               AND (type IN (SELECT value FROM json_each(:types))
+                    OR type IN (SELECT value FROM json_each(:sampled))))
+           SELECT sequence, type, at_ms, context FROM told
+           WHERE NOT is_sampled
+              OR place % (1 + (SELECT sum(is_sampled) FROM told) / :most) = 0
+           ORDER BY sequence""",
+        {
+            "job_id": job_id,
+            "types": json.dumps(sorted(types)),
+            "sampled": json.dumps(sorted(sampled)),
+            "most": most,
+        },
+    )
+    return [EventRow(*row) for row in rows]
+
+
+class JobCount(NamedTuple):
+    """What a job has done, or did."""
+
+    id: int  # later jobs have higher ones, as long as any is kept
+    state: str
+    origin: str
+    started_at_ms: int | None
+    finished_at_ms: int | None
+    flagged_at_ms: int | None
+    counts: str  # JSON
+    result: str | None  # JSON
+
+
+class Contents(NamedTuple):
+    """What a database holds, on all branches."""
+
+    files: int
+    chunks: int
+    skips: dict[str, int]  # by reason
+
+
+def read_job_counts(handle: Handle, after_id: int) -> list[JobCount]:
+    """Give the jobs after one, in the order in which they were made."""
+    rows = handle.execute(
+        """SELECT id, state, origin, started_at_ms, finished_at_ms, flagged_at_ms, counts, result
+           FROM jobs WHERE id > ? ORDER BY id""",
+        (after_id,),
+    )
+    return [JobCount(*row) for row in rows]
+
+
+def read_last_id(handle: Handle) -> int:
+    """Give the id of the newest job; 0 when there is none."""
+    return int(handle.execute("SELECT coalesce(max(id), 0) FROM jobs").get)
+
+
+def count_by_state(handle: Handle) -> dict[str, int]:
+    """Give how many jobs there are in each state."""
+    return dict(handle.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
+
+
+def count_contents(handle: Handle) -> Contents:
+    """Count what there is; some milliseconds for 100,000 chunks."""
+    files = handle.execute("SELECT count(*) FROM files").get
+    chunks = handle.execute("SELECT count(*) FROM chunks").get
+    skips = dict(handle.execute("SELECT reason, count(*) FROM skips GROUP BY reason"))
+    return Contents(int(files), int(chunks), skips)

@@ -1,11 +1,20 @@
-"""Files and skips of a branch by path, a page at a time."""
+"""Files and skips of a branch by path, a page at a time.
+
+What lies directly in a folder of a branch: folders and files, indexed or skipped.
+
+What the folders of a branch hold, added up by SQLite.
+
+Paths as people see them, and as the disk spells them: bytes that are not UTF-8 become U+FFFD.
+"""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from engine.records import display_path
+from engine.store import files
 from engine.store.connection import Handle
-from engine.store.paths import range_in
+from engine.store.filters import hexadecimal, range_in
 
 
 class Page(NamedTuple):
@@ -137,3 +146,216 @@ def _range(branch_id: int, page: Page) -> dict[str, Any]:
 def _values(branch_id: int, page: Page) -> dict[str, Any]:
     after = b"" if page.after is None else os.fsencode(page.after)
     return {**_range(branch_id, page), "after": after, "limit": page.limit}
+
+
+class EntryRow(NamedTuple):
+    """A folder or file in a folder, with all that is below it."""
+
+    name: str
+    is_folder: bool
+    files: int  # indexed ones, itself included
+    skipped: int  # likewise
+    size_bytes: int  # of the indexed files; of a skipped file, when it is known
+    updated_at_ms: int | None  # the latest of the indexed files
+    reason: str | None  # why it is skipped itself
+    detail: str | None
+    total: int  # entries of the folder
+
+
+class FileDetails(NamedTuple):
+    """What is told of an indexed file in a list."""
+
+    language: str
+    line_count: int
+    symbols: int
+
+
+def list_entries(
+    handle: Handle, branch_id: int, folder: str, *, limit: int, offset: int
+) -> list[EntryRow]:
+    """Give the entries of a folder, folders first, each kind in the order of its bytes.
+
+    Reads all rows below the folder: 10,000 take about 20 ms.
+
+    Args:
+        handle: A read transaction.
+        branch_id: The branch.
+        folder: Relative to the root; "" is the root.
+        limit: How many at most.
+        offset: How many to leave out before.
+    """
+    rows = handle.execute(
+        """SELECT name, is_folder, sum(files), sum(skipped), coalesce(sum(size_bytes), 0),
+                  max(updated_at_ms), max(reason), max(detail), count(*) OVER ()
+           FROM (
+             SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END AS name,
+                    slash > 0 AS is_folder, 1 AS files, 0 AS skipped, size_bytes, updated_at_ms,
+                    NULL AS reason, NULL AS detail
+             FROM (SELECT substr(path, :start) AS rest, instr(substr(path, :start), x'2f') AS slash,
+                          size_bytes, updated_at_ms
+                   FROM files WHERE branch_id = :branch_id AND path >= :low AND path < :high)
+             UNION ALL
+             SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END,
+                    slash > 0 OR is_folder, 0, 1, iif(slash = 0 AND NOT is_folder, size_bytes, 0),
+                    NULL, iif(slash = 0, reason, NULL), iif(slash = 0, detail, NULL)
+             FROM (SELECT substr(path, :start) AS rest, instr(substr(path, :start), x'2f') AS slash,
+                          size_bytes, reason, detail, is_folder
+                   FROM skips WHERE branch_id = :branch_id AND path >= :low AND path < :high)
+           )
+           GROUP BY name, is_folder ORDER BY is_folder DESC, name LIMIT :limit OFFSET :offset""",
+        {**_within(branch_id, folder), "limit": limit, "offset": offset},
+    )
+    return [EntryRow(os.fsdecode(name), bool(is_folder), *rest) for name, is_folder, *rest in rows]
+
+
+def read_details(handle: Handle, branch_id: int, paths: Sequence[str]) -> dict[str, FileDetails]:
+    """Give what is told of some files in a list, those of them that are indexed."""
+    rows = handle.execute(
+        """SELECT f.path, b.language, b.line_count,
+                  (SELECT coalesce(sum(symbol_count), 0) FROM chunks WHERE blob_id = b.id)
+           FROM json_each(:paths) wanted
+           CROSS JOIN files f ON f.branch_id = :branch_id AND f.path = unhex(wanted.value)
+           CROSS JOIN blobs b ON b.id = f.blob_id""",
+        {"branch_id": branch_id, "paths": hexadecimal(paths)},
+    )
+    return {os.fsdecode(path): FileDetails(*rest) for path, *rest in rows}
+
+
+def list_names(handle: Handle, branch_id: int, folder: str, *, most: int) -> list[tuple[str, bool]]:
+    """Give name and whether it is a folder of what lies in a folder and is indexed, by its bytes.
+
+    Goes from name to name in the index of paths, so that what is below them costs nothing.
+    """
+    place = _within(branch_id, folder)
+    start = int(place["start"]) - 1
+    names: list[tuple[str, bool]] = []
+    while len(names) < most:
+        row = handle.execute(
+            """SELECT path FROM files
+               WHERE branch_id = :branch_id AND path >= :low AND path < :high
+               ORDER BY path LIMIT 1""",
+            place,
+        ).fetchone()
+        if row is None:
+            break
+        name, slash, _ = row[0][start:].partition(b"/")
+        names.append((os.fsdecode(name), bool(slash)))
+        place["low"] = row[0][:start] + name + b"0" if slash else row[0] + b"\0"
+    return names
+
+
+def chain_below(handle: Handle, branch_id: int, folder: str) -> str:
+    """Give the folder that a reader means by one that holds nothing but a folder, and so on."""
+    while True:
+        names = list_names(handle, branch_id, folder, most=2)
+        if len(names) != 1 or not names[0][1]:
+            return folder
+        folder = f"{folder}/{names[0][0]}"
+
+
+def _within(branch_id: int, folder: str) -> dict[str, int | bytes]:
+    start = len(os.fsencode(folder)) + 2 if folder else 1
+    return {"branch_id": branch_id, "start": start, **range_in(folder)}
+
+
+#: Folders below the one asked for that are told apart; what lies deeper counts for them.
+LEVELS = 4
+_SLASH = "x'2f'"
+
+
+class FolderRow(NamedTuple):
+    """What lies in a folder: directly, or also below it when it is of the last level."""
+
+    path: str  # from the root; empty for the root itself
+    files: int  # that are indexed
+    size_bytes: int  # of these
+    skipped: int  # files that are not; a folder that is left out as a whole counts as one
+
+
+class SizedFile(NamedTuple):
+    """An indexed file and its size on disk."""
+
+    path: str
+    size_bytes: int
+
+
+def sum_folders(handle: Handle, branch_id: int, folder: str) -> list[FolderRow]:
+    """Add up the files and skips below a folder, by folder (10,000 files in some 10 ms).
+
+    Args:
+        handle: A read transaction.
+        branch_id: The branch.
+        folder: From the root; empty for all.
+    """
+    rows = handle.execute(
+        f"""SELECT substr(path, 1, stop), sum(1 - skipped), sum(size_bytes), sum(skipped)
+            FROM ({_stops()}) GROUP BY 1""",  # noqa: S608 - constants
+        _folder_values(branch_id, folder),
+    )
+    return [FolderRow(os.fsdecode(path).rstrip("/"), *numbers) for path, *numbers in rows]
+
+
+def largest_files(handle: Handle, branch_id: int, folder: str, limit: int) -> list[SizedFile]:
+    """Give the files directly in a folder, the largest first."""
+    rows = handle.execute(
+        f"""SELECT path, size_bytes FROM files
+            WHERE branch_id = :branch_id AND path >= :low AND path < :high
+              AND instr(substr(path, :stop + 1), {_SLASH}) = 0
+            ORDER BY size_bytes DESC, path LIMIT :limit""",  # noqa: S608 - a constant
+        {**_folder_values(branch_id, folder), "limit": limit},
+    )
+    return [SizedFile(os.fsdecode(path), size) for path, size in rows]
+
+
+def _stops() -> str:
+    """Give the statement that says of each path where the folder ends that it counts for.
+
+    Each level goes on behind the next slash. LIMIT -1 OFFSET 0 keeps SQLite from merging the
+    levels, which would work out the inner ones again and again.
+    """
+    statement = """SELECT path, size_bytes, 0 AS skipped, :stop AS stop FROM files
+                   WHERE branch_id = :branch_id AND path >= :low AND path < :high
+                   UNION ALL
+                   SELECT CASE is_folder WHEN 0 THEN path ELSE CAST(path || '/' AS BLOB) END,
+                          0, 1, :stop FROM skips
+                   WHERE branch_id = :branch_id AND path >= :low AND path < :high"""
+    for _ in range(LEVELS):
+        statement = f"""SELECT path, size_bytes, skipped,
+                               stop + instr(substr(path, stop + 1), {_SLASH}) AS stop
+                        FROM ({statement} LIMIT -1 OFFSET 0)"""  # noqa: S608 - constants
+    return statement
+
+
+def _folder_values(branch_id: int, folder: str) -> dict[str, int | bytes]:
+    stop = len(os.fsencode(folder)) + 1 if folder else 0
+    return {"branch_id": branch_id, **range_in(folder), "stop": stop}
+
+
+#: In a path that was shown: bytes that are not UTF-8, or that very character.
+NOT_UTF8 = "\ufffd"
+
+
+def read_all(handle: Handle, branch_id: int) -> list[str]:
+    """Give the paths of all files of a branch as they are shown, sorted by their characters."""
+    paths = b"\0".join(files.read_path_bytes(handle, branch_id)).decode("utf-8", "replace")
+    return sorted(paths.split("\0")) if paths else []
+
+
+def as_stored(handle: Handle, branch_id: int, path: str) -> str:
+    """Give the path of a file as the disk spells it, which one with U+FFFD may not be."""
+    if NOT_UTF8 not in path or files.read_file(handle, branch_id, path):
+        return path
+    odd = read_odd_paths(handle, branch_id)
+    return next((each for each in odd if display_path(each) == path), path)
+
+
+def folder_as_stored(handle: Handle, branch_id: int, folder: str) -> str:
+    """Give a folder as the disk spells it, which one with U+FFFD may not be."""
+    if NOT_UTF8 not in folder or files.has_below(handle, branch_id, folder):
+        return folder
+    depth = folder.count("/") + 1
+    for path in read_odd_paths(handle, branch_id):
+        above = "/".join(path.split("/")[:depth])
+        if above != path and display_path(above) == folder:
+            return above
+    return folder

@@ -2,35 +2,40 @@
 
 ``PRAGMA user_version`` counts the steps. What is *in* the tables has a version of its own, the
 fingerprint: contents are never migrated but made again.
+
+The versions of what stores the indexes.
 """
 
 import functools
 import os
 from contextlib import suppress
-from importlib import resources
 from pathlib import Path
 
 import apsw
 
 from engine.errors import IndexCorruptError, IndexTooNewError
 from engine.faults import fault_point
-from engine.store.failures import not_writable
+from engine.store.opening import not_writable
 
 #: "Cair": marks a database file as ours.
 APPLICATION_ID = 0x43616972
+_MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 @functools.cache
 def steps() -> tuple[str, ...]:
     """Give the SQL of each migration, in order; step n leads to ``user_version`` n."""
-    folder = resources.files("engine.store") / "migrations"
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
-    return tuple((folder / name).read_text("utf-8") for name in names)
+    return tuple((_MIGRATIONS / name).read_text("utf-8") for name in _step_names())
 
 
+@functools.cache
 def newest() -> int:
-    """Give the version of the present shape."""
-    return len(steps())
+    """Return the version of the present shape."""
+    return len(_step_names())
+
+
+def _step_names() -> list[str]:
+    return sorted(name for name in os.listdir(_MIGRATIONS) if name.endswith(".sql"))
 
 
 def check(handle: apsw.Connection) -> int:
@@ -129,3 +134,14 @@ def _keep_copy(handle: apsw.Connection, copy: Path) -> None:
     finally:
         for left in copy.parent.glob(f"{copy.stem}.part-*"):  # of runs that were killed, too
             left.unlink(missing_ok=True)
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of SQLite and sqlite-vec, and that of the tables' shape."""
+    from importlib import metadata  # slow to import, and only servers ask
+
+    try:
+        vectors = metadata.version("sqlite-vec")
+    except metadata.PackageNotFoundError:
+        vectors = "unknown"
+    return {"SQLite": apsw.sqlite_lib_version(), "sqlite-vec": vectors, "schema": str(newest())}

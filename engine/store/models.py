@@ -3,6 +3,10 @@
 A model has two sqlite-vec tables, ``chunk_vectors_<id>`` and ``file_vectors_<id>``, whose rows go
 with their chunks and files. Whether a row is there is asked of their shadow table ``…_rowids``, an
 ordinary one: sqlite-vec itself would open the vector.
+
+The axes on which the files of a project are drawn by what they mean, one set a model.
+
+How large a stored vector is; apart from ``quantize``, which imports numpy.
 """
 
 import json
@@ -10,7 +14,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
-from engine.store.vector_rows import row_bytes_of
+
+#: What the sum at the end of a row takes.
+SUM_BYTES = 4
+
+
+def row_bytes_of(dimension: int) -> int:
+    """Give the size of a stored vector: two numbers a byte, and the sum."""
+    return dimension // 2 + SUM_BYTES
+
 
 #: Vectors that sqlite-vec keeps in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
@@ -313,3 +325,21 @@ def _drop(handle: Handle, model: ModelRow) -> None:
 
 def _without(table: str) -> str:
     return f"id NOT IN (SELECT rowid FROM {table}_rowids)"  # noqa: S608 - our own name
+
+
+def read_axes(handle: Handle, model: ModelRow) -> bytes | None:
+    """Give the numbers as they were written; None when there are none yet."""
+    row = handle.execute(
+        "SELECT numbers FROM map_axes WHERE model_id = :id", {"id": model.id}
+    ).fetchone()
+    return row[0] if row else None
+
+
+def write_axes(handle: Handle, model: ModelRow, numbers: bytes) -> None:
+    """Write the axes of a model, in the place of those before; nothing when the model is gone."""
+    handle.execute(
+        """INSERT INTO map_axes (model_id, numbers)
+           SELECT id, :numbers FROM models WHERE id = :id AND identity = :identity
+           ON CONFLICT (model_id) DO UPDATE SET numbers = excluded.numbers""",
+        {"id": model.id, "identity": model.identity, "numbers": numbers},
+    )

@@ -1,6 +1,11 @@
-"""The project's own row, its branches and its fingerprints."""
+"""The project's own row, its branches and its fingerprints.
+
+Looking into a database file whose project is not known yet.
+"""
 
 import json
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 from engine.errors import ProjectNotFoundError
@@ -257,3 +262,20 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
             "now_ms": now_ms,
         },
     )
+
+
+def read_root(file: Path, busy_timeout_ms: int) -> str:
+    """Give the resolved folder that a database file indexes.
+
+    Raises:
+        EngineError: The file is not a sound index.
+    """
+    store = Store(file, busy_timeout_ms=busy_timeout_ms)
+    try:
+        with store.read() as handle:
+            row = read_project(handle)
+    finally:
+        store.close()
+    if row is None:
+        raise ProjectNotFoundError(f"{file.name} holds no project")
+    return os.fsdecode(row.root)

@@ -1,13 +1,26 @@
-"""Symbols by name."""
+"""Symbols by name.
+
+All symbols of a branch by name, a page at a time, and their numbers by kind and language.
+
+Each text of a file counts once, however many paths of the branch carry it, and is shown under the
+shortest one. The names, kinds and texts come from the index ``symbols_by_name`` alone.
+
+Names that begin as somebody types: of symbols, files and folders.
+"""
 
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.store.chunks import SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class SymbolRow(NamedTuple):
@@ -135,3 +148,230 @@ def _rows_of(rows: Iterator[tuple[object, ...]]) -> Iterator[SymbolRow]:
     for id_, blob_id, path, *rest in rows:
         assert isinstance(path, bytes)
         yield SymbolRow(id_, blob_id, os.fsdecode(path), *rest)  # type: ignore[arg-type]
+
+
+_LEAST_INSIDE = 3  # characters; fewer stand at the beginning of a name
+
+#: Constant fragments: which names pass, and those that pass less well.
+_ALL = "TRUE"
+_BEGINS = "s.folded_name >= :text AND s.folded_name < :beyond"
+_HAS = "instr(s.folded_name, :text)"
+
+_FILES = """FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+            WHERE f.branch_id = :branch_id AND (:language IS NULL OR b.language = :language)
+              AND {path}"""
+
+
+class Choice(NamedTuple):
+    """Which symbols to list or to count."""
+
+    branch_id: int
+    text: str = ""  # lower case
+    kind: str | None = None
+    language: str | None = None
+    path_function: str | None = None  # registered by ``register_path_filter``
+
+    @property
+    def names(self) -> str:
+        """The condition on names."""
+        if not self.text:
+            return _ALL
+        return _HAS if len(self.text) >= _LEAST_INSIDE else _BEGINS
+
+    @property
+    def files(self) -> str:
+        """What files can show a symbol: a part of a statement from FROM on."""
+        path = f"{self.path_function}(f.path, b.language)" if self.path_function else "TRUE"
+        return _FILES.format(path=path)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """What the conditions name."""
+        return {
+            "branch_id": self.branch_id,
+            "text": self.text,
+            "beyond": self.text + chr(0x10FFFF),
+            "kind": self.kind,
+            "language": self.language,
+        }
+
+
+class Place(NamedTuple):
+    """Where a symbol stands in the list."""
+
+    is_inside: int = 0  # 1: its name does not begin with what is asked for
+    folded_name: str = ""
+    kind: str = ""
+    blob_id: int = 0
+    id: int = 0
+
+
+class SymbolListRow(NamedTuple):
+    """A symbol in short."""
+
+    path: str
+    name: str
+    scope: str
+    kind: str
+    signature: str
+    language: str
+    line_start: int
+    line_end: int
+    is_exported: bool
+
+
+#: Before every symbol there can be.
+FROM_THE_FIRST = Place()
+
+
+def list_symbols(
+    handle: Handle, choice: Choice, after: Place, limit: int
+) -> list[tuple[Place, SymbolListRow]]:
+    """Give the next symbols with their places: by name, then by kind, then by text.
+
+    A page of 100 out of 95,000 symbols takes 1 to 15 ms.
+    """
+    order = "s.folded_name, s.kind, s.blob_id, s.id"
+    beyond = ":folded_name, :after_kind, :blob_id, :id"
+    inside = "0"
+    if choice.names is _HAS:
+        inside = f"{_HAS} > 1"
+        order, beyond = f"{inside}, {order}", f":is_inside, {beyond}"
+    rows = handle.execute(
+        f"""WITH page AS MATERIALIZED (
+              SELECT {inside} AS is_inside, s.folded_name, s.kind, s.blob_id, s.id
+              FROM symbols s INDEXED BY symbols_by_name
+              WHERE {choice.names} AND (:kind IS NULL OR s.kind = :kind)
+                AND s.blob_id IN (SELECT f.blob_id {choice.files})
+                AND ({order}) > ({beyond})
+              ORDER BY {order} LIMIT :limit)
+            SELECT p.is_inside, p.folded_name, p.kind, p.blob_id, p.id,
+                   (SELECT f.path {choice.files} AND f.blob_id = p.blob_id
+                    ORDER BY length(f.path), f.path LIMIT 1),
+                   s.name, coalesce(s.scope, ''), s.kind, s.signature, b.language, s.line_start,
+                   s.line_end, s.is_exported
+            FROM page p CROSS JOIN symbols s ON s.id = p.id CROSS JOIN blobs b ON b.id = p.blob_id
+            ORDER BY p.is_inside, p.folded_name, p.kind, p.blob_id, p.id""",  # noqa: S608
+        {
+            **choice.values,
+            **after._asdict(),
+            "after_kind": after.kind,
+            "kind": choice.kind,
+            "limit": limit,
+        },
+    )
+    return [(Place(*row[:5]), _row_of(*row[5:])) for row in rows]
+
+
+def count_symbols(handle: Handle, choice: Choice) -> list[tuple[str, str, int]]:
+    """Give kind, language and number, for those that there are; kind and language count as any.
+
+    They are counted here: SQLite would sort them, and take 100 instead of 40 ms for 190,000.
+    """
+    import numpy as np  # which most commands do without
+
+    values = {**choice.values, "language": None}
+    files = f"SELECT b.language AS label, f.blob_id {choice.files}"
+    languages, language_codes, of_files = _columns(handle, files, values)
+    # All symbols are sooner read than looked up among those of all files.
+    among = "s.blob_id IN (SELECT value FROM json_each(:shown))" if choice.path_function else _ALL
+    symbols = f"""SELECT s.kind AS label, s.blob_id FROM symbols s INDEXED BY symbols_by_name
+                  WHERE {choice.names} AND {among}"""  # noqa: S608 - constant fragments
+    shown = json.dumps(of_files.tolist()) if choice.path_function else None
+    kinds, kind_codes, of_symbols = _columns(handle, symbols, {**values, "shown": shown})
+    if not languages or not kinds:
+        return []
+    code_of = np.full(max(of_files.max(), of_symbols.max()) + 1, -1)
+    code_of[of_files] = language_codes
+    is_shown = code_of[of_symbols] >= 0
+    pairs = kind_codes[is_shown] * len(languages) + code_of[of_symbols[is_shown]]
+    counts = np.bincount(pairs, minlength=len(kinds) * len(languages)).tolist()
+    return [
+        (*pair, number)
+        for pair, number in zip(product(kinds, languages), counts, strict=True)
+        if number
+    ]
+
+
+def _columns(
+    handle: Handle, statement: str, values: dict[str, object]
+) -> tuple[list[str], "NDArray[np.int64]", "NDArray[np.int64]"]:
+    """Read labels and ids of blobs: the labels that there are, the place of each, and the ids.
+
+    SQLite joins them to two texts, which is sooner done than to make a row of each.
+    """
+    import numpy as np  # as above
+
+    labels, blob_ids = handle.execute(
+        f"SELECT group_concat(label, ' '), group_concat(blob_id, ' ') FROM ({statement})",  # noqa: S608
+        values,
+    ).fetchall()[0]
+    if labels is None:
+        return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
+    ids = np.fromstring(str(blob_ids), np.int64, sep=" ")
+    codes = _Codes()
+    each = np.fromiter(map(codes.__getitem__, str(labels).split(" ")), np.int64, len(ids))
+    return list(codes), each, ids
+
+
+class _Codes(dict[str, int]):
+    """Numbers of texts, from 0 on in the order in which they come."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = len(self)
+        return self[text]
+
+
+def _row_of(path: bytes, *rest: Any) -> SymbolListRow:
+    return SymbolListRow(os.fsdecode(path), *rest)
+
+
+#: A name that is all over a project is looked up in so many of its places.
+_PLACES_A_NAME = 20
+
+
+class NamedRow(NamedTuple):
+    """A symbol of a name, or a file."""
+
+    path: str
+    name: str  # qualified; of a file its path
+    kind: str  # of a file its language
+    line: int
+    is_exported: bool
+
+
+def names_beginning(handle: Handle, folded: str, limit: int) -> list[str]:
+    """Give the lower-case names of symbols that begin so, each once, the shortest first."""
+    rows = handle.execute(
+        """SELECT folded_name FROM symbols WHERE folded_name >= :low AND folded_name < :high
+           GROUP BY folded_name ORDER BY length(folded_name), folded_name LIMIT :limit""",
+        {"low": folded, "high": folded + chr(0x10FFFF), "limit": limit},
+    )
+    return [name for (name,) in rows]
+
+
+def places_of_name(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
+    """Give some symbols of a lower-case name, in files of a branch."""
+    rows = handle.execute(
+        """SELECT f.path, s.qualified_name, s.kind, s.line_start, s.is_exported
+           FROM symbols s CROSS JOIN files f ON f.blob_id = s.blob_id
+           WHERE s.folded_name = :folded AND f.branch_id = :branch_id LIMIT :limit""",
+        {"folded": folded, "branch_id": branch_id, "limit": _PLACES_A_NAME},
+    )
+    return [NamedRow(os.fsdecode(path), *rest) for path, *rest in rows]
+
+
+def files_with_words(handle: Handle, branch_id: int, match: str, limit: int) -> list[NamedRow]:
+    """Give the files of a branch whose path matches an FTS5 expression, in no order."""
+    rows = handle.execute(
+        """SELECT f.path, b.language FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
+           CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE p.file_paths MATCH :match AND f.branch_id = :branch_id LIMIT :limit""",
+        {"match": match, "branch_id": branch_id, "limit": limit},
+    )
+    return [_file_row(path, language) for path, language in rows]
+
+
+def _file_row(path: bytes, language: str) -> NamedRow:
+    name = os.fsdecode(path)
+    return NamedRow(name, name, language, 1, True)

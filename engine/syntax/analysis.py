@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
-from engine.records import ChunkSpan, Symbol
+from engine.records import ChunkSpan, Symbol, tokens_of
+from engine.store.compression import pack_text
 from engine.syntax.chunker import chunks_of
-from engine.syntax.packing import pack_text
 from engine.syntax.parser import Parsed, parse
 from engine.syntax.terms import name_terms_of, terms_of
 
@@ -41,15 +41,6 @@ class Analysis(NamedTuple):
     parse_result: str
     symbols: list[Symbol]
     chunks: list[ChunkRow]
-
-
-def tokens_of(size_bytes: int) -> int:
-    """Estimate the tokens of a text from its UTF-8 size: one a 3 bytes, rounded up.
-
-    Source code takes 3.2 to 3.8 bytes a token with the tokenizers of today's large models, so a
-    budget counted this way is kept, never overrun.
-    """
-    return (size_bytes + 2) // 3
 
 
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node, Range
 
-from engine.syntax.guards import DeadlineReached
+from engine.syntax.preprocess import DeadlineReached
 
 #: The languages that have such macros.
 MACRO_LANGUAGES = frozenset({"rust"})

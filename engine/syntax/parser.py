@@ -24,19 +24,19 @@ from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tree_sitter import Language as TreeSitterLanguage
-from tree_sitter import Node, Parser, Query, QueryCursor, Range
+from tree_sitter import (
+    Language as TreeSitterLanguage,
+)
+from tree_sitter import (
+    Node,
+    Parser,
+    Query,
+    QueryCursor,
+    Range,
+)
 
 from engine.records import Symbol
 from engine.syntax.captures import Matches
-from engine.syntax.cells import cell_symbols, is_notebook
-from engine.syntax.guards import (
-    DeadlineReached,
-    has_long_chains,
-    is_beyond_deadlines,
-    is_query_bounded,
-    is_too_deep,
-)
 from engine.syntax.headings import HEADING_LANGUAGES, headings_of
 from engine.syntax.item_macros import (
     MACRO_LANGUAGES,
@@ -49,10 +49,18 @@ from engine.syntax.keys import KEY_LANGUAGES, keys_of
 from engine.syntax.keys import MAX_BYTES as MAX_KEY_FILE_BYTES
 from engine.syntax.language_table import Grammar, Language
 from engine.syntax.languages import LANGUAGES
-from engine.syntax.macros import without_macros, without_specifiers
-from engine.syntax.outline import symbols_of_entries
-from engine.syntax.outlines import SCANNED_LANGUAGES, scanner_of
-from engine.syntax.snags import without_snags
+from engine.syntax.notebooks import cell_symbols, is_notebook
+from engine.syntax.outline import SCANNED_LANGUAGES, scanner_of, symbols_of_entries
+from engine.syntax.preprocess import (
+    DeadlineReached,
+    has_long_chains,
+    is_beyond_deadlines,
+    is_query_bounded,
+    is_too_deep,
+    without_macros,
+    without_snags,
+    without_specifiers,
+)
 from engine.syntax.symbols import symbols_of
 
 #: A query holds at most this many unfinished matches. The files of 29 repositories give the same

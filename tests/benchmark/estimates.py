@@ -18,18 +18,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.jobs.pace import Pace, Rates, Stopwatch, usual_rates
+from engine.records import IndexOptions, Progress
+from engine.roots import project_id_of
+from engine.scheduler.estimate import Survey, estimate, survey
+from engine.store.connection import Store
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from engine.catalog import Catalog  # noqa: E402
-from engine.config import load_config  # noqa: E402
-from engine.dispatch.survey import survey  # noqa: E402
-from engine.jobs.estimate import Survey, estimate  # noqa: E402
-from engine.jobs.pace import Pace  # noqa: E402
-from engine.jobs.rates import Rates, Stopwatch, usual_rates  # noqa: E402
-from engine.records import IndexOptions, Progress  # noqa: E402
-from engine.roots import project_id_of  # noqa: E402
-from engine.store.connection import Store  # noqa: E402
 
 CHANGED_FILES = 100
 

@@ -19,17 +19,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import JobConflictError
-from engine.job_records import TERMINAL, JobFilter, JobState
 from engine.jobs.ledger import new_job_id
 from engine.roots import project_id_of
+from engine.state_records import TERMINAL, JobFilter, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import NewJob
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 
 OLD_PROJECTS = 30
 OLD_JOBS = 200

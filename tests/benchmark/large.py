@@ -18,13 +18,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.store.connection import Store
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 
 Told = tuple[str, list[str]]
 

@@ -20,15 +20,16 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchRequest
 from tests.benchmark.service import summary
 from tests.support.command import Command
 from tests.support.server import serving
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 
 QUERY = "open connection"
 PATTERN = r"/open_?connection/"

@@ -18,15 +18,16 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchRequest
 from tests.benchmark.index_all import source_bytes
 from tests.unit.search.test_patterns import EVIL
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 
 HERE = Path(__file__).resolve().parent
 TYPICAL = {

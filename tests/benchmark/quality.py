@@ -23,16 +23,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.evaluation.evaluate import result_of
 from engine.evaluation.golden import GoldenQuery, QueryResult, Target
 from engine.evaluation.measures import interval_of, percentiles_of
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchRequest
 from engine.search import weights
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 
 LIMIT = 10
 _WARM_UPS = ("warm up", "read the file")
@@ -83,7 +84,7 @@ PARTS: dict[str, Part] = {
     "path": partial(weighed, path=0.0),
     "definition": partial(weighed, definition=0.0, mention=0.0, word_definition=0.0),
     "crowding": partial(weighed, crowding=1.0),
-    "tests and the like": partial(changed, "engine.search.pathwords", path_factors=_no_factors),
+    "tests and the like": partial(changed, "engine.search.features", path_factors=_no_factors),
 }
 
 

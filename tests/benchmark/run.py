@@ -104,7 +104,7 @@ def measure_start_up(home: Path, root: Path) -> dict[str, float]:
         for _ in range(ONE_SHOT_RUNS):
             started = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-m", "web.cli", *words],
+                [sys.executable, "-m", "web.cli.main", *words],
                 env=environment,
                 cwd=HERE.parents[1],
                 stdout=subprocess.DEVNULL,

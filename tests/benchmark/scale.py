@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-CODE = "import sys; from web.cli import main; sys.argv[0] = 'cairn'; main()"
+CODE = "import sys; from web.cli.main import main; sys.argv[0] = 'cairn'; main()"
 CHANGED_FILES = 15
 SAMPLE_S = 0.25
 

@@ -11,11 +11,10 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.doctor_records import FindingCode, Severity
 from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
-from engine.memory_records import NewMemory
-from engine.records import IndexOptions, Mode, SearchRequest
+from engine.records import IndexOptions, Mode, NewMemory, SearchRequest
 from engine.roots import project_id_of
+from engine.state_records import FindingCode, Severity
 from tests.support import damage
 from tests.support.damage import Damage, indexed, repaired, run, verified
 from tests.support.oracle import check_sound, contents

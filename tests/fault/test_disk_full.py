@@ -28,7 +28,7 @@ _LARGEST_FILE = 200_000
 _LIMITED = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, ({_LARGEST_FILE}, {_LARGEST_FILE}))
-from web.cli import main
+from web.cli.main import main
 main()
 """
 

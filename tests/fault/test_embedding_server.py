@@ -9,13 +9,12 @@ from email.utils import formatdate
 import numpy as np
 import pytest
 
-from engine.config import Config, load_config
+from engine.config import Config, Secret, load_config
 from engine.embedding.choice import choice_of
 from engine.embedding.embedder import Passage
+from engine.embedding.http import Clock
 from engine.embedding.remote import Remote
-from engine.embedding.server import Clock
 from engine.errors import Cancelled, EmbedderUnavailableError
-from engine.secret import Secret
 from tests.support.embedding_server import (
     FakeTime,
     Stub,

@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchRequest
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.patience import patience

@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.index import Index
+from engine.project import Index
 from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES, TREE_CASES, Corpus, hostile_corpus

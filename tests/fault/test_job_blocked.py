@@ -13,9 +13,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError
-from engine.job_records import EventType, Job, JobOrigin, JobState, Waits
 from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from engine.roots import project_id_of
+from engine.state_records import EventType, Job, JobOrigin, JobState, Waits
 from tests.support.embedding_server import (
     Handler,
     Received,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.job_records import EventType, JobState
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
+from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.faults import JOB_FAULT_POINTS
-from engine.job_records import EventType
+from engine.state_records import EventType
 from tests.support.faults.deaths import Deaths
 from tests.support.faults.job_stage import JOB_OPERATIONS
 from tests.support.faults.stage import Operation, Stage

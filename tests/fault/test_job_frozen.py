@@ -22,7 +22,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engine.job_records import EventType, JobState
+from engine.state_records import EventType, JobState
 from tests.support.command import ROOT
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import everything

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.job_records import JobState
 from engine.roots import project_id_of
+from engine.state_records import JobState
 from tests.support.job_oracle import Samples, StoredJob, check_jobs
 from tests.support.jobs import catalog_in
 from tests.support.killing import let_run, runner_of, some_time

@@ -11,9 +11,9 @@ import pytest
 
 from engine.clock import now_ms
 from engine.errors import EmbedderUnavailableError
-from engine.job_records import EventType, JobState
 from engine.jobs.ledger import Ledger
 from engine.roots import project_id_of
+from engine.state_records import EventType, JobState
 from engine.store.connection import Store
 from tests.support.job_oracle import check_jobs
 from tests.support.jobs import catalog_in, until, wait_for

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.job_records import Job, JobState
 from engine.records import IndexOptions, Mode, SearchRequest
+from engine.state_records import Job, JobState
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents
 from tests.support.permissions import permissions_hold

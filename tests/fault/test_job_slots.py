@@ -14,8 +14,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.clock import now_ms
-from engine.job_records import TERMINAL, JobFilter, JobState
 from engine.roots import project_id_of
+from engine.state_records import TERMINAL, JobFilter, JobState
 from tests.support.job_oracle import StoredJob, check_jobs
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import ROOT, let_run, runner_of, some_time

@@ -19,8 +19,8 @@ from engine.indexing.backfill import passages_of
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from engine.store import models, vectors
+from engine.store.blobs import read_pieces
 from engine.store.connection import Store
-from engine.store.passages import read_pieces
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.oracle import check_embedded, check_sound, contents
 

@@ -12,7 +12,7 @@ _OLD = """
 import apsw
 apsw.SQLITE_VERSION_NUMBER = {number}
 apsw.sqlite_lib_version = lambda: {name!r}
-from web.cli import main
+from web.cli.main import main
 main()
 """
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.job_records import Job, JobState
 from engine.roots import project_id_of
+from engine.state_records import Job, JobState
 from tests.support.job_oracle import check_jobs
 from tests.support.jobs import catalog_in
 from tests.support.killing import DIED, runner_of

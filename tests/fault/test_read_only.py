@@ -11,7 +11,7 @@ from tests.support.command import Command
 from tests.support.faults.disk import small_disk
 from tests.support.restricted import close_folder, run_as_nobody
 from tests.support.trees import SAMPLE, write_tree
-from web.cli import run
+from web.cli.main import run
 
 _READING: tuple[tuple[str, ...], ...] = (
     ("search", "open session"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.job_records import JobState
 from engine.roots import project_id_of
+from engine.state_records import JobState
 from tests.support.job_oracle import check_jobs, stored_jobs
 from tests.support.jobs import catalog_in, until
 from tests.support.killing import runner_of

@@ -21,9 +21,9 @@ from tests.support.sockets import (
     statuses,
 )
 from tests.support.trees import SAMPLE, write_tree
-from web.api.pulse import MOST_STREAMS
+from web.api.event_stream import MOST_STREAMS
 from web.mcp.http import MOST_STREAMS as MOST_STREAMS_OF_AGENTS
-from web.security.rates import MOST_A_SECOND
+from web.security.access import MOST_A_SECOND
 
 _CLIENTS = 110
 _FLAT_MB = 50.0

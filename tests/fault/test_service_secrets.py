@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from engine.secret import Secret
+from engine.config import Secret
 from tests.support.agents import AgentSession
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command

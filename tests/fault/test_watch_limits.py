@@ -15,7 +15,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchRequest
 from tests.support.git_trees import git_environment, run_git
 from tests.support.storms import held
@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.watch_records import WatchState
+from engine.state_records import WatchState
 from tests.support.storms import held
 from tests.support.watching import await_true, watching
 

@@ -11,7 +11,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.watching.watcher import Watcher
+from engine.watch.watcher import Watcher
 from tests.support.git_trees import git_environment
 from tests.support.oracle import check_sound
 from tests.support.patience import patience

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from engine.catalog import Catalog
-from engine.index import Index
+from engine.project import Index
 from tests.support.pages import project_ids, sample_files, site
 from tests.support.server import Server
 from tests.support.trees import SAMPLE, write_tree

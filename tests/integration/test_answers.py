@@ -15,8 +15,8 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
-from engine.index import Index
-from engine.lock import indexing_lock
+from engine.locks import indexing_lock
+from engine.project import Index
 from engine.records import Hit, IndexOptions, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.trees import SAMPLE, write_tree

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.lock import indexing_lock
+from engine.locks import indexing_lock
 from tests.support import damage
 from tests.support.command import Command
 from tests.support.damage import Damage

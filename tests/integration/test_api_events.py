@@ -10,14 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.status_records import ProjectPulse
-from engine.watch_records import WatchState, WatchStatus
+from engine.state_records import ProjectPulse, WatchState, WatchStatus
 from tests.support.command import Command
 from tests.support.job_records import job
 from tests.support.jobs import until
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
-from web.api.pulse import MOST_STREAMS, Event, Pulse, Pulses
+from web.api.event_stream import MOST_STREAMS, Event, Pulse, Pulses
 from web.errors import Refusal
 
 

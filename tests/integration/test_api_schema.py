@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 
 from tests.support.command import Command

@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound

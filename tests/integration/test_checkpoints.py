@@ -10,11 +10,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import CheckpointNotFoundError, InvalidInputError
-from engine.index import Index
-from engine.memory_records import Checkpoint, NewMemory
-from engine.records import IndexOptions
+from engine.project import Index
+from engine.records import Checkpoint, IndexOptions, NewMemory, tokens_of
 from engine.roots import project_id_of
-from engine.syntax.analysis import tokens_of
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_sound
 from tests.support.trees import SAMPLE, write_tree

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.patience import patience
-from web.cli import COMMANDS
+from web.cli.main import COMMANDS
 
 SESSION = '''"""Sessions of users."""
 

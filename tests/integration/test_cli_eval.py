@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.evaluation.golden_file import read_golden
+from engine.evaluation.golden import read_golden
 from tests.support.command import ROOT, Command
 from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree

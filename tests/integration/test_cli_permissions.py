@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.restricted import close_folder, run_as_nobody
-from web.cli import run
+from web.cli.main import run
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from engine.errors import (
     NotFoundError,
     ProjectNotFoundError,
 )
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents

@@ -7,7 +7,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import InvalidConfigError, InvalidInputError, UnavailableError
 from engine.evaluation.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in

@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from tests.support.command import ROOT
-from web.first_steps import next_steps, sample_query
+from web.cli.first_steps import next_steps, sample_query
 
 
 def _sample(folder: Path, home: Path) -> str:
@@ -62,7 +62,7 @@ def test_it_searches_and_says_what_to_type_and_serves(
     folder.mkdir()
     (folder / "app.py").write_text('def parse_config(text):\n    """Read it."""\n')
     _sample(folder, tmp_path / "home")
-    command = [sys.executable, "-m", "web.first_steps", str(folder), "/tools"]
+    command = [sys.executable, "-m", "web.cli.first_steps", str(folder), "/tools"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         shown = [next(process.stdout)]

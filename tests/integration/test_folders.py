@@ -9,7 +9,7 @@ import pytest
 from engine.browse_records import FolderEntry
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchRequest, display_path
 from tests.support.trees import write_tree
 

@@ -7,12 +7,12 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import ProjectBusyError, ProjectNotFoundError
-from engine.index import Index
-from engine.lock import indexing_lock, is_being_indexed
-from engine.watch_records import WatchState
+from engine.locks import indexing_lock, is_being_indexed
+from engine.project import Index
+from engine.state_records import WatchState
 from tests.support.jobs import until
+from web.app import Upkeep
 from web.security.serving import Serving
-from web.upkeep import Upkeep
 
 
 def test_who_watches_what_was_forgotten_makes_no_project(

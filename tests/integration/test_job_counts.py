@@ -4,8 +4,8 @@ from pathlib import Path
 
 import apsw
 
-from engine.job_records import Job, JobState
 from engine.roots import project_id_of
+from engine.state_records import Job, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git
 from tests.support.job_oracle import Samples, check_jobs
@@ -51,7 +51,7 @@ def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
         other = apsw.Connection(str(database))
         other.set_busy_timeout(5000)
         other.execute("BEGIN IMMEDIATE")
-        turns = catalog._indexes._pool._turns
+        turns = catalog._indexes.pool()._turns
         until(lambda: turns._waiting == {} and not turns._given)
         other.execute("ROLLBACK")
         other.close()

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from engine.clock import now_ms
-from engine.job_records import EventType, JobState
 from engine.jobs.pace import Outlook
 from engine.jobs.runner import Runner, Surroundings
+from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import DAY_MS, RESULT, FakeClock, claimed, context_of, ledger_in

@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.job_records import Job, JobFilter, JobOrigin, JobState
+from engine.state_records import Job, JobFilter, JobOrigin, JobState
 from tests.support.jobs import catalog_in
 from tests.support.ledger import ERROR, RESULT, START_MS, FakeClock, ledger_in
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.job_records import JobState
-from engine.telemetry.origins import on_behalf_of
+from engine.state_records import JobState
+from engine.telemetry.recording import on_behalf_of
 from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
 from tests.support.trees import SAMPLE, write_tree

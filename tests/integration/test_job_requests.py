@@ -7,8 +7,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.job_records import TERMINAL, Job, JobFilter, JobState
 from engine.records import IndexOptions
+from engine.state_records import TERMINAL, Job, JobFilter, JobState
 from tests.support.jobs import catalog_in
 from tests.support.line_servers import LineServer
 from tests.support.submitters import Answer, asked_of, submitters

@@ -11,10 +11,10 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
-from engine.job_records import EventType, Job, JobFilter, JobState
-from engine.jobs.rates import Rate, save_rates, usual_rates
-from engine.lock import held_lock
+from engine.jobs.pace import Rate, save_rates, usual_rates
+from engine.locks import held_lock
 from engine.records import Phase, SearchRequest
+from engine.state_records import EventType, Job, JobFilter, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for, without_log
 from tests.support.mcp_clients import ask, called

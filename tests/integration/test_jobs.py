@@ -12,8 +12,8 @@ from engine.errors import (
     JobConflictError,
     JobNotFoundError,
 )
-from engine.job_records import EventType, JobFilter, JobOrigin, JobState, Waits
 from engine.records import IndexOptions, SearchRequest
+from engine.state_records import EventType, JobFilter, JobOrigin, JobState, Waits
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents

@@ -7,7 +7,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.errors import InvalidQueryError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Hit, IndexOptions, Mode, RelatedRequest, SearchRequest
 from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from engine.errors import EngineError
-from engine.job_records import JobState
 from engine.jobs.context import JobContext
 from engine.jobs.pace import Outlook
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Runner, Surroundings
 from engine.jobs.view import job_of
 from engine.records import Phase, Progress
+from engine.state_records import JobState
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import RESULT, FakeClock, ledger_in
 from tests.support.trees import write_tree

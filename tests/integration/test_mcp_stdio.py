@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mcp.client.client import Client
 
-from engine.job_records import TERMINAL, JobState
+from engine.state_records import TERMINAL, JobState
 from tests.support.command import ROOT
 from tests.support.jobs import catalog_in, until
 from tests.support.mcp_calls import HANGS, projects_in, use_everything

@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import UnavailableError
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from engine.search import meaning
 from tests.support.command import ROOT

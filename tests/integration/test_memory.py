@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectNotFoundError
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchAnswer, SearchRequest
 from tests.support.command import Command
 from tests.support.git_trees import run_git

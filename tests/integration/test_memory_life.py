@@ -11,9 +11,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
-from engine.index import Index
-from engine.memory_records import NewMemory
-from engine.records import IndexOptions, SearchRequest
+from engine.project import Index
+from engine.records import IndexOptions, NewMemory, SearchRequest
 from engine.roots import project_id_of
 from engine.store.migrate import newest, steps
 from tests.support.command import ROOT
@@ -201,7 +200,7 @@ import sys
 from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.memory_records import NewMemory
+from engine.records import NewMemory
 with Catalog(load_config(Path(sys.argv[1]), workers=1)) as catalog:
     checkpoints = catalog.open(sys.argv[2]).checkpoints
     for number in range(40):
@@ -285,7 +284,7 @@ def test_a_slow_model_holds_no_save_up(
     config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Time is up at once here: what would be embedded is left for another search."""
-    monkeypatch.setattr("engine.memories.meaning._PATIENCE_S", -1.0)
+    monkeypatch.setattr("engine.memories.search._PATIENCE_S", -1.0)
     settings = changed_config(config, {"model": "fake:a"})
     with Catalog(settings, open_embedder=Fakes()) as catalog:
         index = catalog.create(str(tree))

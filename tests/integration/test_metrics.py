@@ -15,7 +15,7 @@ from httpx2 import AsyncClient
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from engine.job_records import JobState
+from engine.state_records import JobState
 from tests.support.canaries import TOKENS, drawing
 from tests.support.command import Command
 from tests.support.jobs import catalog_in, until, wait_for

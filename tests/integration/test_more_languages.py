@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.catalog import Catalog
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchRequest
 from tests.support.trees import write_tree
 

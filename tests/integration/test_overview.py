@@ -11,7 +11,7 @@ import pytest
 from engine.browse_records import FolderShare
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions
 from tests.support.trees import write_tree
 

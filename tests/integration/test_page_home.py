@@ -14,7 +14,7 @@ from tests.support.jobs import catalog_in, until
 from tests.support.pages import OWN_FORM, Page, project_ids, site
 from tests.support.server import serving
 from tests.support.trees import write_tree
-from web.pages.assets import assets, folder_of
+from web.pages.rendering import assets, folder_of
 
 
 def test_a_project_is_shown_with_its_figures(pages_client: httpx.Client, pages_home: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from engine.clock import now_ms
-from engine.lock import held_lock
+from engine.locks import held_lock
 from engine.telemetry.logs import JobLog, server_log
 from tests.support import damage
 from tests.support.command import Command

@@ -11,10 +11,10 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError
-from engine.index import Index
-from engine.job_records import JobOrigin, JobState
+from engine.project import Index
 from engine.records import IndexOptions, SearchRequest
 from engine.roots import project_id_of
+from engine.state_records import JobOrigin, JobState
 from engine.store import project
 from engine.store.connection import Store
 from tests.integration.test_branches import git

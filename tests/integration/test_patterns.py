@@ -9,9 +9,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
-from engine.search import places
+from engine.search import pattern_search
 from tests.integration.test_branches import git
 from tests.support.command import Command
 from tests.support.trees import SAMPLE, write_tree
@@ -59,7 +59,7 @@ def test_a_hit_is_a_chunk_with_its_matching_lines(index: Index) -> None:
 def test_a_symbol_is_the_innermost_around_the_match(index: Index) -> None:
     (hit,) = regex(index, r"token-\{").hits
     assert hit.symbol == "SessionStore.open_session"
-    assert hit.score == places.USE_SHARE
+    assert hit.score == pattern_search.USE_SHARE
 
 
 def test_filters_and_fields_hold(index: Index) -> None:
@@ -194,7 +194,7 @@ def test_copies_are_shown_once_by_a_path_that_passes(catalog: Catalog, tree: Pat
 def test_more_files_than_are_ranked_are_told(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "MOST_FILES", 3)
+    monkeypatch.setattr(pattern_search, "MOST_FILES", 3)
     tests = {f"tests/a{n}.py": f"needle = {n}\n" for n in range(5)}
     index = index_of(catalog, tree, tests | {f"z{n}.py": f"needle = 1{n}\n" for n in range(4)})
     answer = regex(index, "needle", limit=100)
@@ -207,7 +207,7 @@ def test_more_files_than_are_ranked_are_told(
 def test_words_without_end_are_ranked_among_all_that_match(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "MOST_WORD_CHUNKS", 3)
+    monkeypatch.setattr(pattern_search, "MOST_WORD_CHUNKS", 3)
     files = {f"a{n}.py": "session = 1\n" * (n + 2) for n in range(9)}
     index = index_of(catalog, tree, files | {"z.py": "session = needle(2) + 3 * other\n"})
     answer = index.search(SearchRequest(query="session /needle/"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.evaluation.golden import Target
-from engine.search import pathwords, weights
+from engine.search import features, weights
 from tests.benchmark.quality import (
     PARTS,
     Variant,
@@ -77,7 +77,7 @@ def test_an_annotated_query_becomes_a_golden_one() -> None:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_off_while_it_is_entered(name: str) -> None:
-    places = (weights, pathwords)
+    places = (weights, features)
     before = [vars(place).copy() for place in places]
     with PARTS[name]():
         assert [vars(place) for place in places] != before

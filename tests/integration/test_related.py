@@ -15,7 +15,7 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
-from engine.index import Index
+from engine.project import Index
 from engine.records import RelatedRequest
 from tests.support.command import Command
 from tests.support.embedders import FakeEmbedder, Fakes

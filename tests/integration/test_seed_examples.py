@@ -26,7 +26,7 @@ from tests.support.mcp_clients import ask, called, read, refused
 from tests.support.permissions import permissions_hold
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
-from web.mcp.graph import answer_of
+from web.mcp.indexing import answer_of
 
 INPUTS: dict[str, Shape] = {
     "index_repository": {

@@ -14,7 +14,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidConfigError, UnavailableError
-from engine.job_records import JobState
+from engine.state_records import JobState
 from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.patience import patience

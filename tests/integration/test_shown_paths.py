@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.index import Index
+from engine.project import Index
 from engine.records import RelatedRequest
 from tests.support.pages import project_ids
 from tests.support.trees import write_tree

@@ -11,18 +11,18 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import IndexCorruptError
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchAnswer, SearchRequest
-from engine.search import places, sieve
+from engine.search import ngram_filter, pattern_search
 from engine.search.grep import Deadline, Scan, matching_texts
 from engine.search.patterns import patterns_of
 from engine.search.query import parse_query
-from engine.store import scanning
+from engine.store import chunks
 from tests.support import damage
 from tests.support.jobs import until
 from tests.support.trees import write_tree
+from web.app import Upkeep
 from web.security.serving import Serving
-from web.upkeep import Upkeep
 
 QUERIES = (
     r"def \w+_session\(",
@@ -91,9 +91,9 @@ def _looked_at(index: Index, query: str) -> int | None:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Learn from the first text on, and search four texts at a time when all match."""
-    monkeypatch.setattr(sieve, "_MOST_UNKNOWN", 0)
-    monkeypatch.setattr(places, "_MOST_AT_ONCE", 4)
-    monkeypatch.setattr(places, "MOST_FILES", 25)
+    monkeypatch.setattr(ngram_filter, "_MOST_UNKNOWN", 0)
+    monkeypatch.setattr(pattern_search, "_MOST_AT_ONCE", 4)
+    monkeypatch.setattr(pattern_search, "MOST_FILES", 25)
 
 
 @pytest.fixture
@@ -167,17 +167,17 @@ def test_a_text_under_the_id_of_one_that_is_gone_is_not_taken_for_it(
 
 def _ids(index: Index) -> list[int]:
     with index._store.read() as handle:
-        return [blob_id for blob_id, _ in scanning.text_marks(handle, 8)]
+        return [blob_id for blob_id, _ in chunks.text_marks(handle, 8)]
 
 
 def test_what_there_is_no_room_for_is_looked_through(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sieve, "_LEAST_ROOM_BYTES", 0)
+    monkeypatch.setattr(ngram_filter, "_LEAST_ROOM_BYTES", 0)
     write_tree(tree, {f"a{n}.py": f"only_{n:02} = {n}\n" * 500 for n in range(20)})
     index = catalog.create(str(tree))
     index.index()
-    monkeypatch.setattr(sieve, "MOST_BYTES", 5 << 10)  # of 20 kB
+    monkeypatch.setattr(ngram_filter, "MOST_BYTES", 5 << 10)  # of 20 kB
     for _ in range(3):
         _learn(index)
         assert _looked_at(index, "only_19") in range(8, 20)
@@ -189,9 +189,9 @@ def test_what_there_is_no_room_for_is_looked_through(
 def test_texts_that_are_gone_make_room_for_those_that_came(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sieve, "MOST_BYTES", 40 << 10)
-    monkeypatch.setattr(sieve, "_BATCH", 4)
-    monkeypatch.setattr(sieve, "_LEAST_ROOM_BYTES", 30 << 10)
+    monkeypatch.setattr(ngram_filter, "MOST_BYTES", 40 << 10)
+    monkeypatch.setattr(ngram_filter, "_BATCH", 4)
+    monkeypatch.setattr(ngram_filter, "_LEAST_ROOM_BYTES", 30 << 10)
     write_tree(tree, {f"a{n}.py": f"old_{n:02} = {n}\n" * 500 for n in range(30)})
     index = catalog.create(str(tree))
     index.index()
@@ -213,7 +213,7 @@ def test_a_note_counts_what_was_searched_in_all_batches(
     _asked(index, ["needle"])
     index.learn(lambda: True)  # nothing is known, but that there will be more patterns
     index.warm()
-    monkeypatch.setattr(places, "matching_texts", _cut_short(matching_texts, after=2))
+    monkeypatch.setattr(pattern_search, "matching_texts", _cut_short(matching_texts, after=2))
     (answer,) = _asked(index, ["nowhere_[ab]"])
     assert answer.truncated
     assert "2 of 4 MB were searched" in answer.notes[0]  # in batches of 4, 4 and 8 texts

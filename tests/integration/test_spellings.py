@@ -6,7 +6,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.index import Index
+from engine.project import Index
 from engine.records import Mode, SearchRequest
 from tests.support.trees import write_tree
 

@@ -9,8 +9,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
-from engine.index import Index
-from engine.symbol_records import ListedSymbol, SymbolListRequest
+from engine.project import Index
+from engine.records import ListedSymbol, SymbolListRequest
 from tests.support.trees import write_tree
 
 _MANY = "".join(f"def many_{number % 3}():\n    return {number}\n\n\n" for number in range(40))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine.job_records import JobState
-from engine.telemetry.origins import on_behalf_of
+from engine.state_records import JobState
+from engine.telemetry.recording import on_behalf_of
 from tests.support.command import ROOT, Command
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of, runner_of
@@ -188,7 +188,7 @@ def test_who_wants_nothing_of_it_gets_nothing(tmp_path: Path, tree: Path) -> Non
 def test_commands_import_nothing_of_it(tmp_path: Path, tree: Path, line: str) -> None:
     write_tree(tree, SAMPLE)
     code = (
-        "import sys; from web.cli import run; code = run(sys.argv[1:]);"
+        "import sys; from web.cli.main import run; code = run(sys.argv[1:]);"
         "print(code, *sorted(sys.modules), file=sys.stderr)"
     )
     home = tmp_path / "home"

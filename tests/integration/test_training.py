@@ -46,7 +46,7 @@ def test_a_model_learns_what_words_go_together(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = subprocess.run(
         [
-            sys.executable, "-m", "engine.embedding.training", str(tmp_path),
+            sys.executable, "-m", "tools.training", str(tmp_path),
             str(tmp_path / "list"), str(out), "--exclude", str(tmp_path / "excluded"),
             "--seed", "7", "--epochs", "300", "--dimension", "64",
         ],

@@ -10,14 +10,14 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.embedding.builtin import BuiltIn
+from engine.embedding.static import BuiltIn
 from engine.errors import Cancelled, InvalidConfigError
 from engine.indexing.backfill import passages_of
 from engine.records import IndexOptions, Mode, Phase, Progress, SearchRequest
 from engine.roots import project_id_of
 from engine.store import models, vectors
+from engine.store.blobs import read_pieces
 from engine.store.connection import Store
-from engine.store.passages import read_pieces
 from engine.syntax.analysis import analyse
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.git_trees import run_git

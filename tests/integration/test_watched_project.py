@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, ProjectNotFoundError
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions
 from tests.integration.test_branches import git
 from tests.integration.test_partial_runs import UNDECODABLE, changes

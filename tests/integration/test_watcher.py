@@ -12,13 +12,12 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectBusyError
-from engine.index import Index
-from engine.job_records import JobState
+from engine.locks import watch_status_of
+from engine.project import Index
 from engine.records import IndexOptions, SearchRequest
-from engine.watch_board import watch_status_of
-from engine.watch_records import WatchState
-from engine.watching.live import _Runs
-from engine.watching.watcher import HeldError
+from engine.state_records import JobState, WatchState
+from engine.watch.live import _Runs
+from engine.watch.watcher import HeldError
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
 from tests.support.jobs import wait_for

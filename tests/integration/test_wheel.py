@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 _RENDER = """
-from web.pages.assets import address_of, folder_of
+from web.pages.rendering import address_of, folder_of
 from web.pages.rendering import Pages, Visit
 visit = Visit(theme="", here="/", is_fragment=False)
 facts = dict(status=404, title="t", message="m", hint="", is_open=False)
@@ -81,9 +81,9 @@ def test_the_wheel_works_away_from_its_source(wheel: Path, tmp_path: Path) -> No
 
     def cairn(*arguments: str) -> str:
         code = (
-            "import sys, engine.records, web.cli;"
+            "import sys, engine.records, web.cli.main;"
             f"assert engine.records.__file__.startswith({str(site)!r});"
-            "sys.exit(web.cli.run(sys.argv[1:]))"
+            "sys.exit(web.cli.main.run(sys.argv[1:]))"
         )
         ended = subprocess.run(
             [sys.executable, "-c", code, *arguments],

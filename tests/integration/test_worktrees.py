@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ConflictError
-from engine.lock import indexing_lock
+from engine.locks import indexing_lock
 from engine.records import IndexOptions, SearchRequest
 from engine.roots import project_id_of
 from engine.source.git import sibling_folders

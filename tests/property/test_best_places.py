@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.search.impacts import best_places, impact_of, total_of
+from engine.search.branch_index import best_places, impact_of, total_of
 
 SIZE = 700  # so that words in more than 128 places are common ones
 

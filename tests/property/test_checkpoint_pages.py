@@ -5,11 +5,17 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.memory_records import NewMemory
+from engine.records import NewMemory
 from tests.support.trees import write_tree
 
 

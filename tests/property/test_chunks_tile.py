@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from engine.records import ChunkSpan, Symbol
 from engine.syntax.chunker import MAX_BYTES, chunks_of
 from engine.syntax.languages import KINDS, LANGUAGES
-from engine.syntax.outlines import SCANNED_LANGUAGES
+from engine.syntax.outline import SCANNED_LANGUAGES
 from engine.syntax.parser import parse
 
 _LANGUAGES = st.sampled_from(sorted(LANGUAGES))

@@ -25,12 +25,19 @@ from hypothesis.stateful import (
 )
 
 from engine.errors import JobConflictError, StaleClaim
-from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
-from engine.jobs.ledger import Ledger
-from engine.jobs.states import TRANSITIONS, IllegalTransitionError
+from engine.jobs.ledger import TRANSITIONS, IllegalTransitionError, Ledger
+from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.jobs import JobRow, JobSearch
-from tests.support.ledger import DAY_MS, ERROR, RESULT, START_MS, FakeClock, context_of, ledger_in
+from tests.support.ledger import (
+    DAY_MS,
+    ERROR,
+    RESULT,
+    START_MS,
+    FakeClock,
+    context_of,
+    ledger_in,
+)
 
 _RETENTION_MS = 7 * DAY_MS
 _MOVES = {event: after for ways in TRANSITIONS.values() for after, event in ways.items()}

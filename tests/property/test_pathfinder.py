@@ -5,7 +5,7 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.search.pathfinder import Match, Pathfinder
+from engine.browsing.path_finder import Match, Pathfinder
 
 _BOUNDARY = "/_-. "
 

@@ -3,16 +3,16 @@
 import re
 from dataclasses import replace
 
-import re2  # type: ignore[import-untyped]
+import re2
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidQueryError
 from engine.search.grep import Deadline, matching_texts
-from engine.search.ngrams import fold
+from engine.search.ngram_filter import fold
 from engine.search.patterns import Pattern, compile_pattern
 from engine.search.query import Case, PatternTerm
-from engine.syntax.packing import pack_text
+from engine.store.compression import pack_text
 
 _LETTERS = st.sampled_from("abcABC_ 01")
 _ATOMS = st.one_of(

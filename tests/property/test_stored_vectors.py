@@ -9,8 +9,8 @@ from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import build_filters
 from engine.store.models import ModelRow
-from engine.store.quantize import has_its_sum, unpacked
-from engine.store.quantize import rows_of as stored_rows_of
+from engine.store.vectors import has_its_sum, unpacked
+from engine.store.vectors import rows_of as stored_rows_of
 
 DIMENSION = 16
 IDS = st.integers(1, 700)

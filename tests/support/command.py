@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.patience import patience
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = "import sys; from web.cli import main; main()"
+CODE = "import sys; from web.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

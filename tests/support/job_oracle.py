@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from engine.job_records import ACTIVE, TERMINAL, EventType, JobState
+from engine.state_records import ACTIVE, TERMINAL, EventType, JobState
 
 _MOVES = {
     EventType.STARTED: (JobState.PENDING, JobState.RUNNING),

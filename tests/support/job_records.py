@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from engine.job_records import Job, JobOrigin, JobState
 from engine.records import Phase
+from engine.state_records import Job, JobOrigin, JobState
 
 JOB_ID = "72a5ad47-a4bc-841d-80f1-c5e0876992c0"
 CREATED_AT = "2025-10-17T09:00:00.000Z"

@@ -4,8 +4,8 @@ from typing import Any
 
 import apsw
 
-from engine.job_records import TERMINAL, EventType, JobState
-from engine.jobs.states import TRANSITIONS
+from engine.jobs.ledger import TRANSITIONS
+from engine.state_records import TERMINAL, EventType, JobState
 
 #: What a job is after an event that changes its state.
 _STATES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.embedding.load import OpenEmbedder, open_embedder
-from engine.job_records import Job, JobState
+from engine.state_records import Job, JobState
 from tests.support.patience import patience
 
 

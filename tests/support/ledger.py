@@ -7,11 +7,10 @@ from pathlib import Path
 
 import apsw
 
-from engine.job_records import CheckpointKind, JobState
-from engine.jobs.context import JobContext
-from engine.jobs.hand import Hand
+from engine.jobs.context import Hand, JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.pace import Outlook
+from engine.state_records import CheckpointKind, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import CheckpointRow, EventRow, JobRow

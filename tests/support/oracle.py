@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import sqlite_vec
 
-from engine.syntax.packing import unpack_text
+from engine.store.compression import unpack_text
 from engine.syntax.terms import words_of
 from tests.support.job_rows import check_jobs
 from tests.support.memory_rows import check_memories

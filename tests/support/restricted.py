@@ -7,7 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from tests.support.unprivileged import as_nobody
-from web.cli import COMMANDS, run
+from web.cli.main import COMMANDS, run
 
 
 def close_folder(folder: Path) -> None:
@@ -22,7 +22,7 @@ def close_folder(folder: Path) -> None:
 
 def run_as_nobody(*arguments: str) -> tuple[int, str, str]:
     """Run a command line as a user whom permission bits stop: exit code, output and errors."""
-    for name in ("console.failures", *(f"commands.{each}" for each in COMMANDS)):
+    for name in ("cli.failures", *(f"cli.{each}" for each in COMMANDS)):
         importlib.import_module(f"web.{name}")
 
     def work() -> list[object]:

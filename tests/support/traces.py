@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from engine.syntax.packing import unpack_text
+from engine.store.compression import unpack_text
 from engine.syntax.terms import words_of
 
 #: A part of a word from its middle: its start may be shared, its end cut to the stem.

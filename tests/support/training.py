@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from engine.embedding.training.corpora import Mirror
 from tests.support.git_trees import run_git
+from tools.training.corpora import Mirror
 
 MIT: Final = """MIT License
 

@@ -2,7 +2,7 @@
 
 import os
 
-from engine.index import Index
+from engine.project import Index
 from engine.store import models
 
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions
-from engine.watch_records import WatchState, WatchStatus
-from engine.watching.watcher import Watcher
+from engine.state_records import WatchState, WatchStatus
+from engine.watch.watcher import Watcher
 from tests.support.patience import patience
 
 _PATIENCE_S = 30.0

@@ -15,13 +15,13 @@ from packaging.utils import canonicalize_name
 
 import engine
 from engine import errors
-from engine.settings import SETTINGS
+from engine.config import SETTINGS
 from engine.syntax.languages import grammar_packages
-from web.cli import COMMANDS
+from web.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-MOST_LINES = 400
+MOST_LINES = 700
 
 
 def _modules(*folders: str) -> Iterator[Path]:
@@ -45,6 +45,16 @@ def test_no_file_is_longer_than_a_reader_can_hold() -> None:
 def test_no_module_is_an_attic() -> None:
     attic = re.compile(r"(^|_)(utils?|helpers?|common|misc)$")
     assert [_name(path) for path in _modules("engine", "web") if attic.search(path.stem)] == []
+
+
+def test_no_source_file_is_named_for_a_fragment_of_a_room() -> None:
+    """Most modules are worth a file: at most a few are shorter than 40 lines."""
+    short = [
+        _name(path)
+        for path in _modules("engine", "web")
+        if path.name != "__init__.py" and len(path.read_text("utf-8").splitlines()) < 40
+    ]
+    assert len(short) <= 6, short
 
 
 def test_the_environment_is_read_in_four_places() -> None:
@@ -78,7 +88,6 @@ def test_every_import_is_a_declared_dependency() -> None:
     undeclared = {
         f"{_name(path)}: {module}"
         for path in _modules("engine", "web")
-        if "engine/embedding/training/" not in path.as_posix()  # not part of what is installed
         for module in _imported(path)
         if module not in standard
         and module not in ("engine", "web")
@@ -194,7 +203,7 @@ def test_the_changelog_says_what_is_released() -> None:
 
 def test_the_help_of_the_command_imports_next_to_nothing() -> None:
     code = (
-        "import sys; from web.cli import run; code = run(['--help']);"
+        "import sys; from web.cli.main import run; code = run(['--help']);"
         "print(code, *sorted(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run(

@@ -16,7 +16,6 @@ from litestar import Request, post
 from litestar.params import QueryParameter
 from msgspec import Meta
 
-from engine.doctor_records import Remedy, Repair, Verification
 from engine.errors import (
     Cancelled,
     ConflictError,
@@ -25,8 +24,8 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
-from engine.job_records import Waits
 from engine.records import IndexOptions
+from engine.state_records import Remedy, Repair, Verification, Waits
 from web.api.service import Service
 from web.api.shapes import Answer, Count, NewJob, ProjectId, shaped
 from web.errors import Refusal

@@ -8,7 +8,7 @@ from litestar import get
 from litestar.params import HeaderParameter
 from litestar.response import Stream
 
-from web.api.pulse import Event
+from web.api.event_stream import Event
 from web.api.service import Service
 from web.schemas import as_json
 

@@ -9,7 +9,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
 from engine.browse_records import FileContent, ListPage, ListRequest, Summary
-from web.api.parts import PageCursor, PageLimit
+from web.api.requests import PageCursor, PageLimit
 from web.api.service import Service
 from web.api.shapes import Answer, Count, ProjectId, Time, shaped
 from web.api.symbols import SymbolList

@@ -1,14 +1,18 @@
-"""Whether the server lives and what it has to do, in a time that does not depend on it."""
+"""Whether the server lives and what it has to do, in a time that does not depend on it.
+
+What the server counts and times, for Prometheus.
+"""
 
 import time
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Annotated
 
-from litestar import get
+from litestar import Response, get
+from litestar.enums import MediaType
 from msgspec import Meta
 
-from engine.job_records import Job, JobState
+from engine.state_records import Job, JobState
 from web.api.service import Service
 from web.api.shapes import Answer, Count
 
@@ -61,3 +65,16 @@ def version() -> str:
 def _age_s(job: Job) -> float:
     started = datetime.fromisoformat(job.started_at or job.created_at)
     return round(max(0.0, (datetime.now(UTC) - started).total_seconds()), 3)
+
+
+@get(
+    "/metrics",
+    operation_id="metrics",
+    summary="Numbers for Prometheus",
+    tags=["server"],
+    media_type=MediaType.TEXT,
+)
+async def metrics(service: Service) -> Response[bytes]:
+    """Give all numbers in Prometheus' text format."""
+    text = await service.work(service.observer.exposition)
+    return Response(text, media_type=service.observer.content_type)

@@ -8,8 +8,8 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 from msgspec import Meta
 
-from engine.job_records import JobFilter, JobOrigin, JobState
-from web.api.parts import PART, Part
+from engine.state_records import JobFilter, JobOrigin, JobState
+from web.api.requests import PART, Part
 from web.api.service import Service
 from web.api.shapes import Answer, Count, JobId, JobView, NewJob, Time, shaped
 

@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 
-from engine.memory_records import (
+from engine.records import (
     MAX_DESCRIPTION_BYTES,
     MAX_FOUND,
     MAX_QUERY_CHARS,
@@ -19,8 +19,7 @@ from engine.memory_records import (
     MemoryChange,
     NewMemory,
 )
-from web.api.parts import PART, PageLimit, Part
-from web.api.requests import in_query
+from web.api.requests import PART, PageLimit, Part, in_query
 from web.api.service import Service
 from web.api.shapes import Answer, Count, MemoryId, ProjectId, Time, shaped
 from web.schemas import checkpoint_json

@@ -9,13 +9,22 @@ from litestar.openapi import ResponseSpec
 from msgspec import Meta, Struct
 
 from engine.errors import InvalidPathError
-from engine.job_records import JobState
 from engine.records import IndexOptions
-from web.api.failures import TIMEOUT_RESPONSE
+from engine.state_records import JobState
+from web.answers import WAIT_S, Asked, index
+from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
-from web.api.shapes import Answer, Count, Coverage, JobView, ProjectId, Time, WatchView, shaped
+from web.api.shapes import (
+    Answer,
+    Count,
+    Coverage,
+    JobView,
+    ProjectId,
+    Time,
+    WatchView,
+    shaped,
+)
 from web.errors import Refusal
-from web.indexing import WAIT_S, Asked, index
 from web.schemas import report_json
 from web.wording import duration
 

@@ -1,19 +1,37 @@
-"""Reads what a client asks: strictly, so that a typing error is an error and not a default."""
+"""Reads what a client asks: strictly, so that a typing error is an error and not a default.
 
-from collections.abc import Mapping
+What went wrong in a handler, in the one shape, with its status.
+
+Cursors of answers: where the next page starts, and of which question.
+
+Which part of a list is wanted: the two parameters that all lists have.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from litestar import Request
+from litestar import Request, Response
 from litestar.connection import ASGIConnection
+from litestar.di import Provide
+from litestar.exceptions import HTTPException, MethodNotAllowedException, ValidationException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
-from engine.errors import InvalidInputError
-from web.decoding import parsed
+from engine.errors import EngineError, InvalidInputError, UnavailableError
+from engine.records import SearchAnswer, SearchRequest
+from web.api.shapes import ErrorAnswer
+from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
+from web.schemas import as_json, parsed
 
 _AT = " - at `$"
 _MOST_DETAIL = 300
@@ -128,3 +146,192 @@ def _is_in_path(name: str, handler: BaseRouteHandler) -> bool:
 
 def _name_in_query(name: str, declared: object) -> str:
     return declared.name or name if isinstance(declared, QueryParameter) else name
+
+
+_RETRY_AFTER_S = "1"
+_CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "payload_too_large"}
+_SERVER_ERROR = 500
+_WORDS = {
+    "new": r'POST /api/v1/projects with path "\1"',
+    "why": "GET /api/v1/projects/ID/why?path=PATH",
+    "cancel": r"POST /api/v1/jobs/\1/cancel",
+    "jobs": "GET /api/v1/jobs",
+    "repair": "POST /api/v1/projects/ID/doctor/repair",
+    "index": "POST /api/v1/projects",
+}
+_MISSING = re.compile(r"Missing required \w+ parameter '([^']+)'")
+
+Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
+
+
+def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Exception], Handler]:
+    """Give the handlers of exceptions.
+
+    Args:
+        note: Keeps the traceback of what nobody expected.
+    """
+
+    def unexpected(_request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+        note(error)
+        return _answer(Refusal("internal_error", "the server failed; its log says why"))
+
+    def foreseen(_request: Request[Any, Any, Any], error: EngineError) -> Response[Any]:
+        status = outcome_of(error).http_status
+        if status >= _SERVER_ERROR and error.code == EngineError.code:
+            note(error)
+        headers = {"Retry-After": _RETRY_AFTER_S} if isinstance(error, UnavailableError) else {}
+        shape = as_json(translate(error, _WORDS).as_json())
+        return Response(shape, status_code=status, headers=headers)
+
+    def framed(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+        if error.status_code >= _SERVER_ERROR:
+            return unexpected(request, error)
+        return _answer(_refusal_of(error), error.headers)
+
+    return {
+        Refusal: lambda _request, refusal: _answer(refusal),
+        EngineError: foreseen,
+        HTTPException: framed,
+        Exception: unexpected,
+    }
+
+
+def _refusal_of(error: HTTPException) -> Refusal:
+    """Say what the framework refused."""
+    if isinstance(error, ValidationException):
+        found = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
+        if isinstance(found, Mapping) and found:
+            if found.get("key") == "data":  # what handlers call the body
+                return Refusal("validation_error", "the body is missing", field="body")
+            message, inner = told(str(found.get("message", "")))
+            return Refusal("validation_error", message, field=str(found.get("key") or inner))
+        missing = _MISSING.match(error.detail)
+        if missing:
+            return Refusal("validation_error", f"{missing[1]} is missing", field=missing[1])
+        message = error.detail.partition(" for path ")[0]
+        return Refusal("validation_error", message[:1].lower() + message[1:])
+    if isinstance(error, MethodNotAllowedException):
+        return wrong_method()
+    code = _CODES.get(error.status_code, "validation_error")
+    return nothing_here() if code == "not_found" else Refusal(code, error.detail)
+
+
+def _answer(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response[Any]:
+    return Response(
+        as_json(refusal.as_json()), status_code=refusal.status, headers=dict(headers or {})
+    )
+
+
+def _spec(status: int, code: str, message: str, **details: object) -> tuple[int, ResponseSpec]:
+    value = {"error": code, "message": message, "details": details}
+    example = Example(summary=code, value=value)
+    return status, ResponseSpec(
+        data_container=ErrorAnswer,
+        description=message,
+        generate_examples=False,
+        examples=[example],
+    )
+
+
+#: What any handler can answer with besides its own.
+RESPONSES: Mapping[int, ResponseSpec] = dict(
+    (
+        _spec(400, "validation_error", "limit is 0, wanted 1 to 100", field="limit"),
+        _spec(401, "unauthorized", "this server wants its token"),
+        _spec(403, "forbidden", "pages of another origin may not use this server"),
+        _spec(404, "not_found", "/nowhere is not indexed", path="/nowhere"),
+        _spec(405, "method_not_allowed", "this method does not work here"),
+        _spec(408, "request_timeout", "the body took too long to come"),
+        _spec(409, "conflict", "the project is being indexed by process 4711"),
+        _spec(413, "payload_too_large", "the body has more than 1048576 bytes"),
+        _spec(414, "uri_too_long", "the query has more than 4096 bytes"),
+        _spec(415, "unsupported_media_type", "the body is not said to be JSON"),
+        _spec(421, "misdirected_request", "this server does not answer to that host"),
+        _spec(429, "too_many_requests", "more than 50 requests a second"),
+        _spec(431, "headers_too_large", "the head of the request is too long"),
+        _spec(500, "damaged_index", "the index file is damaged", hint="cairn forget PATH"),
+        _spec(503, "unavailable", "the database stayed locked", hint="try again in a moment"),
+    )
+)
+
+#: What a handler can answer with that takes ``timeout_s``.
+TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
+    (_spec(504, "timeout_error", "repository indexing timed out", timeout="5.0 s", timeout_s=5),)
+)
+
+
+#: Hits are ranked up to here; there are no pages beyond.
+MOST_HITS = 100
+_DIGITS = 12
+_SHOWN = frozenset({"limit", "max_tokens", "context", "explain", "detailed"})
+_ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _SHOWN)
+
+
+def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -> int:
+    """Give how many hits the pages before had.
+
+    Raises:
+        InvalidInputError: The cursor cannot be read, or is of another question.
+    """
+    if cursor is None:
+        return 0
+    try:
+        text = base64.b64decode(cursor.encode("ascii"), b"-_", validate=True).decode("ascii")
+        number, _, question = text.partition("/")
+        offset = int(number)
+    except (binascii.Error, ValueError) as error:
+        raise _unreadable() from error
+    if question != _digest(request, projects) or not 0 < offset < MOST_HITS:
+        raise _unreadable()
+    return offset
+
+
+def page_within(request: SearchRequest, offset: int) -> SearchRequest:
+    """Give the request for a page that may be the last one, and shorter."""
+    return replace(request, limit=min(request.limit, MOST_HITS - offset)) if offset else request
+
+
+def next_cursor(
+    answer: SearchAnswer, request: SearchRequest, projects: list[str], offset: int
+) -> str | None:
+    """Give the cursor for the page after this one; None when there is none."""
+    end = offset + len(answer.hits)
+    is_last = len(answer.hits) < request.limit or end >= min(MOST_HITS, answer.total)
+    if is_last:
+        return None
+    return base64.urlsafe_b64encode(f"{end}/{_digest(request, projects)}".encode()).decode()
+
+
+def _digest(request: SearchRequest, projects: list[str]) -> str:
+    """Tell questions apart; how much of an answer is shown is not part of one."""
+    asked = [getattr(request, name) for name in _ASKED]
+    text = repr((asked, projects)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:_DIGITS]
+
+
+def _unreadable() -> InvalidInputError:
+    return InvalidInputError(
+        "the cursor cannot be read, or is of another question",
+        hint="start without one",
+        field="cursor",
+    )
+
+
+PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="the most of a page")]
+PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the page before")]
+
+
+class Part(NamedTuple):
+    """A page of a list."""
+
+    limit: int
+    cursor: str | None
+
+
+def part_given(limit: PageLimit = 50, cursor: PageCursor = None) -> Part:
+    """Gather what a URL says of the page."""
+    return Part(limit, cursor)
+
+
+#: The dependency ``part`` of a handler that lists.
+PART = {"part": Provide(part_given, sync_to_thread=False)}

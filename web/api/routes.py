@@ -7,8 +7,7 @@ from litestar import Response, Router, route
 from litestar.handlers import HTTPRouteHandler
 
 from web.api import doctor, events, files, jobs, memories, projects, search, symbols
-from web.api.failures import RESPONSES
-from web.api.requests import refuse_unknown_parameters
+from web.api.requests import RESPONSES, refuse_unknown_parameters
 
 #: A resource is a module with ``HANDLERS``; a new one is added here.
 RESOURCES = (projects, search, symbols, files, memories, doctor, jobs, events)

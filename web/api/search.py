@@ -7,16 +7,14 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 
+from engine.cross_project import names_projects
 from engine.errors import EngineError
-from engine.project_filters import names_projects
 from engine.records import Mode, RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.recording import asking
-from web.api.paging import next_cursor, offset_of, page_within
-from web.api.requests import in_query
+from web.api.requests import in_query, next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.api.shapes import SearchResult
-from web.decoding import converted
-from web.schemas import answer_json
+from web.schemas import answer_json, converted
 
 _TAGS = ("search",)
 _MOST_PROJECTS = 100

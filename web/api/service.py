@@ -1,4 +1,7 @@
-"""What handlers work with: the catalog, the threads, and what goes on behind the requests."""
+"""What handlers work with: the catalog, the threads, and what goes on behind the requests.
+
+The projects that were just forgotten, so that the page after it can say which; by ids alone.
+"""
 
 import asyncio
 import threading
@@ -9,17 +12,50 @@ from typing import Protocol, TypeVar
 
 from engine.catalog import Catalog
 from engine.errors import ProjectNotFoundError
-from engine.index import Index
+from engine.project import Index
 from engine.records import SearchAnswer, SearchRequest
 from engine.roots import is_project_id
-from engine.status_records import ServerCondition
-from web.api.exports import Exports
-from web.api.farewells import Farewells
-from web.api.lanes import Lanes
-from web.api.pulse import Pulse, Pulses
-from web.api.treatments import Treatments
-from web.project_names import can_be_name, open_called
+from engine.state_records import ServerCondition
+from web.api.event_stream import Pulse, Pulses
+from web.api.executors import Lanes
+from web.api.maintenance import Exports, Treatments
+from web.project_selection import can_be_name, open_called
 from web.security.serving import Serving
+
+_KEPT_S = 300.0
+_MOST = 100
+
+
+class Farewells:
+    """Remembers for five minutes what was forgotten through this server; for any thread.
+
+    An address names an id, and an id that nothing was forgotten of says nothing: no address can
+    make a page say what did not happen.
+
+    Args:
+        clock: Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._paths: dict[str, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, project_id: str, path: str) -> None:
+        """Take in that a project was forgotten; its root is empty when nothing told it."""
+        with self._lock:
+            self._paths.pop(project_id, None)
+            self._paths[project_id] = (path, self._clock())  # the newest stand last
+            if len(self._paths) > _MOST:
+                del self._paths[next(iter(self._paths))]
+
+    def path_of(self, project_id: str) -> str | None:
+        """Give the root of a project that was just forgotten; None for any other."""
+        with self._lock:
+            path, at_s = self._paths.get(project_id, ("", 0.0))
+            is_known = project_id in self._paths and self._clock() - at_s < _KEPT_S
+        return path if is_known else None
+
 
 Result = TypeVar("Result")
 #: Why nothing is found when all that a server was started for is forgotten.

@@ -6,8 +6,7 @@ from litestar.openapi.spec import Example
 from litestar.params import PathParameter
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from web.decoding import converted
-from web.schemas import as_json
+from web.schemas import as_json, converted
 
 Shape = TypeVar("Shape", bound=Struct)
 

@@ -8,14 +8,13 @@ from litestar.params import QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
 from engine.errors import EngineError, ProjectNotFoundError
-from engine.records import display_path
-from engine.symbol_records import SymbolListRequest
+from engine.records import SymbolListRequest, display_path
 from engine.telemetry.recording import asking
-from web.api.parts import PageCursor, PageLimit
+from web.answers import find_symbols as by_name
+from web.answers import joined
+from web.api.requests import PageCursor, PageLimit
 from web.api.service import NOTHING_SERVED, Service
 from web.api.shapes import Answer, Count, Line, ProjectFailure, ProjectId, shaped
-from web.symbol_answers import find_symbols as by_name
-from web.symbol_answers import joined
 
 _MOST_PROJECTS = 100
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from engine.memory_records import (
+from engine.records import (
     MAX_FOUND,
     MAX_LISTED,
     MAX_QUERY_CHARS,
@@ -12,9 +12,7 @@ from engine.memory_records import (
     Checkpoint,
     NewMemory,
 )
-from web.mcp.desk import Desk
-from web.mcp.shapes import record
-from web.mcp.tool import Answer, Caller, Given, Tool
+from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
 from web.schemas import checkpoint_json
 from web.terminal import printable
 from web.wording import count

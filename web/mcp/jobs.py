@@ -4,14 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from engine.job_records import TERMINAL, Job, JobFilter, JobOrigin, JobPage, JobState
 from engine.records import IndexOptions
-from web.console.job_wording import line_of
-from web.mcp.desk import Desk
-from web.mcp.indexing import Globs, globs_of
-from web.mcp.job_reading import log_uri, outcome_text
-from web.mcp.shapes import record
-from web.mcp.tool import Answer, Caller, Given, Tool
+from engine.state_records import TERMINAL, Job, JobFilter, JobOrigin, JobPage, JobState
+from web.job_wording import line_of
+from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
+from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
 from web.schemas import as_json
 from web.terminal import printable
 from web.wording import count, duration

@@ -1,29 +1,235 @@
-"""The tools that find: by a question, by a name, and by a place."""
+"""The tools that find: by a question, by a name, and by a place.
 
-from collections.abc import Mapping
+How many tokens a text costs, and answers that keep to a budget of them.
+
+The counter is the documented one: a token is 3 bytes of UTF-8, rounded up, which no tokenizer of
+today exceeds for code.
+
+Where an answer goes on: a cursor says how far a caller has read, and of which question.
+
+Answers as agents read them: places first, then code as it stands in the file.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from engine.project_filters import names_projects
-from engine.records import (
-    Mode,
-    RelatedRequest,
-    SearchAnswer,
-    SearchRequest,
-    SymbolHit,
-)
+from engine.cross_project import names_projects
+from engine.errors import InvalidInputError
+from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
 from engine.telemetry.recording import asking
-from web.mcp.budget import within
-from web.mcp.cursor import cursor_of, offset_of
-from web.mcp.desk import Desk
-from web.mcp.reading import answer_text, in_short, symbols_text
-from web.mcp.shapes import list_of, part, record
-from web.mcp.tool import Answer, Caller, Given, Tool
+from web.answers import find_symbols
+from web.mcp.tool import Answer, Caller, Desk, Given, Tool, list_of, part, record
 from web.schemas import answer_json, as_json
-from web.symbol_answers import find_symbols
+from web.terminal import printable, printable_block
+from web.text import search_markdown
+from web.wording import count, notes_on, percent
+
+_BYTES = 3  # a token
+_FIRST_LINES = 5  # of the best hit, which come before other places
+
+#: Writes an answer as the caller wants to read it.
+Writer = Callable[[SearchAnswer], str]
+
+
+def tokens_of(text: str) -> int:
+    """Count the tokens of a text."""
+    return -(-len(text.encode("utf-8", "replace")) // _BYTES)
+
+
+def within(answer: SearchAnswer, max_tokens: int | None, write: Writer) -> SearchAnswer:
+    """Cut an answer until its text fits: code first, from the last hit on, then whole hits.
+
+    The first lines of the best hit stay longer than other places do: they say whether the answer
+    is one.
+
+    Args:
+        answer: The answer with all its code.
+        max_tokens: The budget; None means any.
+        write: Makes the text that is measured.
+
+    Raises:
+        InvalidInputError: Not even the first hit fits, without its code.
+    """
+    if max_tokens is None or tokens_of(write(answer)) <= max_tokens:
+        return answer
+    limit = max_tokens, write
+    bare = replace(answer, truncated=True, hits=tuple(_without_code(hit) for hit in answer.hits))
+    first = replace(bare, hits=bare.hits[:1])
+    least = tokens_of(write(first))
+    if least > max_tokens:
+        raise _too_small(max_tokens, least, has_hits=bool(first.hits))
+    if not first.hits:
+        return first
+    begun = _with_lines(answer.hits[0], _FIRST_LINES)
+    begun = _with_lines(begun, _most_lines(first, list(first.hits), 0, begun, limit))
+    places = replace(bare, hits=(begun, *bare.hits[1:]))
+    while len(places.hits) > 1 and tokens_of(write(places)) > max_tokens:
+        places = replace(places, hits=places.hits[:-1])
+    hits = list(places.hits)
+    for number, whole in enumerate(answer.hits[: len(hits)]):
+        lines = _most_lines(places, hits, number, whole, limit)
+        hits[number] = _with_lines(whole, lines)
+    return replace(places, hits=tuple(hits))
+
+
+def _too_small(max_tokens: int, least: int, *, has_hits: bool) -> InvalidInputError:
+    what = "the first hit without its code" if has_hits else "an answer without hits"
+    return InvalidInputError(
+        f"max_tokens is {max_tokens}, and {what} takes {least}",
+        hint=f"give {least} or more, or leave max_tokens out",
+        field="max_tokens",
+        min_allowed=least,
+    )
+
+
+def _most_lines(
+    answer: SearchAnswer, hits: list[Hit], number: int, whole: Hit, limit: tuple[int, Writer]
+) -> int:
+    """Find how many lines of a hit's code still fit."""
+    max_tokens, write = limit
+    low, high = 0, whole.snippet.count("\n") + 1 if whole.snippet else 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        tried = [*hits]
+        tried[number] = _with_lines(whole, middle)
+        if tokens_of(write(replace(answer, hits=tuple(tried)))) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _without_code(hit: Hit) -> Hit:
+    return _with_lines(hit, 0)
+
+
+def _with_lines(hit: Hit, number: int) -> Hit:
+    if number == 0:
+        return replace(hit, snippet="", snippet_line=None)
+    return replace(hit, snippet="\n".join(hit.snippet.split("\n")[:number]))
+
+
+_MARK_CHARS = 16
+_MOST_DIGITS = 9
+
+
+def cursor_of(question: Mapping[str, object], offset: int) -> str:
+    """Give the cursor of what follows.
+
+    Args:
+        question: All that the answer depends on.
+        offset: How many hits were given so far.
+    """
+    return base64.urlsafe_b64encode(f"{offset}.{_mark_of(question)}".encode()).decode()
+
+
+def offset_of(question: Mapping[str, object], cursor: str | None) -> int:
+    """Give how many hits to leave out; 0 without a cursor.
+
+    Raises:
+        InvalidInputError: No answer of this question gave that cursor.
+    """
+    if cursor is None:
+        return 0
+    try:
+        digits, _, mark = base64.urlsafe_b64decode(cursor).decode("ascii").partition(".")
+    except (binascii.Error, ValueError):
+        digits, mark = "", ""
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    if not is_number or mark != _mark_of(question):
+        raise InvalidInputError(
+            "the cursor does not belong to this question",
+            hint="repeat query and filters as in the answer that gave it, or start without one",
+            field="cursor",
+        )
+    return int(digits)
+
+
+def _mark_of(question: Mapping[str, object]) -> str:
+    text = json.dumps(question, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:_MARK_CHARS]
+
+
+_NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
+_NO_MORE = "no more hits"
+_DOC_CHARS = 200  # of a symbol's comment
+
+
+def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str:
+    """Write an answer.
+
+    Args:
+        answer: What was found.
+        form: ``text``, ``json`` or ``markdown``.
+        next_cursor: What to ask for more with.
+    """
+    if form == "json":
+        shape = {**answer_json(answer), "next_cursor": next_cursor}
+        return json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
+    if form == "markdown":
+        return search_markdown(answer, _totals(answer, next_cursor))
+    several = len({hit.project for hit in answer.hits}) > 1
+    nothing = _NO_MORE if answer.total else _NOTHING
+    blocks = [_hit_text(hit, with_project=several) for hit in answer.hits] or [nothing]
+    blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
+    blocks += [
+        f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
+    ]
+    blocks.append(_totals(answer, next_cursor))
+    return "\n\n".join(blocks)
+
+
+def _hit_text(hit: Hit, *, with_project: bool) -> str:
+    path = f"{hit.project}/{hit.path}" if with_project else hit.path
+    what = f" {hit.kind or ''} {printable(hit.symbol)}" if hit.symbol else ""
+    stale = " (changed since it was indexed)" if hit.fresh is False else ""
+    lines = [f"{printable(path)}:{hit.line_start}-{hit.line_end}{what}{stale}"]
+    if hit.snippet:
+        lines.append(printable_block(hit.snippet.rstrip("\r\n")))
+    elif hit.signature:
+        lines.append(printable(hit.signature))
+    return "\n".join(lines)
+
+
+def _totals(answer: SearchAnswer, next_cursor: str | None) -> str:
+    found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
+    coverage = answer.coverage
+    parts = [found + (" or more" if answer.truncated else "")]
+    parts.append(f"coverage {percent(coverage.indexed)} of {count(coverage.files, 'file')}")
+    if 0 < coverage.embedded < 1:
+        parts.append(f"{percent(coverage.embedded)} with vectors")
+    if not coverage.complete:
+        parts.append("the index is not complete: index_repository completes it")
+    if answer.truncated and not next_cursor:
+        parts.append("truncated")
+    if next_cursor:
+        parts.append(f"more with cursor {next_cursor}")
+    return ", ".join(parts)
+
+
+def symbols_text(hits: Sequence[SymbolHit], nothing: str) -> str:
+    """Write symbols, one a line."""
+    lines = [
+        f"{printable(hit.path)}:{hit.line_start}-{hit.line_end} {hit.kind} "
+        f"{printable(hit.qualified_name)}"
+        + (f"  {printable(hit.signature)}" if hit.signature else "")
+        for hit in hits
+    ]
+    return "\n".join(lines) or nothing
+
+
+def in_short(text: str) -> str:
+    """Give the beginning of a comment."""
+    return text if len(text) <= _DOC_CHARS else text[: _DOC_CHARS - 1] + "…"
+
 
 _MOST_HITS = 100  # of one question, over all pages
 _QUERY_CHARS = 4096

@@ -1,12 +1,24 @@
-"""The server: joins tools and resources, and turns what goes wrong into the protocol's errors."""
+"""The server: joins tools and resources, and turns what goes wrong into the protocol's errors.
+
+The engine's work for callers: in threads, so that none waits for another; told of, and stopped.
+
+The event loop does nothing but carry messages. What a caller does not wait for any more stops where
+it can.
+
+What to do about an error, in the words of the tools that an agent has.
+"""
 
 import logging
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar
 
+import anyio
+from anyio import CapacityLimiter, to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
@@ -18,22 +30,143 @@ from mcp.types import (
     GetPromptResult,
     ResourceTemplate,
 )
-from mcp.types import Resource as ResourceInfo
-from mcp.types import Tool as ToolInfo
+from mcp.types import (
+    Resource as ResourceInfo,
+)
+from mcp.types import (
+    Tool as ToolInfo,
+)
 
 from engine.catalog import Catalog
-from engine.errors import EngineError, InvalidInputError, NotFoundError
+from engine.errors import (
+    EngineError,
+    FileNotIndexedError,
+    InvalidInputError,
+    JobNotFoundError,
+    NotFoundError,
+    UnavailableError,
+)
+from engine.state_records import Job
 from engine.telemetry.measures import TOOL_DURATION
-from engine.telemetry.origins import on_behalf_of
-from engine.telemetry.recording import took
+from engine.telemetry.recording import on_behalf_of, took
+from web.errors import translate
+from web.job_wording import line_of
 from web.mcp import checkpoints, indexing, jobs, search, verify
-from web.mcp.desk import Desk
-from web.mcp.hints import for_agents
-from web.mcp.projects import Projects
 from web.mcp.resources import Resources
-from web.mcp.tool import Answer, Tool
-from web.mcp.work import Teller, Workshop
+from web.mcp.tool import Answer, Desk, Projects, Tool
 from web.schemas import as_json
+
+_MOST_AT_ONCE = 8
+_MOST_WAITING = 64  # for their turn; whoever comes then is better off trying later
+_MOST_FOLLOWING = 64  # runs that are waited for
+_TELL_EVERY_S = 0.25
+
+T = TypeVar("T")
+
+#: Is told files done, files in all, and what goes on.
+Teller = Callable[[float, float | None, str], Awaitable[None]]
+
+
+class Call:
+    """A call that goes on: whether anybody waits for it, and the job that it waits for."""
+
+    def __init__(self) -> None:
+        self._gone = threading.Event()
+        self.job: Job | None = None
+
+    def is_gone(self) -> bool:
+        """Say whether nobody waits for the answer any more."""
+        return self._gone.is_set()
+
+    def leave(self) -> None:
+        """Let the work know that nobody waits."""
+        self._gone.set()
+
+    def hear(self, job: Job) -> None:
+        """Keep how far a job is, for who called."""
+        self.job = job
+
+
+class Workshop:
+    """Where the engine works for callers."""
+
+    def __init__(self) -> None:
+        self._quick = CapacityLimiter(_MOST_AT_ONCE)
+        self._slow = CapacityLimiter(_MOST_FOLLOWING)
+
+    async def do(
+        self, work: Callable[[Call], T], *, waits: bool = False, teller: Teller | None = None
+    ) -> T:
+        """Have work done in a thread, and its answer.
+
+        Args:
+            work: Hears of the call.
+            waits: It takes long and mostly waits.
+            teller: Is told several times a second how far the job is that the call waits for.
+
+        Raises:
+            UnavailableError: Too many wait already.
+        """
+        limiter = self._slow if waits else self._quick
+        if limiter.statistics().tasks_waiting >= _MOST_WAITING:
+            raise UnavailableError(
+                f"{_MOST_WAITING} calls wait for their turn", hint="try again in a moment"
+            )
+        call = Call()
+        try:
+            async with anyio.create_task_group() as group:
+                if teller:
+                    group.start_soon(_tell, call, teller)
+                done = await to_thread.run_sync(
+                    _attempt, work, call, limiter=limiter, abandon_on_cancel=True
+                )
+                group.cancel_scope.cancel()
+        finally:
+            call.leave()
+        return done.result()
+
+
+def _attempt(work: Callable[[Call], T], call: Call) -> "Future[T]":
+    """Do the work; what it raises is kept out of the task group, which would wrap it."""
+    done: Future[T] = Future()
+    try:
+        done.set_result(work(call))
+    except Exception as error:  # noqa: BLE001 - raised again where the caller waits
+        done.set_exception(error)
+    return done
+
+
+async def _tell(call: Call, teller: Teller) -> None:
+    """Tell how far the job is whenever it is farther, as the protocol wants it."""
+    told = -1
+    while True:
+        await anyio.sleep(_TELL_EVERY_S)
+        job = call.job
+        if job is not None and job.files_done > told:
+            told = job.files_done
+            await teller(told, job.files_total, line_of(job))
+
+
+_HINTS: dict[type[EngineError], str] = {
+    FileNotIndexedError: "the resource symbols://list names the indexed files",
+    JobNotFoundError: "list_indexing_jobs lists those there are; ended ones are kept for some days",
+}
+_WORDS = {
+    "new": r'call index_repository with path "\1"',
+    "cancel": r'cancel_indexing with job_id "\1"',
+    "jobs": "list_indexing_jobs",
+    "repair": "verify_index with repair",
+    "index": "index_repository",
+}
+
+
+def for_agents(error: EngineError) -> EngineError:
+    """Give an error the hint that helps an agent; the same error."""
+    error.hint = next(
+        (hint for kind, hint in _HINTS.items() if isinstance(error, kind)), error.hint
+    )
+    return translate(error, _WORDS)
+
 
 _MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(desk)
 _log = logging.getLogger(__name__)

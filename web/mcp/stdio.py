@@ -15,9 +15,9 @@ from mcp.shared.message import SessionMessage
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import EngineError
-from engine.job_records import ACTIVE, JobFilter
-from engine.telemetry.crashes import tell_crashes
-from web.mcp.screen import Lines
+from engine.processes import tell_crashes
+from engine.state_records import ACTIVE, JobFilter
+from web.mcp.jsonrpc import Lines
 from web.mcp.server import make_server
 
 _INTERRUPTED = 130

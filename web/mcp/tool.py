@@ -1,5 +1,13 @@
-"""What a tool is: its name, what it takes and gives, and the function that does it."""
+"""What a tool is: its name, what it takes and gives, and the function that does it.
 
+What all tools and resources work with.
+
+Which project a call speaks of, and what to say when it is none.
+
+JSON schemas, as small as they can be: an agent reads all of them before its first question.
+"""
+
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +17,88 @@ import msgspec
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ToolInfo
 
-from engine.errors import EngineError, InvalidInputError
-from engine.job_records import Job
-from web.decoding import converted
-from web.mcp.shapes import Shape, input_shape
-from web.schemas import as_json
+from engine.catalog import Catalog
+from engine.errors import (
+    EngineError,
+    InvalidInputError,
+    InvalidPathError,
+    ProjectNotFoundError,
+)
+from engine.project import Index
+from engine.records import display_path
+from engine.state_records import Job
+from web.project_selection import can_be_name, open_called, root_of
+from web.schemas import as_json, converted
+
+Shape = dict[str, Any]
+
+_SHORT: dict[str, Shape] = {
+    "text": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "yes_no": {"type": "boolean"},
+    "record": {"type": "object"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "records": {"type": "array", "items": {"type": "object"}},
+}
+
+
+def record(**fields: str | Shape) -> Shape:
+    """Give the schema of what a tool answers.
+
+    Args:
+        fields: Of each a schema, or the name of a short one (``text``, ``integer``, ``number``,
+            ``yes_no``, ``record``, ``texts``, ``records``); with ``|null`` it can be null, with
+            ``?`` it can be left out.
+    """
+    required = [name for name, each in fields.items() if not str(each).endswith("?")]
+    return {**part(**fields), "required": required}
+
+
+def part(**fields: str | Shape) -> Shape:
+    """Give the schema of an object inside of an answer; which fields it has always goes unsaid."""
+    shapes = {name: shape_of(each) for name, each in fields.items()}
+    return {"type": "object", "properties": shapes}
+
+
+def list_of(item: Shape) -> Shape:
+    """Give the schema of a list."""
+    return {"type": "array", "items": item}
+
+
+def shape_of(said: str | Shape) -> Shape:
+    """Give a schema by its short name."""
+    if not isinstance(said, str):
+        return said
+    name = said.removesuffix("?")
+    shape = _SHORT[name.removesuffix("|null")]
+    return {**shape, "type": [shape["type"], "null"]} if name.endswith("|null") else shape
+
+
+def input_shape(takes: type[msgspec.Struct]) -> Shape:
+    """Give the schema of a tool's parameters, without what says nothing.
+
+    That a parameter may be null goes unsaid: it is the same as leaving it out.
+    """
+    name = takes.__name__
+    shape: Shape = msgspec.json.schema(takes)["$defs"][name]
+    properties = {field: _plain(each) for field, each in shape["properties"].items()}
+    required = {"required": shape["required"]} if shape.get("required") else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def _plain(shape: Shape) -> Shape:
+    kinds = shape.get("anyOf")
+    if kinds:
+        [kind] = [each for each in kinds if each != {"type": "null"}]
+        shape = {**shape, **kind}
+        del shape["anyOf"]
+    if shape.get("default", ...) is None:
+        shape = {name: value for name, value in shape.items() if name != "default"}
+    if "enum" in shape:
+        shape = {"type": "string", **shape}
+    return shape
+
 
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
@@ -142,3 +227,121 @@ def _refusal(said: str, tool: str, known: tuple[str, ...]) -> InvalidInputError:
         return InvalidInputError(said.replace("`", ""))
     problem = said[: at.start()].replace("`", "")
     return InvalidInputError(f"{at[1]}{at[2]}: {problem[:1].lower()}{problem[1:]}", field=at[1])
+
+
+_MOST_LISTED = 50
+
+
+class Projects:
+    """The projects of a catalog, as agents name them.
+
+    Args:
+        catalog: Where they are.
+        served: Folders that this server is about.
+        is_local: Whether the server runs in the caller's folder, so that relative paths mean
+            something.
+    """
+
+    def __init__(self, catalog: Catalog, served: tuple[str, ...], *, is_local: bool) -> None:
+        self._catalog = catalog
+        self._served = served
+        self._is_local = is_local
+
+    def index(self, path: str | None, *, field: str = "project_path") -> Index:
+        """Open the project of a folder; of none, the one served, or the only one there is.
+
+        Args:
+            path: The folder, one inside it, or the name of a project.
+            field: What the caller calls it, for the error.
+
+        Raises:
+            InvalidInputError: There are several, and none is named; ``projects`` lists them.
+            ProjectNotFoundError: It is not indexed.
+        """
+        if path is not None:
+            return self._open(self.root(path, field=field))
+        if len(self._served) == 1:
+            return self._open(self._served[0])
+        roots = self.roots()
+        if len(roots) == 1:
+            return self._open(roots[0])
+        if not roots:
+            raise ProjectNotFoundError(
+                "no project is indexed",
+                hint="call index_repository with the path of a repository",
+            )
+        raise InvalidInputError(
+            f"{len(roots)} projects are indexed, and {field} does not say which is meant",
+            hint=f"give {field}, one of those in details.projects",
+            field=field,
+            projects=[display_path(root) for root in roots[:_MOST_LISTED]],
+        )
+
+    def roots(self) -> list[str]:
+        """Give the roots of all projects that can be opened, sorted."""
+        return [root_of(each) for each in self._catalog.projects() if each.error is None]
+
+    def root(self, path: str, *, field: str) -> str:
+        """Give the folder that a caller means by a path, or by the name of a project.
+
+        Args:
+            path: A folder, which need not be indexed; where there is none, a name.
+            field: As for ``index``.
+
+        Raises:
+            ProjectNotFoundError: It is a name, of none or of several; ``projects`` lists them.
+        """
+        if not can_be_name(path) or (self._is_local and os.path.exists(path)):
+            return self.folder(path, field=field)
+        try:
+            return open_called(self._catalog, path).root
+        except ProjectNotFoundError as error:
+            error.details["field"] = field
+            if not error.details.get("projects"):
+                error.hint = "call index_repository with the absolute path of a repository"
+            raise
+
+    def folder(self, path: str, *, field: str) -> str:
+        """Check a folder that a caller names; it need not exist.
+
+        Raises:
+            InvalidPathError: It is relative, and the server is not where the caller is.
+        """
+        if not self._is_local and not os.path.isabs(os.path.expanduser(path)):
+            raise InvalidPathError(
+                f"{field} is {path!r}, wanted an absolute path",
+                hint="this server does not run in your folder",
+                field=field,
+                path=path,
+            )
+        return path
+
+    def _open(self, path: str) -> Index:
+        try:
+            return self._catalog.open(path)
+        except ProjectNotFoundError as error:
+            shown = display_path(path)
+            raise ProjectNotFoundError(
+                f"{shown} is not indexed",
+                hint=f'call index_repository with path "{shown}"',
+                path=shown,
+                projects=[display_path(root) for root in self.roots()[:_MOST_LISTED]],
+            ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """The projects, and how this server stands to them."""
+
+    catalog: Catalog
+    projects: Projects
+    is_runner: bool  # this process runs jobs; else a process of its own does
+
+    def ensure_runner(self) -> None:
+        """See to it that a job goes on, also without this server.
+
+        Raises:
+            UnavailableError: No process can be started.
+        """
+        if not self.is_runner:
+            self.catalog.jobs.ensure_runner()

@@ -4,15 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.doctor_records import Verification
-from engine.job_records import Job
 from engine.records import IndexOptions
-from web.indexing import index
+from engine.state_records import Job, Verification
+from web.answers import index
 from web.mcp.checkpoints import ProjectPath
-from web.mcp.desk import Desk
-from web.mcp.job_reading import log_uri
-from web.mcp.shapes import record
-from web.mcp.tool import Answer, Caller, Given, Tool
+from web.mcp.indexing import log_uri
+from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
 from web.schemas import as_json
 from web.terminal import printable
 

@@ -1,36 +1,306 @@
-"""A file as it was indexed: its code with line anchors, its symbols, its folders, its like."""
+"""A file as it was indexed: its code with line anchors, its symbols, its folders, its like.
+
+Addresses that open a file in an editor of this machine.
+
+The one place where an address has a scheme other than this server's. The path is one that the
+index has checked, and each of its bytes that could mean something in an address is escaped.
+
+What a question matches in one file, so that a reader can go from match to match.
+
+A whole file as HTML, in blocks of lines; the last ones are kept.
+
+The templates of a line and of a piece of code are rendered once and cut where something goes. Of
+those parts a line is joined in a microsecond, where a template took five.
+"""
 
 import os
 import re
-from collections.abc import Sequence
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from functools import lru_cache
+from itertools import accumulate, chain, islice
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote
 
 from litestar import Request, Response, get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
+from markupsafe import Markup, escape
 
 from engine.browse_records import FileContent
+from engine.cache import KeptBytes
 from engine.errors import EngineError, FileNotIndexedError
-from engine.job_records import ACTIVE
+from engine.project import Index
 from engine.records import (
+    Hit,
     IndexOptions,
     Mode,
     PathExplanation,
     RelatedRequest,
     SearchAnswer,
+    SearchRequest,
     SymbolHit,
 )
+from engine.state_records import ACTIVE
+from web.answers import index
 from web.api.service import Service
-from web.indexing import index
-from web.pages.editors import editor_link
 from web.pages.facets import as_asked
-from web.pages.highlighting import MOST_CHARS
-from web.pages.listing import blocks_of
-from web.pages.matches import Asked, Matches, matches_in
-from web.pages.places import Place, level_of
+from web.pages.highlighting import MOST_CHARS, Line, Span, each_line, words_in
 from web.pages.rendering import Pages, Visit, page, redirect, tree_path, visit_of
-from web.pages.results import files_of, group_of
+from web.pages.results import files_of, group_of, words_to_mark
+from web.pages.tree import Place, level_of
+from web.security.serving import Serving
+
+#: Names, and addresses with a path and a line, by the values of the setting ``editor``.
+_EDITORS = {
+    "vscode": ("VS Code", "vscode://file{path}:{line}"),
+    "vscodium": ("VSCodium", "vscodium://file{path}:{line}"),
+    "cursor": ("Cursor", "cursor://file{path}:{line}"),
+    "zed": ("Zed", "zed://file{path}:{line}"),
+    "idea": ("IDEA", "idea://open?file={path}&line={line}"),
+    "sublime": ("Sublime Text", "subl://open?url=file://{path}&line={line}"),
+}
+
+
+class EditorLink(NamedTuple):
+    """What opens a file in an editor."""
+
+    name: str  # of the editor
+    address: str  # ends with the number of the line
+
+
+def editor_link(serving: Serving, index: Index, path: str, line: int) -> EditorLink | None:
+    """Give what opens a file; None when no editor is wanted, or the file is not on this machine.
+
+    Args:
+        serving: Whose visitors are on this machine when it listens on loopback alone.
+        index: The project.
+        path: Of an indexed file.
+        line: 1-based.
+    """
+    if serving.editor not in _EDITORS or not serving.is_loopback:
+        return None
+    try:
+        place = index.browse.folders.place(path)
+    except EngineError:
+        return None
+    return None if place is None else link_to(serving.editor, place, line)
+
+
+def link_to(editor: str, place: str, line: int) -> EditorLink:
+    """Give the address of an absolute path in an editor.
+
+    Args:
+        editor: A value of the setting, ``none`` excepted.
+        place: As the disk spells it.
+        line: 1-based.
+    """
+    name, form = _EDITORS[editor]
+    path = "/" + quote(os.fsencode(place).lstrip(b"/"), safe="/")
+    return EditorLink(name, form.format(path=path, line=line))
+
+
+_MOST_HITS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The question that led to a file."""
+
+    query: str = ""
+    mode: Mode = Mode.HYBRID
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Give what the addresses of the results and of the file have of it."""
+        return {"q": self.query, "mode": self.mode.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """Where a file answers a question."""
+
+    asked: Asked
+    spans: tuple[Span, ...]  # characters of the text, line ends as ``\n``
+    stops: tuple[int, ...]  # the lines to go to, in order
+    by_meaning: bool  # passages that are meant, which hold none of the words
+    at: int  # the stop that is shown, 1-based; 0: there is none
+    problem: str  # why the question cannot be answered; empty: it can
+
+    def line(self, by: int) -> tuple[int, int]:
+        """Give number and line of the stop so many after this one, or before it."""
+        number = (self.at - 1 + by) % len(self.stops) + 1
+        return number, self.stops[number - 1]
+
+
+def matches_in(
+    place: Place, content: FileContent, asked: Asked, *, number: int, line: int
+) -> Matches:
+    """Put a question to one file.
+
+    Args:
+        place: The file.
+        content: Its text.
+        asked: The question.
+        number: Which stop to show; 0: that of the line.
+        line: From which on a stop is looked for; 0: the first one.
+    """
+    request = SearchRequest(
+        query=asked.query,
+        mode=asked.mode,
+        file=place.stored,
+        limit=_MOST_HITS,
+        explain=True,
+        context=False,
+    )
+    hits: Sequence[Hit] = ()
+    problem = ""
+    try:
+        hits = place.index.search(request).hits
+    except EngineError as error:
+        problem = error.message
+    text = content.text.replace("\r\n", "\n")
+    starts = [0, *accumulate(len(each) + 1 for each in text.split("\n"))]
+    spans = [*_of_patterns(hits, starts), *words_in(text, _words(hits, asked))] if hits else []
+    lines = {bisect_right(starts, start) for start, _ in spans}
+    stops = sorted(lines or {hit.line_start for hit in hits})
+    at = number if 1 <= number <= len(stops) else min(bisect_left(stops, line) + 1, len(stops))
+    return Matches(
+        asked=asked,
+        spans=tuple(sorted(spans)),
+        stops=tuple(stops),
+        by_meaning=not spans,
+        at=at,
+        problem=problem,
+    )
+
+
+def _of_patterns(hits: Iterable[Hit], starts: Sequence[int]) -> list[Span]:
+    return [
+        (starts[match.line - 1] + match.start, starts[match.line - 1] + match.end)
+        for hit in hits
+        for match in hit.matches
+        if match.line < len(starts)
+    ]
+
+
+def _words(hits: Sequence[Hit], asked: Asked) -> list[str]:
+    """Give the words to mark beside what patterns match."""
+    if asked.mode is Mode.REGEX:
+        return []
+    is_by_pattern = any(hit.matches for hit in hits)
+    return words_to_mark(asked.query, asked.mode, () if is_by_pattern else hits)
+
+
+BLOCK = 200  # lines that a browser lays out together, once they are near
+_MOST_KEPT_BYTES = 32 << 20
+_NUMBER, _CODE = "\0", "\1"  # stand in templates where something goes; code has neither
+_OTHER_PAGES = 2  # of servers in this process: in tests
+
+
+class Listing(NamedTuple):
+    """The lines of a file."""
+
+    blocks: tuple[str, ...]
+    text: str
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory it takes."""
+        return sum(map(sys.getsizeof, (*self.blocks, self.text)))
+
+
+class Forms(dict[tuple[str, bool], tuple[str, str]]):
+    """What stands before and after code of a class that is marked or not; and around a line.
+
+    Args:
+        pages: Have the templates.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        super().__init__()
+        self._pages = pages
+        plain, self.end = self._line(is_picked=False)
+        picked, _ = self._line(is_picked=True)
+        #: The parts before, between and after the numbers of a line.
+        self.plain, self.picked = plain.split(_NUMBER), picked.split(_NUMBER)
+
+    def __missing__(self, look: tuple[str, bool]) -> tuple[str, str]:
+        css, is_marked = look
+        facts = {"css": css, "is_marked": is_marked, "text": _CODE}
+        before, after = self._pages.part("parts/code_piece.html", facts).split(_CODE)
+        self[look] = before, after
+        return self[look]
+
+    def _line(self, *, is_picked: bool) -> tuple[str, str]:
+        facts = {"number": _NUMBER, "code": _CODE, "is_picked": is_picked}
+        before, after = self._pages.part("parts/code_line.html", facts).split(_CODE)
+        return before, after
+
+
+_KEPT: KeptBytes[Listing] = KeptBytes(_MOST_KEPT_BYTES, lambda listing: listing.size_bytes)
+
+
+def blocks_of(
+    pages: Pages, text: str, language: str, *, marks: tuple[Span, ...] = (), picked: range
+) -> list[Markup]:
+    """Give the lines of a text as HTML.
+
+    Args:
+        pages: Make it.
+        text: Of the file.
+        language: That it is written in.
+        marks: What to mark.
+        picked: The numbers of lines that stand out.
+    """
+    forms = _forms(pages)
+
+    def make() -> Listing:
+        lines = each_line(text, language, marks=marks)
+        blocks = iter(lambda: _html(forms, list(islice(lines, BLOCK))), "")
+        return Listing(tuple(blocks), text)
+
+    listing = _KEPT.get((text, language, marks), make)
+    first = range(1, BLOCK * len(listing.blocks), BLOCK)
+    # Each piece of code in it was escaped when the block was made.
+    return [
+        Markup(_with_picked(forms, html, range(at, at + BLOCK), picked))  # noqa: S704
+        for at, html in zip(first, listing.blocks, strict=True)
+    ]
+
+
+def _html(forms: Forms, lines: Sequence[Line]) -> str:
+    pieces = chain.from_iterable(line.pieces for line in lines)
+    codes = iter(str(escape(_CODE.join(piece.text for piece in pieces))).split(_CODE))
+    made: list[str] = []
+    for line in lines:
+        made.append(str(line.number).join(forms.plain))
+        for css, _, is_marked in line.pieces:
+            before, after = forms[css, is_marked]
+            made += before, next(codes), after
+        made.append(forms.end)
+    return "".join(made)
+
+
+def _with_picked(forms: Forms, html: str, lines: range, picked: range) -> str:
+    """Let some lines of a block stand out; no code in it has what begins a line."""
+    if picked.start <= lines.start and lines.stop <= picked.stop:
+        return html.replace(forms.plain[0], forms.picked[0])
+    for number in _both(lines, picked):
+        html = html.replace(str(number).join(forms.plain), str(number).join(forms.picked), 1)
+    return html
+
+
+def _both(one: range, other: range) -> Iterable[int]:
+    return range(max(one.start, other.start), min(one.stop, other.stop))
+
+
+@lru_cache(maxsize=_OTHER_PAGES)
+def _forms(pages: Pages) -> Forms:
+    return Forms(pages)
+
 
 _MOST_SYMBOLS = 500
 _RELATED = 6

@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import FoundPath
 from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, NotFoundError
-from engine.index import Index
+from engine.project import Index
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (

@@ -12,10 +12,9 @@ from litestar import Request, Response, get, post
 from engine.browse_records import LanguageShare
 from engine.errors import ConflictError, DamagedIndexError, EngineError, InvalidPathError
 from engine.roots import resolve
-from engine.status_records import ProjectView
+from engine.state_records import ProjectView
 from web.api.service import Service
-from web.pages.acting import acted
-from web.pages.forms import form_of
+from web.pages.forms import acted, form_of
 from web.pages.rendering import (
     Pages,
     Visit,

@@ -11,8 +11,8 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError
-from engine.index import Index
-from engine.memory_records import (
+from engine.project import Index
+from engine.records import (
     MAX_DESCRIPTION_BYTES,
     MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
@@ -20,12 +20,11 @@ from engine.memory_records import (
     MAX_TAGS,
     Checkpoint,
     NewMemory,
+    display_path,
 )
-from engine.records import display_path
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.acting import problem
-from web.pages.forms import form_of
+from web.pages.forms import form_of, problem
 from web.pages.rendering import (
     Pages,
     Visit,

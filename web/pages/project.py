@@ -9,12 +9,11 @@ from litestar import Request, Response, get, post
 
 from engine.browse_records import ListRequest
 from engine.errors import DamagedIndexError, EngineError, InvalidInputError
-from engine.index import Index
+from engine.project import Index
 from engine.records import IndexOptions, display_path
 from web.api.service import Service
-from web.pages.acting import acted
 from web.pages.doctor import doctor_facts, refused
-from web.pages.forms import form_of
+from web.pages.forms import acted, form_of
 from web.pages.home import bars_of
 from web.pages.rendering import (
     Pages,
@@ -26,7 +25,7 @@ from web.pages.rendering import (
     redirect,
     visit_of,
 )
-from web.pages.tiles import FRAME, TONES, treemap_of
+from web.pages.treemap import FRAME, TONES, treemap_of
 
 _MOST_SKIPS = 100
 

@@ -1,16 +1,32 @@
-"""Hits as a person reads them: by file, with their code, what matched marked in it."""
+"""Hits as a person reads them: by file, with their code, what matched marked in it.
+
+Which words are marked in what a question found.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.records import Hit, Mode, SearchAnswer
-from web.console.render import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
-from web.pages.marked_words import words_to_mark
+from web.text import explanation_lines
+
+_PHRASE = re.compile(r'(?<!\S)"((?:[^"\\]|\\.)+)"')
+
+
+def words_to_mark(query: str, mode: Mode, hits: Iterable[Hit]) -> list[str]:
+    """Give the phrases of a question, the words that hits hold, and the names of symbols."""
+    words = dict.fromkeys(match[1] for match in _PHRASE.finditer(query))
+    for hit in hits:
+        if hit.explain:
+            words |= dict.fromkeys(match.word for match in hit.explain.words if match.columns)
+        if mode is Mode.SYMBOL and hit.symbol:
+            words[hit.symbol.rpartition(".")[2]] = None
+    return list(words)
+
 
 _SHOWN_LINES = 9  # of a hit; the rest is asked for
 _MOST_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown at once

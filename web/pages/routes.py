@@ -1,13 +1,16 @@
-"""The routes of all pages, and what they share."""
+"""The routes of all pages, and what they share.
 
-from litestar import Router
+The switch between dark and light, for browsers that run no script.
+"""
+
+from typing import Any
+
+from litestar import Request, Response, Router, post
 from litestar.di import Provide
 
 from web.pages import (
-    assets,
     doctor,
     excerpts,
-    export,
     file,
     find,
     folders,
@@ -16,14 +19,28 @@ from web.pages import (
     meaning,
     memories,
     project,
+    rendering,
     search,
     status,
     suggest,
     symbols,
-    theme,
     tree,
 )
-from web.pages.rendering import Pages
+from web.pages.forms import form_of
+from web.pages.rendering import THEME_COOKIE, THEMES, Pages, own_place, redirect
+
+_YEAR_S = 31_536_000
+
+
+@post("/theme", include_in_schema=False, status_code=303)
+async def switch_theme(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Keep the theme in a cookie, and lead back to where it was asked for."""
+    form = await form_of(request)
+    answer = redirect(own_place(form.get("back", "/")))
+    theme = form.get("theme", "")
+    if theme in THEMES:
+        answer.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, path="/", samesite="strict")
+    return answer
 
 
 def pages_router(pages: Pages) -> Router:
@@ -31,8 +48,8 @@ def pages_router(pages: Pages) -> Router:
     return Router(
         "/",
         route_handlers=[
-            assets.static_file,
-            theme.switch_theme,
+            rendering.static_file,
+            switch_theme,
             home.home,
             home.index_folder,
             home.mend,
@@ -59,7 +76,7 @@ def pages_router(pages: Pages) -> Router:
             doctor.compact,
             doctor.stop,
             doctor.rebuild,
-            export.export,
+            doctor.export,
             symbols.symbols,
             memories.memories,
             memories.save_memory,

@@ -11,18 +11,18 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.browse_records import BranchSummary
+from engine.cross_project import chosen_projects, names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
-from engine.project_filters import chosen_projects, names_projects
 from engine.records import Hit, Mode, ProjectError, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of, resolve
-from web.api.paging import next_cursor, offset_of, page_within
+from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
-from web.markdown import search_markdown
-from web.pages.acting import problem
 from web.pages.facets import as_asked, facets_of, filters_in, with_filter, without
+from web.pages.forms import problem
 from web.pages.rendering import Pages, Visit, name_of, page, visit_of
 from web.pages.results import FileHits, files_of, group_of
 from web.pages.suggest import is_unfinished
+from web.text import search_markdown
 
 _PAGE = 20
 # Of a page, while one types: so many fill a window, and the rest is asked for when one pauses.

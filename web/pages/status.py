@@ -5,10 +5,17 @@ from typing import Any
 
 from litestar import Request, Response, get
 
-from engine.job_records import ACTIVE, Job, JobState
-from engine.settings import Origin
-from engine.status_records import LoggedProblem, ProjectPulse, ServerCondition
-from engine.watch_records import WatchState, WatchStatus
+from engine.config import Origin
+from engine.state_records import (
+    ACTIVE,
+    Job,
+    JobState,
+    LoggedProblem,
+    ProjectPulse,
+    ServerCondition,
+    WatchState,
+    WatchStatus,
+)
 from web.api.health import Health, health_of
 from web.api.service import Service
 from web.pages.rendering import Pages, Visit, page, visit_of

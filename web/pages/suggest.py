@@ -14,9 +14,9 @@ from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
 from engine.browse_records import FilterValue, NamedPlace
+from engine.cross_project import FILTER_NAMES, chosen_projects, names_projects
 from engine.errors import EngineError
-from engine.index import Index
-from engine.project_filters import FILTER_NAMES, chosen_projects, names_projects
+from engine.project import Index
 from engine.records import SearchRequest, display_path
 from web.api.service import Service
 from web.pages.facets import plain_value

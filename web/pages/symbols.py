@@ -10,11 +10,18 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError
-from engine.records import display_path
-from engine.symbol_records import ListedSymbol, SymbolListRequest, SymbolPage
+from engine.records import ListedSymbol, SymbolListRequest, SymbolPage, display_path
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.rendering import Pages, Visit, name_of, page, project_path, symbols_path, visit_of
+from web.pages.rendering import (
+    Pages,
+    Visit,
+    name_of,
+    page,
+    project_path,
+    symbols_path,
+    visit_of,
+)
 
 _PAGE = 100
 _MOST_VALUES = 12  # of a facet that are seen at once; the rest unfold

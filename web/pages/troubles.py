@@ -5,9 +5,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from engine.job_records import ACTIVE, Job, JobState
-from engine.status_records import LoggedProblem, ProjectPulse, ServerCondition
-from engine.watch_records import INDEXING_CANCELLED, WatchState, WatchStatus
+from engine.state_records import (
+    ACTIVE,
+    INDEXING_CANCELLED,
+    Job,
+    JobState,
+    LoggedProblem,
+    ProjectPulse,
+    ServerCondition,
+    WatchState,
+    WatchStatus,
+)
 from web.pages.rendering import name_of, project_path
 from web.wording import count, size
 

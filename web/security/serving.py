@@ -8,10 +8,9 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.config import server_token
+from engine.config import Secret, server_token
 from engine.errors import InvalidConfigError, UnavailableError
 from engine.records import display_path
-from engine.secret import Secret
 
 _TOKEN_BYTES = 32
 _MOST_TOKEN_CHARS = 1000

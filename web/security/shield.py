@@ -16,9 +16,9 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.telemetry.measures import REQUEST_DURATION
-from engine.telemetry.origins import is_request_id, on_behalf_of
-from engine.telemetry.recording import span, took
+from engine.telemetry.recording import is_request_id, on_behalf_of, span, took
 from web.errors import Refusal
+from web.security.access import Hosts, Rates, Session
 from web.security.bodies import (
     MOST_BYTES,
     MOST_BYTES_OF_AGENTS,
@@ -28,11 +28,8 @@ from web.security.bodies import (
     check_json,
     read_body,
 )
-from web.security.headers import protected
-from web.security.hosts import Hosts
-from web.security.rates import Rates
+from web.security.protocol import protected
 from web.security.serving import Serving, is_loopback
-from web.security.session import Session
 
 MOST_QUERY_BYTES = 4096
 MOST_HEADER_BYTES = 16 << 10

@@ -4,8 +4,7 @@ What is done is the same: ``parsing.process`` and the built-in model.
 """
 
 from engine.indexing.parsing import Task, _Meaning, process
-from engine.indexing.turns import Parcel, Turns
-from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
+from engine.indexing.workers import Channel, Parcel, Turns, WorkerLimits, WorkerPool
 
 _DEADLINE_MS = 10_000
 _MEANING = _Meaning()

@@ -2,8 +2,8 @@
 
 from engine.catalog import Catalog
 from engine.errors import JobConflictError
-from engine.job_records import TERMINAL, JobState
 from engine.jobs import context
+from engine.state_records import TERMINAL, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.faults.stage import Operation, Stage, prepare_changes, prepare_index
 from tests.support.jobs import until

@@ -3,8 +3,8 @@
 import base64
 import random
 
+from engine.config import MIB
 from engine.records import SkipReason
-from engine.settings import MIB
 from tests.support.hostile.case import INDEXED, Case, file_case
 
 _SEED = 9

@@ -65,7 +65,7 @@ def run_measured(command: Command, *arguments: str, limit_s: float = 120) -> Mea
 
 
 def _measure(arguments: list[str]) -> Measured:
-    from web.cli import run  # its imports are not what is measured
+    from web.cli.main import run  # its imports are not what is measured
 
     before_bytes = _largest_resident_bytes()
     started = time.monotonic()

@@ -3,16 +3,9 @@
 import os
 from pathlib import Path
 
+from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.records import SkipReason
-from engine.settings import LARGEST_FILE_BYTES, MIB
-from tests.support.hostile.case import (
-    INDEXED,
-    Case,
-    NotBuiltError,
-    Place,
-    file_case,
-    one_of,
-)
+from tests.support.hostile.case import INDEXED, Case, NotBuiltError, Place, file_case, one_of
 
 _SPARSE_BYTES = 10 << 30
 _STEP_BYTES = 4096

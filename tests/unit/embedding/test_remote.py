@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.config import Config
+from engine.config import Config, Secret
 from engine.embedding.choice import choice_of
 from engine.embedding.embedder import Passage
+from engine.embedding.http import Clock
 from engine.embedding.remote import Remote
-from engine.embedding.server import Clock
-from engine.secret import Secret
-from tests.support.embedding_server import FakeTime, Stub, embedding_server, status, vector_of
+from tests.support.embedding_server import (
+    FakeTime,
+    Stub,
+    embedding_server,
+    status,
+    vector_of,
+)
 
 PROTOCOLS = ("openai:m@{}", "voyage:voyage-code-3@{}", "ollama:m@{}", "tei:@{}")
 
@@ -90,7 +95,7 @@ def test_what_is_sent(stub: Stub, remote: Callable[..., Remote]) -> None:
 
 
 def test_base64_is_read_as_numbers_are(stub: Stub, remote: Callable[..., Remote]) -> None:
-    from engine.embedding.protocols import request_of, vectors_in
+    from engine.embedding.remote import request_of, vectors_in
 
     choice = choice_of("openai:text-embedding-3-small")
     body = request_of(choice, ["x"], is_query=False)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from engine.embedding import static
-from engine.embedding.builtin import BuiltIn
-from engine.embedding.static import Header, Splitter, StaticModel, load_static
-from engine.embedding.training.export import exported
+from engine.embedding.static import BuiltIn, Header, Splitter, StaticModel, load_static
 from engine.errors import EmbedderUnavailableError
+from tools.training.train import exported
 
 WORDS = ["session", "cookie", "store", "tree", "leaf", "client", "er", "s", "x"]
 VECTORS = [

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import changed_config, embedding_key, load_config
+from engine.config import (
+    SETTINGS,
+    Origin,
+    Secret,
+    changed_config,
+    embedding_key,
+    load_config,
+)
 from engine.errors import InvalidConfigError
-from engine.secret import Secret
-from engine.settings import SETTINGS, Origin
 
 
 def test_the_order_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from engine.errors import InvalidConfigError, InvalidInputError
 from engine.models import ModelState, list_models, pull_model, show_model
 from tests.support.embedding_server import embedding_server, hang, status
 from tests.support.onnx_models import write_model
-from web.commands.model import models_text, state_text
+from web.cli.model import models_text, state_text
 from web.terminal import Style
 
 

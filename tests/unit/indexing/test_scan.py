@@ -2,8 +2,7 @@
 
 from engine.indexing.scan import Known, Scan, scan
 from engine.records import FileEntry, FileStat, Skip, SkipReason
-from engine.store.files import KnownFile
-from engine.store.skips import KnownSkip
+from engine.store.files import KnownFile, KnownSkip
 
 OLD, NEW = FileStat(1, 1, 1, 1), FileStat(2, 2, 2, 2)
 

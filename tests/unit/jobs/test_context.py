@@ -6,17 +6,11 @@ import time
 
 import pytest
 
-from engine.job_records import CheckpointKind, JobOrigin
 from engine.jobs.ledger import Ledger
 from engine.records import Phase
-from engine.syntax.packing import unpack_paths
-from tests.support.ledger import (
-    DAY_MS,
-    FakeClock,
-    context_of,
-    events_of,
-    sync_levels,
-)
+from engine.state_records import CheckpointKind, JobOrigin
+from engine.store.compression import unpack_paths
+from tests.support.ledger import DAY_MS, FakeClock, context_of, events_of, sync_levels
 from tests.support.patience import patience
 from tests.support.work import Work
 

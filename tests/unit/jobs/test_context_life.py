@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import StaleClaim
+from engine.jobs.context import Suspects
 from engine.jobs.ledger import Ledger
-from engine.jobs.suspects import Suspects
 from engine.records import Phase
-from tests.support.ledger import (
-    ERROR,
-    FakeClock,
-    claimed,
-    context_of,
-    everything,
-    ledger_in,
-)
+from tests.support.ledger import ERROR, FakeClock, claimed, context_of, everything, ledger_in
 from tests.support.work import Work
 
 if TYPE_CHECKING:

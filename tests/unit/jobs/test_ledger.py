@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from engine.errors import EngineError, JobConflictError, JobNotFoundError, StaleClaim
-from engine.job_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
-from engine.jobs.ledger import Ledger, new_job_id, project_digits_of
-from engine.jobs.states import IllegalTransitionError
+from engine.jobs.ledger import IllegalTransitionError, Ledger, new_job_id, project_digits_of
+from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.jobs import JobRow, JobSearch
 from tests.support.ledger import (

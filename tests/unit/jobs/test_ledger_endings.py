@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.job_records import JobState
 from engine.jobs.ledger import Ledger
+from engine.state_records import JobState
 from engine.store import jobs
 from tests.support.ledger import (
     ERROR,

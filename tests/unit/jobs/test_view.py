@@ -5,20 +5,12 @@ from dataclasses import asdict
 
 import pytest
 
-from engine.job_records import EventType, Job, JobState
 from engine.jobs.ledger import Ledger
 from engine.jobs.view import event_of, job_of
+from engine.state_records import EventType, Job, JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
-from tests.support.ledger import (
-    DAY_MS,
-    ERROR,
-    PROJECT_ID,
-    RESULT,
-    START_MS,
-    claimed,
-    job_in,
-)
+from tests.support.ledger import DAY_MS, ERROR, PROJECT_ID, RESULT, START_MS, claimed, job_in
 
 
 def shown(row: JobRow, now_ms: int = START_MS, position: int | None = None) -> Job:

@@ -13,7 +13,7 @@ from engine.memories.limits import (
     clean_tags,
     read_tags,
 )
-from engine.memory_records import (
+from engine.records import (
     MAX_CONTEXT_BYTES,
     MAX_CONTEXT_DEPTH,
     MAX_DESCRIPTION_BYTES,

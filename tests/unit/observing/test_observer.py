@@ -11,14 +11,14 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.job_records import JobState
 from engine.observing import survey as surveying
 from engine.observing.observer import Observer
 from engine.records import IndexOptions, Mode, RelatedRequest, SearchRequest
+from engine.state_records import JobState
 from engine.store.connection import Store
 from engine.telemetry import recording
 from engine.telemetry.measures import MEASURES
-from engine.telemetry.origins import on_behalf_of
+from engine.telemetry.recording import on_behalf_of
 from tests.support.command import ROOT, Command
 from tests.support.damage import break_file
 from tests.support.jobs import catalog_in, wait_for

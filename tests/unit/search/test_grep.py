@@ -14,7 +14,7 @@ from engine.search.grep import (
 )
 from engine.search.patterns import Pattern, patterns_of
 from engine.search.query import parse_query
-from engine.syntax.packing import pack_text
+from engine.store.compression import pack_text
 
 LONG = 1000.0
 

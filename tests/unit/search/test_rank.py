@@ -2,9 +2,8 @@
 
 import pytest
 
-from engine.search.breakdown import NOT_SCORED
+from engine.search.features import DOCUMENT_FACTOR, NOT_SCORED
 from engine.search.lexical import Lexical, lexical_of
-from engine.search.pathwords import DOCUMENT_FACTOR
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.symbols import kind_weight

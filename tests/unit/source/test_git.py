@@ -4,14 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.source.git import (
-    GitHead,
-    find_repository,
-    read_branch,
-    read_head,
-    tracked_paths,
-)
-from engine.source.git_index import count_entries
+from engine.source.git import GitHead, find_repository, read_branch, read_head, tracked_paths
+from engine.source.git_files import count_entries
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 

@@ -10,8 +10,8 @@ import pytest
 from engine.errors import DiskFullError, EngineError, IndexCorruptError, UnavailableError
 from engine.store import connection, project
 from engine.store.connection import Store
-from engine.store.failures import translated
 from engine.store.migrate import newest
+from engine.store.opening import translated
 from tests.support.faults.vfs import Disk, Fault, FaultVFS, faulty
 from tests.support.old_index import make_first_version
 

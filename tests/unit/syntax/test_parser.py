@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from engine.syntax.languages import KINDS, LANGUAGES
-from engine.syntax.outlines import SCANNED_LANGUAGES
+from engine.syntax.outline import SCANNED_LANGUAGES
 from engine.syntax.parser import parse
 from engine.syntax.symbols import MAX_DEPTH
 

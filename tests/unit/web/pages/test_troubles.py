@@ -8,10 +8,16 @@ import pytest
 
 from engine.clock import iso_time
 from engine.config import load_config
-from engine.job_records import JobState
 from engine.observing.observer import Observer
-from engine.status_records import LoggedProblem, ProjectPulse, RunnerState, ServerCondition
-from engine.watch_records import WatchState, WatchStatus
+from engine.state_records import (
+    JobState,
+    LoggedProblem,
+    ProjectPulse,
+    RunnerState,
+    ServerCondition,
+    WatchState,
+    WatchStatus,
+)
 from tests.support.job_records import job
 from web.pages.troubles import troubles_of
 

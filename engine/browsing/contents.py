@@ -1,0 +1,257 @@
+"""What an index holds, to page through: its files, their texts, and what was skipped."""
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from engine.browse_records import (
+    BranchSummary,
+    FileContent,
+    FileSummary,
+    FilterValue,
+    LanguageShare,
+    ListPage,
+    ListRequest,
+    NamedPlace,
+    SkipSummary,
+    Summary,
+)
+from engine.browsing import suggestions
+from engine.browsing.explain import ADVICE
+from engine.browsing.folders import Checkout, Folders, state_of
+from engine.browsing.overview import Overview
+from engine.browsing.symbols import SymbolList
+from engine.cache import Kept
+from engine.clock import iso_time
+from engine.cursors import cursor_of, place_of
+from engine.did_you_mean import unknown
+from engine.errors import FileNotIndexedError, InvalidInputError
+from engine.records import SkipReason, SymbolListRequest, SymbolPage, display_path
+from engine.search.selection import NO_BRANCH, chosen_branch
+from engine.store import blobs, files, listing, project
+from engine.store.compression import unpack_text
+from engine.store.connection import Handle
+from engine.store.listing import NOT_UTF8, FileListRow, Page, SkipListRow, as_stored
+from engine.syntax.languages import DIALECTS, LANGUAGES, language_named
+
+#: The most of a page.
+MOST_LISTED = 1000
+_ALL = ListRequest()
+
+Row = TypeVar("Row", FileListRow, SkipListRow)
+
+
+class Browser:
+    """Reads one project's index.
+
+    Args:
+        checkout: The project.
+    """
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._languages: Kept[tuple[LanguageShare, ...]] = Kept(1)
+        #: The project from above: its folders, its files by what they mean, its one file.
+        self.overview = Overview(checkout)
+        self._symbols = SymbolList()
+        #: What lies in a folder, which path is meant, and where a file is.
+        self.folders = Folders(checkout)
+
+    def files(
+        self, wanted: ListRequest = _ALL, *, language: str | None = None
+    ) -> ListPage[FileSummary]:
+        """List indexed files by path, of all languages or of one.
+
+        Raises:
+            InvalidInputError: An argument cannot be.
+        """
+        languages = None if language is None else json.dumps(_languages(language))
+        return self._page(
+            wanted,
+            partial(listing.list_files, languages=languages),
+            partial(listing.count_listed_files, languages=languages),
+            _file_summary,
+        )
+
+    def skips(
+        self, wanted: ListRequest = _ALL, *, reason: str | None = None
+    ) -> ListPage[SkipSummary]:
+        """List what is not indexed by path, for whatever reason or for one.
+
+        Raises:
+            InvalidInputError: An argument cannot be.
+        """
+        if reason is not None and reason not in set(SkipReason):
+            raise InvalidInputError(
+                f"reason is {reason!r}, wanted one of {', '.join(SkipReason)}", field="reason"
+            )
+        return self._page(
+            wanted,
+            partial(listing.list_skips, reason=reason),
+            partial(listing.count_listed_skips, reason=reason),
+            _skip_summary,
+        )
+
+    def symbols(self, wanted: SymbolListRequest) -> SymbolPage:
+        """List symbols by name, with how many there are of each kind and language.
+
+        Raises:
+            InvalidInputError: An argument cannot be; ``details.field`` says which.
+        """
+        with self._checkout.read() as (handle, branch):
+            return self._symbols.page(handle, branch, wanted)
+
+    def languages(self) -> tuple[LanguageShare, ...]:
+        """Give how much is written in each language, the most bytes first."""
+        with self._checkout.read() as (handle, branch):
+            return self._languages.get(
+                state_of(handle, branch),
+                lambda: tuple(
+                    LanguageShare(language=language, files=files_, size_bytes=size)
+                    for language, files_, size in listing.sum_languages(handle, branch.id)
+                ),
+            )
+
+    def branches(self) -> tuple[BranchSummary, ...]:
+        """Give the branches that are indexed, the one that is searched by default first."""
+        with self._checkout.read() as (handle, here):
+            rows = [each for each in project.read_branches(handle) if each.id != NO_BRANCH]
+        found = [
+            BranchSummary(name=each.name, files=each.found_files, is_here=each.id == here.id)
+            for each in rows
+        ]
+        return tuple(sorted(found, key=lambda each: (not each.is_here, each.name)))
+
+    def symbols_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
+        """Give symbols whose name begins so, one of each name, at least two characters typed."""
+        with self._checkout.read() as (handle, branch):
+            return suggestions.symbols_beginning(handle, branch.id, text, limit)
+
+    def files_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
+        """Give files whose path has all these words, the last of them perhaps only its start."""
+        with self._checkout.read() as (handle, branch):
+            return suggestions.files_beginning(handle, branch.id, text, limit)
+
+    def filter_values(self, name: str, start: str) -> tuple[FilterValue, ...]:
+        """Give the values of a filter (lang, kind, path, tag, sym, branch) that begin so."""
+        if name == "branch":
+            found = [each for each in self.branches() if each.name.startswith(start)]
+            return tuple(FilterValue(value=e.name, number=e.files) for e in found if e.name)
+        if name == "lang":
+            return suggestions.languages_beginning(self.languages(), start)
+        if name == "path":
+            return suggestions.paths_beginning(self.folders.paths(), start)
+        if name == "tag":
+            return suggestions.endings_beginning(self.folders.paths(), start)
+        with self._checkout.read() as (handle, branch):
+            if name == "kind":
+                return suggestions.kinds_beginning(self._symbols.kinds(handle, branch), start)
+            return suggestions.names_beginning(handle, branch.id, start) if name == "sym" else ()
+
+    def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
+        """Give the text of a file as it was indexed; the disk is not read.
+
+        Args:
+            path: Absolute, or relative to the root; as it is shown when it is not UTF-8.
+            branch_name: Another branch than the one checked out, or the latest.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+            FileNotIndexedError: The file is not in the index.
+            NotFoundError: The branch is not.
+        """
+        relative = self._checkout.path_within(path)
+        with self._checkout.read() as (handle, here):
+            branch = here
+            if branch_name is not None and branch_name != here.name:
+                branch = chosen_branch(project.read_branches(handle), branch_name, here.name)
+            relative = as_stored(handle, branch.id, relative)
+            facts = files.read_file(handle, branch.id, relative)
+            packed = blobs.read_text(handle, facts.blob_id) if facts else None
+        if facts is None or packed is None:
+            raise FileNotIndexedError(
+                f"{display_path(path)} is not in the index",
+                hint="cairn why PATH says the reason",
+                path=display_path(path),
+            )
+        text = unpack_text(packed).decode("utf-8", "replace")
+        return FileContent(
+            project=display_path(self._checkout.root),
+            path=display_path(relative),
+            branch=branch.name,
+            language=facts.language,
+            text=text,
+            lines=facts.line_count,
+            size_bytes=facts.size_bytes,
+            sha256=facts.content_hash.hex(),
+            redactions=facts.redactions,
+            generated=bool(facts.is_generated),
+            licence=facts.licence,
+            updated_at=iso_time(facts.updated_at_ms),
+        )
+
+    def stored_path(self, path: str) -> str:
+        """Give a path from the root as the disk spells it, from one as it is shown.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        relative = self._checkout.path_within(path)
+        if NOT_UTF8 not in relative:
+            return relative
+        with self._checkout.read() as (handle, branch):
+            return as_stored(handle, branch.id, relative)
+
+    def _page(
+        self,
+        wanted: ListRequest,
+        read: Callable[[Handle, int, Page], list[Row]],
+        count: Callable[[Handle, int, Page], int],
+        summary_of: Callable[[Row], Summary],
+    ) -> ListPage[Summary]:
+        limit = wanted.limit
+        if not 1 <= limit <= MOST_LISTED:
+            raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_LISTED}", field="limit")
+        folder = self._checkout.path_within(wanted.folder)
+        page = Page(folder, place_of(wanted.cursor, os.fsdecode), limit + 1)
+        with self._checkout.read() as (handle, branch):
+            rows = read(handle, branch.id, page)
+            total = count(handle, branch.id, page)
+        return ListPage(
+            branch=branch.name,
+            items=tuple(map(summary_of, rows[:limit])),
+            total=total,
+            next_cursor=cursor_of(os.fsencode(rows[limit - 1].path)) if len(rows) > limit else None,
+        )
+
+
+def _file_summary(row: FileListRow) -> FileSummary:
+    return FileSummary(
+        path=display_path(row.path),
+        language=row.language,
+        size_bytes=row.size_bytes,
+        lines=row.line_count,
+        symbols=row.symbols,
+        generated=row.is_generated,
+        updated_at=iso_time(row.updated_at_ms),
+    )
+
+
+def _skip_summary(row: SkipListRow) -> SkipSummary:
+    return SkipSummary(
+        path=display_path(row.path),
+        reason=row.reason,
+        detail=row.detail,
+        advice=ADVICE[SkipReason(row.reason)],
+        folder=row.is_folder,
+        size_bytes=row.size_bytes,
+    )
+
+
+def _languages(name: str) -> list[str]:
+    language = language_named(name)
+    if language is None:
+        raise unknown("language", name, LANGUAGES)
+    return sorted(DIALECTS.get(language, {language}))

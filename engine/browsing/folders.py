@@ -1,0 +1,206 @@
+"""The folders of an index: what lies in one, which path is meant, and where a file is.
+
+A project's index as those see it who look at it: the branch of its folder, in one snapshot.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from engine.browse_records import FolderEntry, FolderName, FolderPage, FoundPath
+from engine.browsing.explain import ADVICE
+from engine.cache import KeptBytes
+from engine.clock import iso_time
+from engine.errors import InvalidInputError
+from engine.indexing.scope import path_within
+from engine.records import SkipReason, display_path
+from engine.store import files, listing, project
+from engine.store.connection import Handle, Store
+from engine.store.listing import EntryRow, FileDetails, as_stored, folder_as_stored
+from engine.store.project import BranchRow
+
+if TYPE_CHECKING:
+    from engine.browsing.path_finder import BranchPaths, Pathfinder
+
+
+class Checkout:
+    """What is checked out of one project. For any number of threads.
+
+    Args:
+        store: The project's database.
+        root: The resolved folder.
+        branch: Gives the branch to look at: the one checked out, or the latest.
+    """
+
+    def __init__(self, store: Store, root: str, branch: Callable[[Handle], BranchRow]) -> None:
+        self.store = store
+        self.root = root
+        self._branch = branch
+
+    @contextmanager
+    def read(self) -> Iterator[tuple[Handle, BranchRow]]:
+        """Give a snapshot of the index, and the branch to look at in it."""
+        with self.store.read() as handle:
+            yield handle, self._branch(handle)
+
+    def path_within(self, path: str) -> str:
+        """Give a path relative to the root, from one that may be absolute.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        return path_within(self.root, path)
+
+
+def state_of(handle: Handle, branch: BranchRow) -> tuple[int | None, int]:
+    """Give what is the same as long as a branch holds the same: a key for what is kept of it."""
+    return project.count_changes(handle), branch.id
+
+
+MOST_ENTRIES = 1000
+MOST_FOUND = 200
+#: The paths of some 350,000 files, of all projects together.
+_MOST_KEPT_BYTES = 64 << 20
+_KEPT: "KeptBytes[Pathfinder]" = KeptBytes(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
+
+
+class Folders:
+    """Reads the folders of one project's index. For any number of threads.
+
+    Args:
+        checkout: The project.
+    """
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._own = object()  # of what is kept; that of another index of the same folder is not
+
+    def entries(self, folder: str, *, limit: int = MOST_ENTRIES, offset: int = 0) -> FolderPage:
+        """List a folder: folders first, each kind by name; what is skipped is in it too.
+
+        Args:
+            folder: Absolute, or relative to the root; "" is the root.
+            limit: 1 to 1,000.
+            offset: How many to leave out before; 0 or more. Past the end, the total is still told.
+
+        Raises:
+            InvalidInputError: The path lies outside the root, or a number is out of range.
+        """
+        if not 1 <= limit <= MOST_ENTRIES or not 0 <= offset <= 1 << 31:
+            raise InvalidInputError(
+                f"limit is {limit} and offset {offset}, wanted 1 to {MOST_ENTRIES} and 0 or more",
+                field="limit",
+            )
+        relative = self._checkout.path_within(folder)
+        with self._checkout.read() as (handle, branch):
+            relative = folder_as_stored(handle, branch.id, relative)
+            rows = listing.list_entries(handle, branch.id, relative, limit=limit, offset=offset)
+            known = rows or listing.list_entries(handle, branch.id, relative, limit=1, offset=0)
+            below = [_joined(relative, row.name) for row in rows if row.files and not row.is_folder]
+            details = listing.read_details(handle, branch.id, below)
+        return FolderPage(
+            branch=branch.name,
+            path=display_path(relative),
+            entries=tuple(
+                _entry(relative, row, details.get(_joined(relative, row.name))) for row in rows
+            ),
+            total=known[0].total if known else 0,
+            updated_at=None if branch.indexed_at_ms is None else iso_time(branch.indexed_at_ms),
+        )
+
+    def names(self, folder: str, *, most: int) -> tuple[FolderName, ...]:
+        """Give what is indexed in a folder, folders first; not what is below them.
+
+        A folder that holds nothing but a folder stands with it in one name: ``src/main/java``.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        relative = self._checkout.path_within(folder)
+        with self._checkout.read() as (handle, branch):
+            relative = folder_as_stored(handle, branch.id, relative)
+            rows = [
+                (_joined(relative, name), is_folder)
+                for name, is_folder in listing.list_names(handle, branch.id, relative, most=most)
+            ]
+            paths = [
+                (listing.chain_below(handle, branch.id, path) if is_folder else path, is_folder)
+                for path, is_folder in sorted(rows, key=lambda row: not row[1])
+            ]
+        above = len(relative) + 1 if relative else 0
+        return tuple(
+            FolderName(display_path(path[above:]), display_path(path), is_folder)
+            for path, is_folder in paths
+        )
+
+    def find(self, typed: str, *, limit: int = 50) -> tuple[FoundPath, ...]:
+        """Give the indexed paths that a few letters mean, best first.
+
+        Args:
+            typed: Words that all occur, or letters in their order; "" gives the shortest paths.
+            limit: 1 to 200.
+
+        Raises:
+            InvalidInputError: The limit is out of range.
+        """
+        if not 1 <= limit <= MOST_FOUND:
+            raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_FOUND}", field="limit")
+        return tuple(
+            FoundPath(match.path, match.rung, match.cost, match.marks)
+            for match in self._pathfinder().find(typed, limit)
+        )
+
+    def paths(self) -> "BranchPaths":
+        """Give the paths of all indexed files."""
+        return self._pathfinder().paths
+
+    def _pathfinder(self) -> "Pathfinder":
+        from engine.browsing.path_finder import Pathfinder  # numpy, which most commands do without
+
+        with self._checkout.read() as (handle, branch):
+            return _KEPT.get(
+                (self._own, branch.id),
+                lambda: Pathfinder(listing.read_all(handle, branch.id)),
+                state=project.count_changes(handle),
+            )
+
+    def place(self, path: str) -> str | None:
+        """Give the absolute path of an indexed file on the disk, as the disk spells it.
+
+        None when it is not indexed, or when what is there now is no regular file inside the root.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        relative = self._checkout.path_within(path)
+        with self._checkout.read() as (handle, branch):
+            relative = as_stored(handle, branch.id, relative)
+            if files.read_file(handle, branch.id, relative) is None:
+                return None
+        root = self._checkout.root
+        place = os.path.realpath(os.path.join(root, relative))
+        is_inside = place.startswith(root.rstrip("/") + "/")
+        return place if is_inside and os.path.isfile(place) else None
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _entry(folder: str, row: EntryRow, details: FileDetails | None) -> FolderEntry:
+    return FolderEntry(
+        name=display_path(row.name),
+        path=display_path(_joined(folder, row.name)),
+        is_folder=row.is_folder,
+        files=row.files,
+        skipped=row.skipped,
+        size_bytes=row.size_bytes if row.files or not row.is_folder else None,
+        updated_at=None if row.updated_at_ms is None else iso_time(row.updated_at_ms),
+        language=details.language if details else None,
+        lines=details.line_count if details else None,
+        symbols=details.symbols if details else None,
+        reason=row.reason if not row.files else None,
+        detail=(row.detail or "") if not row.files else "",
+        advice=ADVICE[SkipReason(row.reason)] if row.reason and not row.files else "",
+    )

@@ -1,0 +1,238 @@
+"""The map of meaning: each file where the mean of its chunks' vectors puts it.
+
+Vectors → places on a plane: the two principal components, on axes that stay.
+
+Principal components have no sign of their own, and change a little with every file. So the axes
+are made once and kept. Each points to where its largest number is positive, and the places of
+files that have not changed stay the same to the last bit. Axes are given up only when they show
+less than ``_LEAST_WORTH`` of what new ones would: a tree that has become another one.
+"""
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.browse_records import FilePoint, MeaningMap
+from engine.errors import EngineError
+from engine.records import display_path
+from engine.store import files, models, vectors
+from engine.store.connection import Handle, Store
+from engine.store.files import SeenFile
+from engine.store.models import ModelRow, read_current_model
+from engine.store.project import BranchRow
+
+Numbers = NDArray[np.float32]
+
+#: Of the spread that the best two axes would show, so much is shown by those that are kept.
+_LEAST_WORTH = 0.8
+#: On each side, one file in two hundred may lie outside the frame, and is drawn on its edge.
+_OUTSIDE_PERCENT = 0.5
+_LEAST_WIDTH = 1e-6
+_SKEW = 1e-3  # that rounding can give to directions of length 1 at right angles
+
+
+class Axes(NamedTuple):
+    """Where the plane lies among the vectors."""
+
+    centre: Numbers  # (dimension)
+    directions: Numbers  # (2 × dimension), of length 1, at right angles
+    low: Numbers  # (2) where the frame begins, from the centre
+    high: Numbers  # (2) where it ends
+
+    def as_bytes(self) -> bytes:
+        """Give the numbers, to be kept."""
+        parts = (self.centre, self.directions.ravel(), self.low, self.high)
+        return np.concatenate(parts).astype("<f4").tobytes()
+
+
+class Spread(NamedTuple):
+    """How vectors differ."""
+
+    centre: Numbers  # (dimension)
+    covariance: Numbers  # (dimension × dimension)
+
+
+def axes_from(numbers: bytes, dimension: int) -> Axes | None:
+    """Read axes that were kept; None when they are not of this dimension, or cannot be axes."""
+    if len(numbers) != 4 * (3 * dimension + 4):
+        return None
+    flat = np.frombuffer(numbers, "<f4").astype(np.float32)
+    if not np.isfinite(flat).all():
+        return None
+    centre, directions, frame = np.split(flat, [dimension, 3 * dimension])
+    axes = Axes(centre, directions.reshape(2, dimension), frame[:2], frame[2:])
+    both = axes.directions.astype(np.float64)  # whose products no number of theirs can overflow
+    is_plane = np.allclose(both @ both.T, np.eye(2), atol=_SKEW)
+    return axes if is_plane and (axes.low < axes.high).all() else None
+
+
+def spread_of(vectors: Numbers) -> Spread:
+    """Say how vectors differ (files × dimension)."""
+    centre = vectors.mean(axis=0)
+    away = vectors - centre
+    return Spread(centre, away.T @ away / np.float32(max(len(vectors), 1)))
+
+
+def axes_of(vectors: Numbers, spread: Spread) -> Axes:
+    """Give the two principal components of some vectors, at least two, of which the spread is."""
+    _, components = np.linalg.eigh(spread.covariance)
+    directions = components[:, ::-1][:, :2].T  # the last ones are the longest
+    largest = np.abs(directions).argmax(axis=1)
+    signs = np.where(directions[np.arange(2), largest] < 0, -1.0, 1.0)
+    directions = np.asarray(directions * signs[:, np.newaxis], np.float32)
+    found = (vectors - spread.centre) @ directions.T
+    low, high = np.percentile(found, [_OUTSIDE_PERCENT, 100 - _OUTSIDE_PERCENT], axis=0)
+    ends = (low, np.maximum(high, low + _LEAST_WIDTH))
+    return Axes(spread.centre, directions, *(np.asarray(end, np.float32) for end in ends))
+
+
+def places_of(vectors: Numbers, axes: Axes) -> Numbers:
+    """Give where vectors lie in the frame: (files × 2), 0 to 1 from the left and from the top."""
+    found = (vectors - axes.centre) @ axes.directions.T
+    across = np.clip((found - axes.low) / (axes.high - axes.low), 0.0, 1.0)
+    across[:, 1] = 1 - across[:, 1]
+    return np.asarray(across, np.float32)
+
+
+def fidelity_of(spread: Spread, axes: Axes) -> float:
+    """Give how much of a spread axes show, 0 to 1."""
+    whole = float(np.trace(spread.covariance))
+    shown = float(np.sum((axes.directions @ spread.covariance) * axes.directions))
+    return min(max(shown / whole, 0.0), 1.0) if whole > 0 else 1.0
+
+
+def still_fit(spread: Spread, kept: Axes) -> bool:
+    """Say whether axes that were kept are still worth it."""
+    best = float(np.linalg.eigvalsh(spread.covariance)[-2:].sum())
+    whole = float(np.trace(spread.covariance))
+    return whole <= 0 or fidelity_of(spread, kept) >= _LEAST_WORTH * best / whole
+
+
+#: More dots than these are no picture, and a page of a megabyte.
+MOST_POINTS = 2000
+#: Fewer files have no shape.
+LEAST_FILES = 3
+
+
+class _Laid(NamedTuple):
+    """Files with their vectors, row by row."""
+
+    files: list[SeenFile]
+    vectors: NDArray[np.float32]  # of length 1
+    number: int  # of files that could have been chosen
+
+
+def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
+    """Lay out the files of a branch; without vectors, or with too few files, there is no point.
+
+    Which files are shown of too many depends on their paths alone, so that it is the same ones
+    after each run. New axes are written into the project's file; when it cannot be written they
+    hold for this picture only.
+
+    Args:
+        store: The project's database.
+        handle: A read transaction of it.
+        branch: The branch.
+    """
+    model = read_current_model(handle)
+    laid = _laid(handle, model, branch) if model else None
+    if model is None or laid is None or len(laid.files) < LEAST_FILES:
+        number = laid.number if laid else 0
+        return MeaningMap(
+            branch=branch.name,
+            model=model.name if model else None,
+            points=(),
+            files=number,
+            fidelity=0.0,
+        )
+    spread = spread_of(laid.vectors)
+    axes = _axes(store, handle, model, laid.vectors, spread)
+    places = np.round(places_of(laid.vectors, axes), 4).tolist()
+    return MeaningMap(
+        branch=branch.name,
+        model=model.name,
+        points=tuple(
+            FilePoint(path=display_path(file.path), language=file.language, x=x, y=y)
+            for file, (x, y) in zip(laid.files, places, strict=True)
+        ),
+        files=laid.number,
+        fidelity=fidelity_of(spread, axes),
+    )
+
+
+def _axes(
+    store: Store, handle: Handle, model: ModelRow, laid: NDArray[np.float32], spread: Spread
+) -> Axes:
+    """Give the axes that are kept; new ones when there are none, or they show too little."""
+    numbers = models.read_axes(handle, model)
+    kept = axes_from(numbers, model.dimension) if numbers else None
+    if kept is not None and still_fit(spread, kept):
+        return kept
+    fresh = axes_of(laid, spread)
+    try:
+        with store.write(bookkeeping=True) as writing:
+            models.write_axes(writing, model, fresh.as_bytes())
+    except EngineError:
+        pass  # a full disk, or one that is read-only, is no reason to show nothing
+    return fresh
+
+
+def _laid(handle: Handle, model: ModelRow, branch: BranchRow) -> _Laid:
+    """Give some files of a branch, by path, each with the mean of its chunks' vectors."""
+    seen = files.read_seen_files(handle, branch.id)
+    chosen = _chosen(seen)
+    blobs = sorted({file.first_chunk: file for file in chosen}.values(), key=_first_chunk)
+    means = _means(handle, model, blobs)
+    row_of = {file.blob_id: row for row, file in enumerate(blobs)}
+    rows = np.array([row_of[file.blob_id] for file in chosen], np.int64)
+    own = means[rows]
+    has_one = np.linalg.norm(own, axis=1) > 0
+    return _Laid(
+        [file for file, has in zip(chosen, has_one.tolist(), strict=True) if has],
+        own[has_one],
+        len(seen) if has_one.all() else int(len(seen) * has_one.mean()),
+    )
+
+
+def _chosen(seen: Sequence[SeenFile]) -> list[SeenFile]:
+    if len(seen) > MOST_POINTS:
+        seen = sorted(seen, key=lambda file: _lot(file.path))[:MOST_POINTS]
+    return sorted(seen, key=lambda file: file.path)
+
+
+def _lot(path: str) -> int:
+    return zlib.crc32(path.encode("utf-8", "surrogateescape"))
+
+
+def _first_chunk(file: SeenFile) -> int:
+    return file.first_chunk
+
+
+def _means(handle: Handle, model: ModelRow, blobs: Sequence[SeenFile]) -> NDArray[np.float32]:
+    """Give the mean direction of the chunks of each blob; 0 for one that has no vector.
+
+    Args:
+        handle: A read transaction.
+        model: Whose vectors.
+        blobs: By rising chunks.
+    """
+    sums = np.zeros((len(blobs), model.dimension), np.float32)
+    first = np.array([file.first_chunk for file in blobs], np.int64)
+    stop = first + np.array([file.chunk_count for file in blobs], np.int64)
+    for ids, stored in vectors.iter_chunk_vectors(handle, model):
+        rows = np.searchsorted(first, ids, side="right") - 1
+        is_in = (rows >= 0) & (ids < stop[rows])
+        if is_in.any():  # in order, the vectors of a blob are one run, which is added up at once
+            order = np.argsort(np.where(is_in, rows, len(blobs)), kind="stable")[: is_in.sum()]
+            runs, starts = np.unique(rows[order], return_index=True)
+            sums[runs] += np.add.reduceat(_unit(stored[order].astype(np.float32)), starts)
+    return _unit(sums)
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return unit

@@ -1,0 +1,153 @@
+"""A project from above, for those who look at it again and again.
+
+Folders with how much of them is indexed, from rows that are added up already.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.browse_records import FileSize, FolderShare, FolderView, IndexFile, MeaningMap
+from engine.browsing.folders import Checkout, state_of
+from engine.cache import Kept
+from engine.jobs.operation_log import VERIFIED_SOUND, OperationLog, latest_log
+from engine.records import display_path
+from engine.store import listing, migrate, project
+from engine.store.connection import Handle
+from engine.store.listing import FolderRow, folder_as_stored
+from engine.store.models import read_current_model
+from engine.store.project import BranchRow
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder while it is added up: first what is directly in it, then all."""
+
+    path: str
+    files: int = 0
+    size_bytes: int = 0
+    skipped: int = 0
+    within: "dict[str, _Folder]" = field(default_factory=dict)
+
+    def take(self, row: FolderRow) -> None:
+        self.files += row.files
+        self.size_bytes += row.size_bytes
+        self.skipped += row.skipped
+
+
+def folder_view(handle: Handle, branch: BranchRow, folder: str, most_files: int) -> FolderView:
+    """Look at a folder of a branch; one that is not there holds nothing.
+
+    Args:
+        handle: A read transaction.
+        branch: The branch.
+        folder: From the root, as the disk spells it; empty for the root.
+        most_files: How many of the files that are directly in it to name.
+    """
+    rows = listing.sum_folders(handle, branch.id, folder)
+    named = listing.largest_files(handle, branch.id, folder, most_files)
+    return FolderView(
+        branch=branch.name,
+        folder=_share_of(_tree_of(folder, rows), above=folder, may_join=False),
+        files=tuple(
+            FileSize(path=display_path(file.path), size_bytes=file.size_bytes) for file in named
+        ),
+    )
+
+
+def _tree_of(folder: str, rows: Sequence[FolderRow]) -> _Folder:
+    top = _Folder(folder)
+    for row in rows:
+        at = top
+        below = row.path[len(folder) :].strip("/")
+        for name in below.split("/") if below else ():
+            path = f"{at.path}/{name}" if at.path else name
+            at = at.within.setdefault(name, _Folder(path))
+        at.take(row)
+    return top
+
+
+def _share_of(folder: _Folder, *, above: str, may_join: bool = True) -> FolderShare:
+    """Add up; a folder that holds nothing but another one is shown as one with that."""
+    while may_join and len(folder.within) == 1 and not (folder.files or folder.skipped):
+        [folder] = folder.within.values()
+    inner = [_share_of(each, above=folder.path) for each in folder.within.values()]
+    inner.sort(key=lambda each: (-each.size_bytes, each.path))
+    return FolderShare(
+        path=display_path(folder.path),
+        name=display_path(folder.path[len(above) :].strip("/")),
+        files=folder.files + sum(each.files for each in inner),
+        size_bytes=folder.size_bytes + sum(each.size_bytes for each in inner),
+        skipped=folder.skipped + sum(each.skipped for each in inner),
+        folders=tuple(inner),
+    )
+
+
+_MOST_FILES = 40
+_MOST_KEPT = 16
+
+
+class Overview:
+    """Looks at one project as a whole. For any number of threads.
+
+    Args:
+        checkout: The project.
+    """
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._folders: Kept[FolderView] = Kept(_MOST_KEPT)
+        self._maps: Kept[MeaningMap] = Kept(1)
+
+    def folder(self, path: str = "") -> FolderView:
+        """Say how much of a folder is indexed, and where it lies; of one that is not there, none.
+
+        Args:
+            path: Absolute, or relative to the root; as it is shown when it is not UTF-8.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        relative = self._checkout.path_within(path)
+        with self._checkout.read() as (handle, branch):
+            return self._folders.get(
+                (*state_of(handle, branch), relative),
+                lambda: folder_view(
+                    handle, branch, folder_as_stored(handle, branch.id, relative), _MOST_FILES
+                ),
+            )
+
+    def meaning_map(self) -> MeaningMap:
+        """Lay out the files by what they mean; what ``overview.meaning_map`` says of it holds."""
+        from engine.browsing.meaning_map import meaning_map  # with numpy
+
+        store = self._checkout.store
+        with self._checkout.read() as (handle, branch):
+            return self._maps.get(
+                state_of(handle, branch), lambda: meaning_map(store, handle, branch)
+            )
+
+    def index_file(self) -> IndexFile:
+        """Tell of the file that holds the index, and of its last check."""
+        store = self._checkout.store
+        file = store.path
+        check = latest_log(file.parent / "logs" / file.stem, "verify")
+        with store.read() as handle:
+            row = project.read_project(handle)
+            model = read_current_model(handle)
+            return IndexFile(
+                path=display_path(str(file)),
+                size_bytes=store.size_bytes(),
+                schema_version=migrate.version_of(handle),
+                fingerprint=(row.fingerprint if row else None) or "",
+                model=model.name if model else None,
+                dimension=model.dimension if model else None,
+                checked_at=check.ended_at if check else None,
+                was_sound=check is not None and _says_sound(check),
+            )
+
+
+def _says_sound(check: OperationLog) -> bool:
+    try:
+        return VERIFIED_SOUND in check.read()
+    except OSError:
+        return False

@@ -1,0 +1,338 @@
+"""A few letters → the paths that are meant: how a person opens a file whose name is half known.
+
+All paths lie in one text, in the order in which equals are shown, the shorter first, so that a rung
+of the ladder below ends as soon as enough are found, and nothing has to be sorted. Of each path and
+each name the letters are held too: of 100,000 paths mostly a few hundred have all that were typed.
+
+Which letters texts have, a bit each: one comparison of numbers leaves out most of many texts.
+
+All paths of a branch in one text, in order, so that what is below a folder is found at once.
+"""
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cached_property, reduce
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_PIECE = 1 << 16  # texts whose letters are gathered at a time, at eight bytes a byte
+_LETTERS, _DIGITS, _BITS = 26, 10, 64
+
+Letters = NDArray[np.uint64]
+
+
+def letters_of(text: bytes) -> np.uint64:
+    """Give the letters of a text, which is in lower case and not empty."""
+    return np.uint64(np.bitwise_or.reduce(_bits_of(text)))
+
+
+def letters_between(text: bytes, borders: NDArray[np.intp]) -> Letters:
+    """Give the letters of the parts of a text that begin at these places.
+
+    A part that is empty has the letter that stands where it begins.
+    """
+    found = np.zeros(len(borders), np.uint64)
+    for first in range(0, len(borders), _PIECE):
+        places = borders[first : first + _PIECE]
+        last = first + len(places)
+        end = len(text) if last == len(borders) else borders[last]
+        bits = _bits_of(text[places[0] : end])
+        found[first:last] = np.bitwise_or.reduceat(bits, places - places[0])
+    return found
+
+
+def _bits_of(text: bytes) -> Letters:
+    return _BIT_OF[np.frombuffer(text, np.uint8)]
+
+
+def _bit_of(code: int) -> int:
+    character = chr(code)
+    if "a" <= character <= "z":
+        return code - ord("a")
+    if "0" <= character <= "9":
+        return _LETTERS + code - ord("0")
+    others = _LETTERS + _DIGITS
+    return others + code % (_BITS - others)
+
+
+_BIT_OF = np.array([1 << _bit_of(code) for code in range(256)], np.uint64)
+
+
+class BranchPaths:
+    """The paths of a branch by their characters. For any number of threads.
+
+    A path takes its bytes and four more.
+
+    Args:
+        paths: As they are shown, sorted.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        encoded = [path.encode() for path in paths]
+        self._text = b"".join(encoded)
+        self._starts = array("I", accumulate(map(len, encoded), initial=0))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, place: int) -> str:
+        return self._text[self._starts[place] : self._starts[place + 1]].decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory they take."""
+        return len(self._text) + len(self._starts) * self._starts.itemsize
+
+    def below(self, start: str) -> Mapping[str, int]:
+        """Give what begins so, to the next slash, which folders keep, and how many files it is."""
+        found: Counter[str] = Counter()
+        at, end = self._first(start), self._first(f"{start}\U0010ffff")
+        while at < end:
+            path = self[at]
+            slash = path.find("/", len(start))
+            # "0" comes right after "/".
+            after = at + 1 if slash < 0 else self._first(f"{path[:slash]}0", at)
+            found[path if slash < 0 else path[: slash + 1]] += after - at
+            at = after
+        return found
+
+    @cached_property
+    def endings(self) -> Mapping[str, int]:
+        """How many files there are of each ending, which has its dot."""
+        found: Counter[str] = Counter()
+        for path in self:
+            stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+            if dot and stem:
+                found[f".{ending}"] += 1
+        return found
+
+    def _first(self, text: str, low: int = 0) -> int:
+        """Give the first place whose path does not come before a text."""
+        return bisect_left(range(len(self)), text, low, key=self.__getitem__)
+
+
+_MOST_FUZZY = 400  # that are weighed
+_MOST_LETTERS = 100
+_BOUNDARY = frozenset("/_-. ")
+_SLASH = ord("/")
+_END = b"\0"  # of a path; none has it inside
+_LONGEST_NAME = 255  # of those whose length is held
+#: When more than this share of the paths may be meant, the text is sooner read from end to end.
+_SHARE_READ = 1 / 16
+
+Span = tuple[int, int]
+
+
+class Match(NamedTuple):
+    """A path that may be meant; the smaller, the better."""
+
+    rung: int  # 0 to 5: how well it fits
+    cost: int  # within the rung
+    path: str
+    marks: tuple[Span, ...]  # what of it was typed, half-open, in characters
+
+
+class Pathfinder:
+    """Finds among the paths of a branch. For any number of threads.
+
+    A path takes twice its bytes and 34 more, some 190 in large trees.
+
+    Args:
+        paths: As they are shown.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        shown = sorted(paths)
+        #: The paths in their order.
+        self.paths = BranchPaths(shown)
+        lengths = np.fromiter(map(len, shown), np.uint32, len(shown))
+        self._order = np.argsort(lengths, kind="stable").astype(np.uint32)
+        ordered = [shown[place] for place in self._order.tolist()]
+        self._text = _folded("\0".join([*ordered, ""])).encode()
+        characters = np.frombuffer(self._text, np.uint8)
+        starts = np.append(0, np.flatnonzero(characters == ord(_END)) + 1)
+        slashes = np.append(-1, np.flatnonzero(characters == _SLASH))
+        last_slashes = slashes[np.searchsorted(slashes, starts[1:]) - 1]
+        names = np.maximum(starts[:-1], last_slashes + 1)
+        parts = letters_between(self._text, np.column_stack((starts[:-1], names)).ravel())
+        self._in_names = np.ascontiguousarray(parts[1::2])
+        self._in_paths = parts[::2] | self._in_names  # and those of folders
+        self._name_bytes = np.minimum(starts[1:] - names, _LONGEST_NAME).astype(np.uint8)
+        self._first_bytes = characters[names]
+        self._starts, self._names = array("I", starts.tolist()), array("I", names.tolist())
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory it takes."""
+        letters = (self._in_names, self._in_paths, self._name_bytes, self._first_bytes)
+        held = sum(each.nbytes for each in (*letters, self._order))
+        places = sum(len(each) * each.itemsize for each in (self._starts, self._names))
+        return held + places + len(self._text) + self.paths.size_bytes
+
+    def find(self, typed: str, limit: int) -> list[Match]:
+        """Give the paths that fit best, best first.
+
+        Each word must occur. A path whose name is the text comes first, then names that begin with
+        it or hold it, then paths that hold it, then those that have its letters in this order.
+        """
+        words = _folded(typed[:_MOST_LETTERS]).split()
+        if not words:
+            shortest = map(self._path, range(min(limit, len(self.paths))))
+            return [Match(5, len(path), path, ()) for path in shortest]
+        letters = "".join(words)
+        if "\0" in letters:
+            return []
+        found: dict[int, int] = {}  # rungs, by places in the order
+        for rung, places in enumerate(self._rungs([_encoded(word) for word in words])):
+            for place in places:
+                found.setdefault(place, rung)
+                if len(found) >= limit:
+                    break
+            if len(found) >= limit:
+                break
+        matches = [self._match(place, rung, words) for place, rung in found.items()]
+        if len(matches) < limit:
+            matches += self._fuzzy(letters, found, limit - len(matches))
+        return matches
+
+    def _rungs(self, words: list[bytes]) -> Iterator[Iterable[int]]:
+        """Give places, rung by rung; a later rung has those of earlier ones again."""
+        text, starts, names = self._text, self._starts, self._names
+        last, others = words[-1], words[:-1]
+        in_name = _with_letters(self._in_names, last)
+        if others:
+            yield ()
+            yield ()
+        elif b"/" in last:
+            likely = _places(_with_letters(self._in_paths, last))
+            yield (each for each in likely if self._ends(each, last))
+            yield (each for each in likely if text.startswith(last, starts[each]))
+        else:
+            begin = in_name & (self._first_bytes == last[0])
+            whole = begin & (self._name_bytes == min(len(last) + len(_END), _LONGEST_NAME))
+            yield (each for each in _places(whole) if text.startswith(last + _END, names[each]))
+            yield (each for each in _places(begin) if text.startswith(last, names[each]))
+        likely = _places(in_name & _with_letters(self._in_paths, b"".join(words)))
+        holding = (each for each in likely if text.find(last, names[each], starts[each + 1]) >= 0)
+        yield self._holding(holding, others)
+        longest, *rest = sorted(words, key=len, reverse=True)
+        yield self._holding(self._with(longest, b"".join(words)), rest)
+
+    def _ends(self, place: int, end: bytes) -> bool:
+        """Say whether the last parts of a path are these."""
+        start, at = self._starts[place], self._starts[place + 1] - len(end) - len(_END)
+        is_cut = at == start or (at > start and self._text[at - 1] == _SLASH)
+        return is_cut and self._text.startswith(end + _END, at)
+
+    def _with(self, word: bytes, letters: bytes) -> Iterable[int]:
+        """Give the places of paths that hold a word; those without all letters may be left out."""
+        likely = _with_letters(self._in_paths, letters)
+        if np.count_nonzero(likely) > _SHARE_READ * len(likely):
+            return self._read_for(word)
+        return self._holding(_places(likely), [word])
+
+    def _read_for(self, word: bytes) -> Iterator[int]:
+        at = self._text.find(word)
+        while at >= 0:
+            place = bisect_right(self._starts, at) - 1
+            yield place
+            at = self._text.find(word, self._starts[place + 1])
+
+    def _holding(self, places: Iterable[int], words: Iterable[bytes]) -> Iterable[int]:
+        """Give those of some places whose paths hold all words."""
+        text, starts = self._text, self._starts
+
+        def only(places: Iterable[int], word: bytes) -> Iterator[int]:
+            return (each for each in places if text.find(word, starts[each], starts[each + 1]) >= 0)
+
+        return reduce(only, words, places)
+
+    def _path(self, place: int) -> str:
+        return self.paths[int(self._order[place])]
+
+    def _match(self, place: int, rung: int, words: list[str]) -> Match:
+        path = self._path(place)
+        lower = _folded(path)
+        spans = []
+        for word in words:
+            start = lower.rfind(word)
+            spans.append((start, start + len(word)))
+        return Match(rung, len(path), path, _joined(spans))
+
+    def _fuzzy(self, letters: str, found: Container[int], limit: int) -> list[Match]:
+        pattern = re.compile(b"".join(map(_up_to, letters)), re.DOTALL)
+        text, starts = self._text, self._starts
+        fits = (
+            place
+            for place in _places(_with_letters(self._in_paths, _encoded(letters)))
+            if pattern.match(text, starts[place], starts[place + 1]) and place not in found
+        )
+        matches = []
+        for place in islice(fits, _MOST_FUZZY):
+            path = self._path(place)
+            lower = _folded(path)
+            marks = _from_the_end(lower, letters)
+            cost = 4 * len(marks) + sum(
+                start > 0 and lower[start - 1] not in _BOUNDARY for start, _ in marks
+            )
+            matches.append(Match(4, cost, path, marks))
+        return sorted(matches, key=lambda match: (match.cost, len(match.path), match.path))[:limit]
+
+
+def _folded(text: str) -> str:
+    """Give a text in lower case, each character in its place: ``İ`` alone would become two.
+
+    ``Σ`` becomes ``ς`` at the end of a word, and a word that is typed may end elsewhere.
+    """
+    return text.replace("İ", "i").lower().replace("ς", "\N{GREEK SMALL LETTER SIGMA}")
+
+
+def _encoded(word: str) -> bytes:
+    """Give the bytes of a word; half of a surrogate pair, which no path has, is found nowhere."""
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _with_letters(held: Letters, letters: bytes) -> NDArray[np.bool_]:
+    wanted = letters_of(letters)
+    has_all: NDArray[np.bool_] = (held & wanted) == wanted
+    return has_all
+
+
+def _places(chosen: NDArray[np.bool_]) -> list[int]:
+    places: list[int] = np.flatnonzero(chosen).tolist()
+    return places
+
+
+def _up_to(letter: str) -> bytes:
+    """Give the pattern of all up to a letter and itself, which no other place is tried for."""
+    escaped = re.escape(_encoded(letter))
+    return b"[^%b]*+%b" % (escaped, escaped) if letter.isascii() else b"(?>.*?%b)" % escaped
+
+
+def _from_the_end(path: str, letters: str) -> tuple[Span, ...]:
+    """Give where the letters stand, the last ones as far behind as can be: names end paths."""
+    spans = []
+    end = len(path)
+    for letter in reversed(letters):
+        end = path.rfind(letter, 0, end)
+        spans.append((end, end + 1))
+    return _joined(spans)
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)

@@ -1,0 +1,195 @@
+"""How the answers of several projects become one, and one answer a page of it.
+
+Which projects a question is about: its ``project:`` filters.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from engine.errors import EngineError, NotFoundError
+from engine.project import Index
+from engine.records import (
+    Coverage,
+    Hit,
+    Mode,
+    ProjectError,
+    SearchAnswer,
+    SearchRequest,
+    display_path,
+)
+from engine.roots import project_id_of, resolve
+from engine.search.hits import cut_to_tokens
+from engine.search.query import FILTERS, Query, parse_query
+
+
+def search_all(
+    paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Index]
+) -> SearchAnswer:
+    """Put a question to projects, one after the other, each once; ``Catalog.search`` says the rest.
+
+    Args:
+        paths: How projects are named; two names of one project count once.
+        request: The question.
+        open_project: Opens a project by such a name.
+    """
+    started = time.perf_counter()
+    answers: list[SearchAnswer] = []
+    failures: list[tuple[str, EngineError]] = []
+    asked: set[str] = set()
+    roots: list[str] = []  # of the projects that answer
+    for path in paths:
+        try:
+            index = open_project(path)
+            if index.root not in asked:
+                asked.add(index.root)
+                answers.append(index.search(request))
+                roots.append(index.root)
+        except EngineError as error:
+            failures.append((path, error))
+    if not answers and failures:
+        raise failures[0][1]
+    if len(answers) == 1 and not failures:
+        return answers[0]
+    errors = tuple(
+        ProjectError(project=path, error=error.code, message=error.message)
+        for path, error in failures
+    )
+    return _merged(request, roots, answers, errors, (time.perf_counter() - started) * 1000)
+
+
+def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
+    """Give the request for all pages up to the wanted one, whose budget is its own."""
+    return replace(request, limit=offset + request.limit, max_tokens=None)
+
+
+def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> SearchAnswer:
+    """Give the page of an answer that a request is about.
+
+    Args:
+        answer: To ``whole_request``.
+        request: The page: its size and its budget.
+        offset: Hits of earlier pages.
+    """
+    shown, is_cut = _inside_budget(list(answer.hits[offset:]), request.max_tokens)
+    return replace(answer, hits=tuple(shown), truncated=answer.truncated or is_cut)
+
+
+def _merged(
+    request: SearchRequest,
+    roots: Sequence[str],
+    answers: Sequence[SearchAnswer],
+    errors: tuple[ProjectError, ...],
+    took_ms: float,
+) -> SearchAnswer:
+    """Merge answers; scores compare, each being a sum of shares of the best possible."""
+    hits: list[Hit] = sorted(
+        (hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score
+    )
+    files = sum(answer.coverage.files for answer in answers)
+    shown, is_cut = _inside_budget(hits[: request.limit], request.max_tokens)
+    return SearchAnswer(
+        query=request.query,
+        mode=request.mode,
+        took_ms=took_ms,
+        total=sum(answer.total for answer in answers),
+        truncated=is_cut
+        or len(hits) > request.limit
+        or any(answer.truncated for answer in answers),
+        coverage=Coverage(
+            files=files,
+            indexed=_weighted([(a.coverage.indexed, a.coverage.files) for a in answers]),
+            embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
+            complete=all(answer.coverage.complete for answer in answers),
+        ),
+        hits=tuple(shown),
+        errors=errors,
+        notes=_notes_of(roots, answers),
+        missing=_missing_from_all(answers),
+    )
+
+
+def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
+    """Give what is told of all projects once, and what is told of some with their names."""
+    of: dict[str, list[str]] = {}
+    for root, answer in zip(roots, answers, strict=True):
+        for note in answer.notes:
+            of.setdefault(note, []).append(os.path.basename(display_path(root)) or "/")
+    return tuple(
+        note if len(names) == len(answers) else f"in {', '.join(names)}: {note}"
+        for note, names in of.items()
+    )
+
+
+def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
+    """Give the names that no project has, of those that answered."""
+    named = dict.fromkeys(name for answer in answers for name in answer.missing)
+    return tuple(name for name in named if all(name in answer.missing for answer in answers))
+
+
+def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:
+    """Cut the snippets of several projects to one budget; True when something was cut."""
+    if max_tokens is None:
+        return hits, False
+    left = max_tokens
+    shown = []
+    for hit in hits:
+        snippet, cost = cut_to_tokens(hit.snippet, left)
+        left -= cost
+        shown.append(replace(hit, snippet=snippet))
+    return shown, [hit.snippet for hit in shown] != [hit.snippet for hit in hits]
+
+
+def _weighted(shares: Sequence[tuple[float, int]]) -> float:
+    """Give the mean share, weighted by files."""
+    files = sum(weight for _, weight in shares)
+    return sum(share * weight for share, weight in shares) / files if files else 1.0
+
+
+#: The filters of the query language, as they are written.
+FILTER_NAMES = FILTERS
+_SHORT_ID_CHARS = 6
+
+
+def names_projects(request: SearchRequest) -> bool:
+    """Say whether a question chooses among projects.
+
+    Raises:
+        InvalidQueryError: The query cannot be read.
+    """
+    return bool(_query_of(request).values("project"))
+
+
+def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
+    """Give the projects that the ``project:`` filters of a query let through.
+
+    A value matches the end of a project's path, whole folders only, or the start of its id.
+    """
+    filters = _query_of(request).values("project")
+    wanted = [term.value for term in filters if not term.negated]
+    refused = [term.value for term in filters if term.negated]
+    chosen = [
+        path
+        for path in paths
+        if (not wanted or any(is_called(path, value) for value in wanted))
+        and not any(is_called(path, value) for value in refused)
+    ]
+    if filters and not chosen:
+        raise NotFoundError(
+            f"no project matches {' '.join(term.value for term in filters)}",
+            hint="projects: " + ", ".join(paths),
+        )
+    return chosen
+
+
+def _query_of(request: SearchRequest) -> Query:
+    return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
+
+
+def is_called(path: str, value: str) -> bool:
+    """Say whether a value names a project: the end of its path, or the start of its id."""
+    root = resolve(path)
+    if f"{root}/".endswith(f"/{value.strip('/')}/"):
+        return True
+    return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())

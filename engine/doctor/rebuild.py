@@ -1,0 +1,130 @@
+"""Beginning an index anew: its contents go, what cannot be made again stays.
+
+A sound database is emptied in place. One that SQLite cannot work with is put aside, and a new one
+takes its place with what can be read of the old one's jobs, memories and scope.
+
+Which folder a damaged index is of, when its file does not say it any more.
+
+The name of the file is the hash of the folder's path, so that every guess can be proved: what an
+open index knows, what the file says, what a caller says, and what the logs say.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.clock import now_ms
+from engine.config import Config
+from engine.doctor.memory_checks import make_readable, words_of_memories
+from engine.errors import EngineError, IndexCorruptError
+from engine.faults import fault_point
+from engine.jobs.operation_log import operation_logs
+from engine.project_files import delete_strays
+from engine.roots import project_id_of
+from engine.store import checks, memories, project, repair, salvage
+from engine.store.connection import Store, delete_database
+from engine.store.project import read_root
+
+
+class Anew(NamedTuple):
+    """How an index was begun anew."""
+
+    aside: Path | None  # the damaged file; None when it was emptied in place
+    kept: Mapping[str, int]  # how many rows of each kept table; empty when emptied in place
+
+
+def wipe(store: Store, root: str, config: Config) -> Anew:
+    """Empty an index, damaged or not; jobs, their events, memories and the scope stay.
+
+    The caller holds the right to index.
+
+    Raises:
+        UnavailableError: The database is locked, or there is no room.
+    """
+    try:
+        with store.write(durable=True) as handle:
+            project.delete_contents(handle)
+            repair.drop_strange_tables(handle, checks.read_strange_tables(handle))
+            fault_point("contents wiped")
+        with store.read() as handle:
+            if not (checks.read_problems(handle, 1) or checks.read_schema_problems(handle)):
+                return Anew(None, {})
+    except IndexCorruptError:
+        pass
+    except EngineError as error:
+        if error.code != EngineError.code:
+            raise
+    anew = begin_anew(store.path, root, config)
+    store.reopen()
+    return anew
+
+
+def begin_anew(file: Path, root: str, config: Config) -> Anew:
+    """Put a database aside, and a new one with what can be saved in its place.
+
+    The caller holds the right to index.
+
+    Raises:
+        UnavailableError: There is no room, or the data directory cannot be written.
+    """
+    delete_strays(file)
+    made = file.with_suffix(f".rebuilt-{os.getpid()}")
+    delete_database(made)
+    try:
+        saved = salvage.save(file, config.busy_timeout)
+        kept = _make(made, file.stem, root, saved, config)
+        fault_point("database made anew")
+        aside = salvage.put_in_place(made, file, keeps=True)
+    finally:
+        delete_database(made)
+    return Anew(aside, kept)
+
+
+def _make(
+    made: Path, project_id: str, root: str, saved: salvage.Saved, config: Config
+) -> dict[str, int]:
+    store = Store(made, busy_timeout_ms=config.busy_timeout, create=True)
+    try:
+        with store.write(durable=True) as handle:
+            project.insert_project(
+                handle,
+                project_id=project_id,
+                root=os.fsencode(root),
+                max_file_size=config.max_file_size,
+                now_ms=now_ms(),
+            )
+            kept = salvage.put_back(handle, saved)
+            ids = checks.read_wordless_memories(handle)
+            make_readable(handle, ids)
+            for row, terms in words_of_memories(handle, ids):
+                memories.insert_words(handle, row.id, terms)
+        store.checkpoint()
+    finally:
+        store.close()
+    return kept
+
+
+_MOST_LOGS = 20
+_SAYS_ROOT = "Repository: "
+
+
+def root_of(file: Path, guesses: Iterable[str], busy_timeout_ms: int) -> str | None:
+    """Give the root of a database file; None when nothing tells it."""
+    for root in chain(guesses, _told(file, busy_timeout_ms)):
+        if project_id_of(root) == file.stem:
+            return root
+    return None
+
+
+def _told(file: Path, busy_timeout_ms: int) -> Iterator[str]:
+    with suppress(EngineError):
+        yield read_root(file, busy_timeout_ms)
+    for log in operation_logs(file.parent / "logs" / file.stem)[:_MOST_LOGS]:
+        with suppress(OSError):
+            lines = log.read().splitlines()
+            yield from (
+                line.removeprefix(_SAYS_ROOT) for line in lines[:3] if line.startswith(_SAYS_ROOT)
+            )

@@ -1,0 +1,283 @@
+"""Memories among the files that answer a question.
+
+There is one ranking, that of every search (``search.rank``). A memory takes part as a file of one
+place: its summary is the file's name, its summary, tags and text are the words of the place, and
+its one vector says what both mean. So each share of a score is a share of the best that any file
+or memory has, and the scores of both compare.
+
+For that BM25 has to be on one scale too. FTS5 weighs a word by how rare it is in its own table, and
+in a table of a few notes nothing is rare: the weight is taken out and replaced by that of the word
+among all chunks and memories together.
+
+What memories mean: a vector each, of the model whose vectors answer for the files.
+
+A vector is made when its memory is saved, if the model is there and quick, else by the next search
+that could use it. So it is after another model was chosen: those of the old one are never compared
+with a question, and made anew a batch at a time.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+from engine.embedding.load import QuestionEmbedder
+from engine.errors import Cancelled, UnavailableError
+from engine.memories.cards import Choice, Owner, terms_of_memory
+from engine.search.candidates import gather
+from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
+from engine.search.question import Question
+from engine.search.rank import Candidate, rank
+from engine.search.weights import FILE_SHARE, MOST_BY_MEANING, MOST_BY_WORDS
+from engine.store import blobs, chunks, fulltext, memories, models
+from engine.store.chunks import ChunkFacts
+from engine.store.connection import Handle, Store
+from engine.store.memories import MemoryRow, TagRule
+from engine.store.models import ModelRow
+from engine.syntax.terms import terms_of
+
+if TYPE_CHECKING:
+    from engine.embedding.embedder import Passage
+    from engine.search.meaning import Asked
+
+_AT_ONCE = 64  # memories in a request and in a transaction
+#: How long a search or a save goes on to make vectors; those left are for the next one.
+_PATIENCE_S = 2.0
+
+
+class Meanings:
+    """Embeds memories and the questions that they are compared with. For any number of threads.
+
+    Args:
+        store: The project's database.
+        questions: The model that the settings name.
+    """
+
+    def __init__(self, store: Store, questions: QuestionEmbedder) -> None:
+        self._store = store
+        self._questions = questions
+
+    def asked(self, text: str) -> "Asked | None":
+        """Embed a question, and the memories that lack a vector to compare it with.
+
+        The model is that of the index, and with nothing indexed the one that the settings name.
+        None when there is none, another one, or it is away: then words alone answer.
+        """
+        from engine.search.meaning import Asked  # numpy
+
+        try:
+            model = self._model()
+            if model is None:
+                return None
+            vector = self._questions.embed(text, model.identity)
+        except UnavailableError:
+            return None
+        self._complete(model.identity)
+        return Asked.of(model._replace(dimension=len(vector)), vector)
+
+    def complete(self) -> None:
+        """Embed the memories that lack a vector, as far as the model is there and quick."""
+        try:
+            model = self._model()
+        except UnavailableError:
+            return
+        if model:
+            self._complete(model.identity)
+
+    def _model(self) -> ModelRow | None:
+        """Give the model of the index; with nothing indexed that of the settings, without tables.
+
+        Raises:
+            UnavailableError: It is away.
+        """
+        with self._store.read() as handle:
+            model = models.read_current_model(handle)
+            is_empty = not blobs.has_any(handle)
+        if model is None and is_empty:
+            return ModelRow(0, self._questions.identity(_deadline()), "", 0)
+        return model
+
+    def _complete(self, identity: str) -> None:
+        """Make vectors until none lack, time is up, or the model or the disk says no."""
+        stop = _deadline()
+        while not stop():
+            with self._store.read() as handle:
+                rows = memories.read_unembedded(handle, identity, _AT_ONCE)
+            if not rows:
+                return
+            try:
+                made = self._questions.embed_passages(_passages(rows), identity, stop)
+                packed = _stored(made)
+                # Nothing that a process keeps of the files depends on this.
+                with self._store.write(bookkeeping=True) as handle:
+                    memories.write_vectors(handle, identity, zip(rows, packed, strict=True))
+            except (UnavailableError, Cancelled):
+                return
+            if len(rows) < _AT_ONCE:
+                return
+
+
+def cosines_of_memories(handle: Handle, asked: "Asked") -> dict[int, float]:
+    """Give the cosine of each memory that the question's model has embedded."""
+    import numpy as np
+
+    from engine.search.meaning import KeptVectors
+    from engine.store.models import row_bytes_of
+    from engine.store.vectors import StoredVectors, unpacked
+
+    size = row_bytes_of(asked.model.dimension)
+    rows = [
+        row
+        for row in memories.read_vectors(handle, asked.model.identity)
+        if len(row.vector) == size
+    ]
+    ids = np.array([row.memory_id for row in rows], np.int64)
+    flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
+    kept = KeptVectors(ids, StoredVectors(ids, unpacked(flat)))
+    return dict(zip(ids.tolist(), kept.cosines(asked).tolist(), strict=True))
+
+
+def _stored(made: object) -> list[bytes]:
+    import numpy as np
+
+    from engine.store.vectors import quantized, rows_of
+
+    assert isinstance(made, np.ndarray)
+    return rows_of(quantized(made))
+
+
+def _passages(rows: Sequence[MemoryRow]) -> "list[Passage]":
+    from engine.embedding.embedder import Passage  # numpy
+
+    found = []
+    for row in rows:
+        summary, tags, description = terms_of_memory(row)
+        found.append(Passage(f"{row.summary}\n\n{row.description}", summary, tags, description))
+    return found
+
+
+def _deadline() -> Callable[[], bool]:
+    end_s = time.monotonic() + _PATIENCE_S
+    return lambda: time.monotonic() > end_s
+
+
+#: A note that is asked for among notes alone need not be as near as one among files (0.21): there
+#: are few, and a sentence says little. With the built-in model 10 sentences of notes had cosines of
+#: 0.06 to 0.57 with questions that meant them in other words, and up to 0.15 with other questions.
+_LEAST_NEARNESS_OF_NOTES = 0.15
+_LEAST_RARITY = 1e-6  # what FTS5 gives a word that more than half of all rows have
+
+
+def plain_query(text: str) -> Query:
+    """Read a question as plain words: nothing in it is a filter or an operator.
+
+    Whoever looks for a note quotes error messages and half sentences, in which a colon or a quote
+    is no more than that.
+    """
+    words = storable(text).split()[:MAX_TERMS]
+    return Query(text=text, words=tuple(Term(word[:MAX_TERM_CHARS], 0, False) for word in words))
+
+
+def ranked_owners(
+    handle: Handle, question: Question, choice: Choice, branch_id: int
+) -> list[tuple[Owner, float]]:
+    """Give the files of a branch and the memories that answer a question, best first.
+
+    A file counts by its best place; of files with equal contents that pass, one is given. Tags hold
+    before anything is cut.
+    """
+    if not question.lexical.chunk_match:  # no word in it
+        return []
+    candidates: list[Candidate] = []
+    if choice.may_be_files and blobs.has_any(handle):
+        candidates, _ = gather(handle, question, choice.filters(branch_id))
+    if choice.may_be_memories:
+        candidates += _memory_candidates(handle, question, choice)
+    rank(candidates, question.lexical, question.weights, shown=0)
+    best: dict[Owner, float] = {}
+    for candidate in candidates:
+        file_id = candidate.chunk.file_id
+        best.setdefault(Owner(file_id > 0, abs(file_id)), round(candidate.score, 4))
+    return list(best.items())
+
+
+def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> list[Candidate]:
+    """Give the memories that pass and have a word of the question, or are near to it."""
+    passing = frozenset(memories.read_passing(handle, choice.rule))
+    if not passing:
+        return []
+    by_word = {
+        word: {id_: score for id_, score in scores.items() if id_ in passing}
+        for word, scores in _scores_by_word(handle, question.lexical.alternatives).items()
+    }
+    totals: dict[int, float] = {}
+    for scores in by_word.values():
+        for memory_id, score in scores.items():
+            totals[memory_id] = totals.get(memory_id, 0.0) + score
+    cosines: Mapping[int, float] = {}
+    if question.asked:
+        cosines = cosines_of_memories(handle, question.asked)
+    # Beside files, they have to be as near as places have to be.
+    among_files = question.least_nearness / (1 + FILE_SHARE)
+    least = among_files if choice.may_be_files else _LEAST_NEARNESS_OF_NOTES
+    near = [id_ for id_ in cosines.keys() & passing if cosines[id_] >= least]
+    chosen = {
+        *nlargest(MOST_BY_WORDS, totals, key=totals.__getitem__),
+        *nlargest(MOST_BY_MEANING, near, key=cosines.__getitem__),
+    }
+    summaries = memories.read_summaries(handle, chosen)
+    columns = question.lexical.path_words if question.weights.file_words else ()
+    return [
+        Candidate(
+            chunk=_place_of(memory_id, summary),
+            lexical=totals.get(memory_id, 0.0),
+            word_scores=[by_word.get(word, {}).get(memory_id, 0.0) for word in columns],
+            cosine=cosines.get(memory_id, 0.0) if question.asked else None,
+            file_cosine=cosines.get(memory_id, 0.0) if question.asked else None,
+        )
+        for memory_id, summary in sorted(summaries.items())
+    ]
+
+
+def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int, float]]:
+    """Give the BM25 scores of memories for each word, on the scale of chunks and memories."""
+    memory_count = memories.count_memories(handle, TagRule())
+    total = memory_count + chunks.count_chunks(handle)
+    found: dict[str, dict[int, float]] = {}
+    for word in words:
+        scores = memories.read_word_scores(handle, word)
+        if not scores:
+            continue
+        with_it = len(scores) + fulltext.count_chunks_with(handle, word)
+        scale = _rarity(total, with_it) / _rarity(memory_count, len(scores))
+        found[word] = {id_: score * scale for id_, score in scores}
+    return found
+
+
+def _rarity(rows: int, with_it: int) -> float:
+    """Give what FTS5 multiplies by for a word (its inverse document frequency)."""
+    value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
+    return value if value > 0 else _LEAST_RARITY
+
+
+def _place_of(memory_id: int, summary: str) -> ChunkFacts:
+    """Make a memory a place of a file.
+
+    No file's path has a NUL, so it is nobody else's; what is behind the last dot is no part of the
+    name, and a name of separate words is none of a test or an example.
+    """
+    name = terms_of(summary)
+    return ChunkFacts(
+        id=-memory_id,
+        blob_id=0,
+        file_id=-memory_id,
+        path=f"\0 {name}.{memory_id}",
+        language="",
+        is_generated=False,
+        byte_start=0,
+        byte_end=0,
+        line_start=1,
+        line_end=1,
+        symbol_id=None,
+    )

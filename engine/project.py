@@ -1,0 +1,368 @@
+"""One open project: the only door to it. Delegates, and holds no logic of its own."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.clock import iso_or_none, now_ms
+from engine.config import Config, changed_config
+from engine.embedding.load import OpenEmbedder, QuestionEmbedder, open_embedder
+from engine.records import (
+    IndexOptions,
+    IndexReport,
+    PathExplanation,
+    ProgressCallback,
+    ProjectSummary,
+    RelatedRequest,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+    display_path,
+)
+from engine.search.searcher import Searcher
+from engine.source.git import read_branch
+from engine.store import files, project
+from engine.store.connection import Handle, Store
+from engine.store.models import read_current_model
+from engine.store.project import BranchRow, read_root
+
+# A search needs nothing but the searcher: the rest is imported by the method that needs it.
+if TYPE_CHECKING:
+    from engine.browsing.contents import Browser
+    from engine.browsing.folders import Checkout
+    from engine.evaluation.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
+    from engine.indexing.watched import WatchedProject
+    from engine.indexing.workers import WorkerPool
+    from engine.jobs.ledger import Ledger
+    from engine.jobs.run import OpenProject
+    from engine.memories.checkpoints import Checkpoints
+    from engine.runs import Runs
+    from engine.state_records import ProjectStatus
+
+
+class Index:
+    """One project's index.
+
+    Args:
+        file: The database file.
+        root: The resolved folder that it indexes.
+        config: The settings in force.
+        pool: Returns the workers to parse with, shared by all projects.
+        create: Make the project when the file is not there.
+        open_embedder: Opens the model that the settings name.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        root: str,
+        config: Config,
+        pool: "Callable[[], WorkerPool]",
+        *,
+        create: bool,
+        open_embedder: OpenEmbedder = open_embedder,
+    ) -> None:
+        self.root = root
+        self.project_id = file.stem
+        self._config = config
+        self._pool = pool
+        self._open_embedder = open_embedder
+        self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
+        self._questions = QuestionEmbedder(config, open_embedder)
+        self._searcher = Searcher(self._store, display_path(root), root, config, self._questions)
+        if create:
+            self.make()
+
+    @cached_property
+    def browse(self) -> "Browser":
+        """What the index holds, to page through: files, their texts, and what was skipped."""
+        from engine.browsing.contents import Browser
+
+        return Browser(self._checkout)
+
+    @cached_property
+    def _checkout(self) -> "Checkout":
+        from engine.browsing.folders import Checkout
+
+        return Checkout(self._store, self.root, self._branch_here)
+
+    @cached_property
+    def _ledger(self) -> "Ledger":
+        from engine.jobs.ledger import Ledger
+
+        return Ledger(self._store, self.project_id)
+
+    @cached_property
+    def _runs(self) -> "Runs":
+        from engine.runs import Runs
+
+        return Runs(self._store, self.root, self._config, self._pool(), self._open_embedder)
+
+    @classmethod
+    @contextmanager
+    def peek(cls, file: Path, config: Config) -> Iterator["Index"]:
+        """Open a database file whose root is not known yet, to look at it.
+
+        Raises:
+            EngineError: The file is not a sound index.
+        """
+        root = read_root(file, config.busy_timeout)
+        with closing(cls(file, root, config, lambda: _no_workers(config), create=False)) as index:
+            yield index
+
+    @staticmethod
+    def delete(file: Path) -> None:
+        """Delete a database file and what belongs to it.
+
+        Raises:
+            ProjectBusyError: It is being indexed.
+        """
+        from engine.project_files import delete_project
+
+        delete_project(file)
+
+    def make(self) -> None:
+        """Make the project, unless it is there; who was killed while making it left a file."""
+        root, most = os.fsencode(self.root), self._config.max_file_size
+        project.make_project(self._store, root, most, now_ms=now_ms())
+
+    def is_current(self) -> bool:
+        """Say whether the database file is still the one that was opened."""
+        return self._store.is_current()
+
+    def close(self) -> None:
+        """Close the database and the model of questions."""
+        self._store.close()
+        self._questions.close()
+
+    def index(
+        self,
+        options: IndexOptions | None = None,
+        *,
+        on_progress: ProgressCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date with the disk, and wait for it.
+
+        Args:
+            options: Scope to store and how to run.
+            on_progress: Called in this thread, at most ten times a second.
+            cancelled: Asked often; when true the run stops within a second and keeps what it did.
+
+        Raises:
+            InvalidInputError: A pattern or size is not valid; nothing was read or changed.
+            ProjectBusyError: Another process is indexing this project.
+            Cancelled: ``cancelled`` said so.
+            UnavailableError: Disk full, or the database stayed locked.
+        """
+        return self._runs.run(
+            options or IndexOptions(), on_progress=on_progress, cancelled=cancelled
+        )
+
+    def for_jobs(self) -> "OpenProject":
+        """Return the project as the runner of jobs needs it."""
+        from engine.jobs.run import OpenProject
+
+        return OpenProject(self.root, self._ledger, {"index": self._runs.perform})
+
+    def for_watcher(self) -> "WatchedProject":
+        """Return the project as its watcher needs it."""
+        from engine.indexing.watched import WatchedProject
+
+        return WatchedProject(self._store, self.root)
+
+    @cached_property
+    def checkpoints(self) -> "Checkpoints":
+        """Its memories, and its files seen as memories are."""
+        from engine.memories.checkpoints import Checkpoints
+
+        return Checkpoints(self._store, self._searcher, self._questions, self.root)
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
+        return self._searcher.search(request, self._checked_out())
+
+    def warm(self) -> None:
+        """Read what the first searches would wait for; for a process that answers many."""
+        self._searcher.warm(self._checked_out())
+
+    def learn(self, is_stopped: Callable[[], bool]) -> None:
+        """Get to know what patterns were asked about since; for a thread beside the questions."""
+        self._searcher.learn(is_stopped)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What this process keeps of it to answer sooner, more or less."""
+        return self._searcher.size_bytes
+
+    def let_go(self) -> None:
+        """Keep nothing of it, until the next question."""
+        self._searcher.let_go()
+
+    def related(self, wanted: RelatedRequest) -> SearchAnswer:
+        """Give code like that of a place, whose path may be absolute, by the vectors stored.
+
+        Raises:
+            InvalidInputError: The path, a line or the limit is out of range.
+            FileNotIndexedError: The file is not in the index.
+            UnavailableError: The index, or this place of it, has no vectors.
+        """
+        place = replace(wanted, path=self.browse.stored_path(wanted.path))
+        return self._searcher.related(place, self._checked_out())
+
+    def symbols(
+        self, name: str, *, kind: str | None = None, match: str = "exact", limit: int = 20
+    ) -> list[SymbolHit]:
+        """Find symbols by name, best first.
+
+        Args:
+            name: A name, or a qualified one such as ``Class.method``.
+            kind: A kind or a group of kinds.
+            match: ``exact`` (the same case first), ``prefix`` or ``fuzzy`` (parts, typing errors).
+            limit: 1 to 1,000.
+
+        Raises:
+            InvalidInputError: An argument is not one of those.
+        """
+        return self._searcher.symbols(
+            name, kind=kind, match=match, limit=limit, checked_out=self._checked_out()
+        )
+
+    def outline(self, path: str) -> list[SymbolHit]:
+        """Give the symbols of a file in text order.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+            FileNotIndexedError: The file is not in the index.
+        """
+        relative = self.browse.stored_path(path)
+        return self._searcher.outline(relative, self._checked_out(), asked=path)
+
+    def status(self) -> "ProjectStatus":
+        """Describe the project.
+
+        Raises:
+            ProjectNotFoundError: It is not indexed.
+        """
+        from engine.jobs.view import jobs_that_matter
+        from engine.locks import watch_status_of
+        from engine.state_records import ProjectStatus
+
+        with self._checkout.read() as (handle, branch):
+            row = project.known_project(handle, self.root)
+            contents = self._searcher.contents(handle, branch)
+            model = read_current_model(handle)
+            return ProjectStatus(
+                project_id=self.project_id,
+                path=display_path(self.root),
+                branch=branch.name,
+                files=files.count_files(handle, branch.id),
+                symbols=contents.symbols,
+                chunks=contents.chunks,
+                embeddings=contents.embeddings,
+                skips=files.count_skips(handle, branch.id),
+                coverage=self._searcher.coverage(handle, branch),
+                model=model.name if model else None,
+                fingerprint=row.fingerprint or "",
+                size_bytes=self._store.size_bytes(),
+                last_indexed_at=iso_or_none(branch.indexed_at_ms),
+                jobs=jobs_that_matter(handle, self.project_id, self.root),
+                watch=watch_status_of(self._store.path),
+            )
+
+    def summary(self) -> ProjectSummary:
+        """Describe the project in short."""
+        with self._checkout.read() as (handle, branch):
+            return ProjectSummary(
+                project_id=self.project_id,
+                path=display_path(self.root),
+                files=files.count_files(handle, branch.id),
+                size_bytes=self._store.size_bytes(),
+                last_indexed_at=iso_or_none(branch.indexed_at_ms),
+            )
+
+    def why(self, path: str) -> PathExplanation:
+        """Explain why a path is found or not, and what the next run would make of it.
+
+        Args:
+            path: Absolute, or relative to the root.
+
+        Raises:
+            InvalidPathError: The path lies outside the root, or cannot be one.
+        """
+        from engine.browsing.explain import explain_path
+        from engine.indexing.scope import scope_of
+
+        relative = self.browse.stored_path(path)
+        with self._checkout.read() as (handle, branch):
+            rules = scope_of(IndexOptions(), project.known_project(handle, self.root)).rules
+            return explain_path(handle, branch.id, self.root, relative, rules)
+
+    def evaluate(
+        self,
+        queries: "Sequence[GoldenQuery]",
+        options: "EvaluationOptions | None" = None,
+        *,
+        on_asked: "AskedCallback | None" = None,
+    ) -> "Evaluation":
+        """Measure how well golden queries are answered; what is raised is in ``evaluate``."""
+        from engine.evaluation.evaluate import evaluate, reach_of
+        from engine.evaluation.golden import EvaluationOptions
+
+        with self._checkout.read() as (handle, branch):
+            reach = reach_of(handle, branch.id, queries, self.why)
+        chosen = options or EvaluationOptions()
+        name = display_path(self.root)
+        return evaluate(name, queries, chosen, reach, self._searching, on_asked)
+
+    def clear(self) -> None:
+        """Drop the contents; the project and its scope stay.
+
+        Raises:
+            ProjectBusyError: It is being indexed.
+        """
+        from engine.project_files import delete_contents
+
+        delete_contents(self._store)
+
+    def check(self, options: IndexOptions) -> None:
+        """Make sure that these options can be used.
+
+        Raises:
+            InvalidInputError: One cannot; a project that was never indexed is gone then.
+        """
+        self._runs.scope(options)
+
+    @contextmanager
+    def _searching(
+        self, settings: Mapping[str, int | str]
+    ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
+        """Open the project once more, with some settings changed and nothing remembered."""
+        config = changed_config(self._config, settings)
+        with closing(
+            Index(
+                self._store.path,
+                self.root,
+                config,
+                self._pool,
+                create=False,
+                open_embedder=self._open_embedder,
+            )
+        ) as index:
+            yield index.search
+
+    def _checked_out(self) -> str:
+        return read_branch(self.root)
+
+    def _branch_here(self, handle: Handle) -> BranchRow:
+        return self._searcher.branch(handle, None, self._checked_out())
+
+
+def _no_workers(config: Config) -> "WorkerPool":
+    from engine.indexing.workers import WorkerLimits, WorkerPool
+
+    return WorkerPool(0, WorkerLimits(deadline_ms=config.parse_timeout))

@@ -1,0 +1,333 @@
+"""All projects with what they hold, for whoever looks again and again.
+
+What a project holds is counted when its database was written since, or another branch is checked
+out; counting takes milliseconds, and in large projects more. What goes on is read at each look.
+
+What happens to the jobs and watchers of all projects, for whoever looks again and again.
+
+A look costs some microseconds a project in which nothing happened: only databases that were
+written since are asked.
+
+Whether the last check of an index found damage, for whoever looks at all of them often.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from pathlib import Path
+
+from engine.browse_records import LanguageShare
+from engine.config import Config
+from engine.doctor.rebuild import root_of
+from engine.errors import DamagedIndexError, EngineError, UnavailableError
+from engine.jobs.operation_log import (
+    FORCED_CLEAN,
+    VERIFIED_SOUND,
+    OperationLog,
+    operation_logs,
+)
+from engine.jobs.watchlist import Watchlist, database_files
+from engine.locks import watch_status_of
+from engine.project import Index
+from engine.records import ProjectSummary, display_path
+from engine.scheduler.listing import JobListing
+from engine.source.git import read_branch
+from engine.state_records import (
+    ACTIVE,
+    Job,
+    JobFilter,
+    JobState,
+    ProjectPulse,
+    ProjectStatus,
+    ProjectView,
+)
+from engine.store.project import read_root
+
+_RACY_NS = 100_000_000  # two logs within one tick of the clock can look like one
+
+
+class LastChecks:
+    """Remembers what the logs say as long as no log is added; a look costs one ``stat`` then.
+
+    The caller lets one thread look at a time.
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[Path, tuple[int, bool]] = {}  # of a folder: its time, and whether
+
+    def is_damaged(self, file: Path) -> bool:
+        """Say whether the last check of a database found damage, and it was not emptied since.
+
+        A repair ends with a check; a run that does not begin anew leaves damage where it is.
+        """
+        folder = file.parent / "logs" / file.stem
+        try:
+            changed_ns = os.stat(folder).st_mtime_ns
+        except OSError:
+            self._told.pop(folder, None)
+            return False
+        known = self._told.get(folder)
+        if known and known[0] == changed_ns:
+            return known[1]
+        found = _found_damage(folder)
+        self._told.pop(folder, None)
+        if time.time_ns() - changed_ns > _RACY_NS:
+            self._told[folder] = changed_ns, found
+        return found
+
+
+def _found_damage(folder: Path) -> bool:
+    check = next(iter(operation_logs(folder, "verify")), None)
+    if check is None or _says(check, VERIFIED_SOUND, if_gone=True):
+        return False
+    runs = operation_logs(folder, "completed")
+    return not any(
+        _says(run, FORCED_CLEAN, if_gone=False) for run in runs if run.ended_at >= check.ended_at
+    )
+
+
+def _says(log: OperationLog, words: str, *, if_gone: bool) -> bool:
+    try:
+        return words in log.read()
+    except OSError:
+        return if_gone
+
+
+_JOBS_A_PROJECT = 3  # the newest; one at most is active
+_OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # what says how a project is
+
+
+class Feed:
+    """Looks at a data directory; for any thread.
+
+    Args:
+        config: The settings in force.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._listing = JobListing(config)
+        self._watchlist = Watchlist(config.data_dir)
+        self._jobs: dict[Path, tuple[Job, ...]] = {}
+        self._failed: dict[Path, Job] = {}
+        self._paths: dict[Path, str] = {}
+        self._checks = LastChecks()
+        self._lock = threading.Lock()
+
+    def look(self) -> tuple[ProjectPulse, ...]:
+        """Give what goes on in each project that can be read."""
+        with self._lock:
+            self._read_changed()
+            files = [file for file in database_files(self._config.data_dir) if file in self._jobs]
+            return tuple(
+                ProjectPulse(
+                    project_id=file.stem,
+                    path=self._paths[file],
+                    jobs=self._jobs[file],
+                    failed=self._failed.get(file),
+                    watch=watch_status_of(file),
+                    is_damaged=self._checks.is_damaged(file),
+                )
+                for file in files
+            )
+
+    def active(self) -> tuple[Job, ...]:
+        """Give the jobs that still are to do something."""
+        return tuple(job for pulse in self.look() for job in pulse.jobs if job.status in ACTIVE)
+
+    def _read_changed(self) -> None:
+        changed = {found.file for found in self._watchlist.changed()}
+        # Whose turn comes next changes by what happens elsewhere.
+        changed |= {file for file, jobs in self._jobs.items() if _waits(jobs)}
+        for file in changed:
+            try:
+                self._read(file)
+            except EngineError:  # gone, damaged, or locked: asked again when it is written
+                self._jobs.pop(file, None)
+
+    def _read(self, file: Path) -> None:
+        if file not in self._paths:
+            root = read_root(file, self._config.busy_timeout)
+            self._paths[file] = display_path(root)
+        self._jobs[file] = self._listing.page(JobFilter(limit=_JOBS_A_PROJECT), file).jobs
+        failed = self._failure(file, self._jobs[file])
+        self._failed.pop(file, None)
+        if failed:
+            self._failed[file] = failed
+
+    def _failure(self, file: Path, newest: tuple[Job, ...]) -> Job | None:
+        """Give the last job that failed, unless one was completed since."""
+        for job in newest:
+            if job.status in _OUTCOMES:
+                return job if job.status is JobState.FAILED else None
+        if len(newest) < _JOBS_A_PROJECT:
+            return None
+        pages = [self._listing.page(JobFilter(status=state, limit=1), file) for state in _OUTCOMES]
+        last = max(
+            (job for page in pages for job in page.jobs), key=attrgetter("created_at"), default=None
+        )
+        return last if last and last.status is JobState.FAILED else None
+
+
+def _waits(jobs: tuple[Job, ...]) -> bool:
+    return any(job.status is JobState.PENDING for job in jobs)
+
+
+_SHARE_OF_TIME = 20  # a project that changes all the time is counted for a part of the time alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What a project held when it was counted."""
+
+    status: ProjectStatus
+    languages: tuple[LanguageShare, ...]
+    root: str
+    branch: str  # that was checked out
+    at_s: float
+    took_s: float
+
+
+class ProjectViews:
+    """Looks at a data directory; for any thread.
+
+    Args:
+        config: The settings in force.
+        feed: Tells what goes on.
+        open_file: Opens the project of a database file.
+    """
+
+    def __init__(self, config: Config, feed: Feed, open_file: Callable[[Path], Index]) -> None:
+        self._config = config
+        self._feed = feed
+        self._open_file = open_file
+        self._watchlist = Watchlist(config.data_dir)
+        self._counted: dict[Path, _Counted] = {}
+        self._broken: dict[Path, ProjectSummary] = {}
+        self._stale: set[Path] = set()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+
+    def end(self) -> None:
+        """Let looks stop at the next project, and nobody look any more."""
+        self._ended.set()
+
+    def look(self) -> tuple[ProjectView, ...]:
+        """Give all projects by path, those that cannot be read with their error.
+
+        The first look counts all of them: 50 small ones take a second.
+
+        Raises:
+            UnavailableError: It was ended.
+        """
+        pulses = {each.project_id: each for each in self._feed.look()}
+        with self._lock:
+            self._stale.update(self._watchlist.touched())
+            files = database_files(self._config.data_dir)
+            for gone in (self._counted.keys() | self._broken.keys() | self._stale) - set(files):
+                self._forget(gone)
+                self._stale.discard(gone)
+            for file in files:
+                self._go_on()
+                self._refresh(file)
+            views = [self._view(file, pulses.get(file.stem)) for file in files]
+        return tuple(sorted(views, key=lambda each: each.summary.path))
+
+    def _go_on(self) -> None:
+        if self._ended.is_set():
+            raise UnavailableError("the server ends", hint="ask again when it is back")
+
+    def _forget(self, file: Path) -> None:
+        self._counted.pop(file, None)
+        self._broken.pop(file, None)
+
+    def _refresh(self, file: Path) -> None:
+        known = self._counted.get(file)
+        if known is None and file in self._broken and file not in self._stale:
+            return
+        if known is not None:
+            is_stale = file in self._stale or read_branch(known.root) != known.branch
+            rest_s = known.took_s * _SHARE_OF_TIME
+            if not is_stale or time.monotonic() - known.at_s < rest_s:
+                return
+        self._stale.discard(file)
+        try:
+            counted = self._count(file)
+        except EngineError as error:
+            if not isinstance(error, DamagedIndexError):  # locked, or gone just now
+                self._stale.add(file)
+            self._forget(file)
+            self._broken[file] = broken_summary(file, error, self._config)
+        else:
+            self._forget(file)
+            self._counted[file] = counted
+
+    def _count(self, file: Path) -> _Counted:
+        began_s = time.monotonic()
+        index = self._open_file(file)
+        branch = read_branch(index.root)
+        status, languages = index.status(), index.browse.languages()
+        now_s = time.monotonic()
+        return _Counted(
+            status=status,
+            languages=languages,
+            root=index.root,
+            branch=branch,
+            at_s=now_s,
+            took_s=now_s - began_s,
+        )
+
+    def _view(self, file: Path, pulse: ProjectPulse | None) -> ProjectView:
+        counted = self._counted.get(file)
+        if counted is None:
+            return ProjectView(summary=self._broken[file])
+        status = counted.status
+        if pulse is not None:
+            status = replace(status, jobs=_that_matter(pulse.jobs), watch=pulse.watch)
+        return ProjectView(
+            summary=ProjectSummary(
+                project_id=file.stem,
+                path=status.path,
+                files=status.files,
+                size_bytes=status.size_bytes,
+                last_indexed_at=status.last_indexed_at,
+            ),
+            status=status,
+            languages=counted.languages,
+            is_root_there=os.path.isdir(counted.root),
+            is_damaged=pulse is not None and pulse.is_damaged,
+        )
+
+
+def summary_of(file: Path, config: Config) -> ProjectSummary:
+    """Describe the project of a database file in short, one that cannot be opened by its error."""
+    try:
+        with Index.peek(file, config) as index:
+            return index.summary()
+    except EngineError as error:
+        return broken_summary(file, error, config)
+
+
+def broken_summary(file: Path, error: EngineError, config: Config) -> ProjectSummary:
+    """Describe a project that cannot be opened; its root is told when its logs have it."""
+    root = root_of(file, (), config.busy_timeout)
+    try:
+        size_bytes = file.stat().st_size
+    except OSError:  # forgotten just now
+        size_bytes = 0
+    return ProjectSummary(
+        project_id=file.stem,
+        path=display_path(root) if root else "",
+        files=0,
+        size_bytes=size_bytes,
+        last_indexed_at=None,
+        error=error.message,
+    )
+
+
+def _that_matter(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+    """Give the active job, and the newest one when it failed."""
+    return tuple(job for job in jobs[:1] if job.status in (*ACTIVE, JobState.FAILED))

@@ -1,0 +1,496 @@
+"""The jobs of all projects: ask for one, look at it, stop it, wait for it, and run what is asked.
+
+``Catalog.jobs`` is a ``Jobs``. Whoever waits for a job while no runner lives in the data directory
+becomes the runner; others follow what the runner writes into the project's database.
+
+What becomes of a request to index a folder: checked, estimated, and a row in its project.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from engine.config import Config
+from engine.embedding.load import OpenEmbedder
+from engine.errors import (
+    IndexCorruptError,
+    JobConflictError,
+    JobNotFoundError,
+    ProjectNotFoundError,
+)
+from engine.indexing.scope import check_options, options_of, parameters_of
+from engine.jobs.context import JobContext
+from engine.jobs.ledger import Enqueued, Ledger
+from engine.jobs.operation_log import OperationLog, operation_logs
+from engine.jobs.run import OpenProject
+from engine.jobs.runner import Surroundings
+from engine.jobs.view import event_of
+from engine.project import Index
+from engine.records import IndexOptions
+from engine.scheduler.estimate import Foresight
+from engine.scheduler.housekeeping import Housekeeper
+from engine.scheduler.listing import JobListing
+from engine.scheduler.runner_process import RunnerHost
+from engine.state_records import (
+    TERMINAL,
+    EventType,
+    Job,
+    JobEvent,
+    JobFilter,
+    JobHistory,
+    JobOrigin,
+    JobPage,
+    JobState,
+    Submitted,
+    Waits,
+)
+from engine.store import jobs
+from engine.store.jobs import JobRow
+
+if TYPE_CHECKING:
+    from engine.doctor.doctor import Doctor
+
+_WAITING_LIMIT_S: Final = 60.0  # what is estimated to take longer goes on in the background
+_MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a person asks for another
+_WAIT_POLL_S: Final = 0.1
+
+
+class Projects(Protocol):
+    """How projects are found and opened."""
+
+    def create(self, path: str) -> Index:
+        """Open the project of exactly this folder, made when there is none."""
+
+    def open(self, path: str) -> Index:
+        """Open the project of a folder, or the one that encloses it."""
+
+    def open_file(self, file: Path) -> Index:
+        """Open the project of a database file."""
+
+    def doctor(self, path: str) -> "Doctor":
+        """Give the doctor of a project, whose index need not be one that can be opened."""
+
+
+class Requests:
+    """Takes requests for jobs.
+
+    Args:
+        projects: Where they are.
+        foresight: Says how long they will take.
+        keeper: Says whether the model is there.
+        make_room: Asks a watcher's job, by its id, to stop.
+        ended: Set when a job here has ended.
+    """
+
+    def __init__(
+        self,
+        projects: Projects,
+        foresight: Foresight,
+        keeper: Housekeeper,
+        make_room: Callable[[str], None],
+        ended: threading.Event,
+    ) -> None:
+        self._projects = projects
+        self._foresight = foresight
+        self._keeper = keeper
+        self._make_room = make_room
+        self._ended = ended
+
+    def submit(
+        self, path: str, options: IndexOptions, origin: JobOrigin, waits: Waits
+    ) -> Submitted:
+        """Ask for a folder to be indexed; ``Jobs.submit`` says what is raised."""
+        check_options(options)  # before anything is made: another request may be making it too
+        try:
+            return self._enqueue(path, options, origin, waits)
+        except IndexCorruptError:
+            if not options.force_clean:
+                raise
+        self._projects.doctor(path).rebuild()
+        return self._enqueue(path, options, origin, waits)
+
+    def _enqueue(
+        self, path: str, options: IndexOptions, origin: JobOrigin, waits: Waits
+    ) -> Submitted:
+        is_request = origin is JobOrigin.REQUEST
+        index = self._projects.create(path) if is_request else self._projects.open(path)
+        index.check(options)
+        if waits is Waits.ALWAYS:
+            self._keeper.check_embedder()
+        ledger = index.for_jobs().ledger
+        is_surveyed = is_request and waits is not Waits.ALWAYS
+        foreseen = self._foresight.before(
+            ledger.store, index.root, options, is_surveyed=is_surveyed
+        )
+        if waits is Waits.IF_SHORT and _is_short(foreseen.seconds if foreseen else None):
+            self._keeper.check_embedder()
+        estimated_ms = round(foreseen.seconds * 1000) if foreseen else None
+        parameters = parameters_of(options)
+        try:
+            enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
+        except JobConflictError as conflict:
+            if not is_request or conflict.details.get("origin") != JobOrigin.WATCH:
+                raise
+            enqueued = self._instead_of_watch(ledger, str(conflict.details["job_id"]), parameters)
+        return _submitted(enqueued)
+
+    def _instead_of_watch(
+        self, ledger: Ledger, watch_job: str, parameters: dict[str, object]
+    ) -> Enqueued:
+        """Let a watcher's job make room: what it was for stays with the watcher."""
+        self._make_room(watch_job)
+        deadline_s = time.monotonic() + _MAKE_ROOM_S
+        while True:
+            try:
+                return ledger.enqueue(parameters)
+            except JobConflictError:
+                if time.monotonic() >= deadline_s:
+                    raise
+                self._ended.wait(_WAIT_POLL_S)
+
+
+def _submitted(enqueued: Enqueued) -> Submitted:
+    row, is_duplicate = enqueued
+    seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
+    return Submitted(
+        job_id=row.uuid,
+        status=JobState(row.state),
+        duplicate=is_duplicate,
+        estimated_seconds=seconds,
+        waits=_is_short(seconds),
+    )
+
+
+def _is_short(seconds: float | None) -> bool:
+    return seconds is None or seconds <= _WAITING_LIMIT_S
+
+
+_PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
+_MOST_SAMPLES = 240
+_POLL_S = 0.1
+_TRY_TO_RUN_S = 0.5
+_TRY_TO_START_S = 10.0  # a process takes a second or two until it runs jobs
+
+ChangeCallback = Callable[[Job], None]
+
+
+class Jobs:
+    """All jobs of a data directory. ``close`` leaves what has not ended to the next runner.
+
+    Args:
+        config: The settings in force.
+        projects: Where they are.
+        open_embedder: Opens the model that the settings name.
+        runs_here: Who waits for a job while no runner lives becomes the runner; False leaves that
+            to other processes, for one that may be killed at any time.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        projects: Projects,
+        open_embedder: OpenEmbedder,
+        *,
+        runs_here: bool = True,
+    ) -> None:
+        self._projects = projects
+        self._config = config
+        self._runs_here = runs_here
+        self._listing = JobListing(config)
+        self._foresight = Foresight(config)
+        self._keeper = Housekeeper(config, open_embedder, self._foresight)
+        self._ended = threading.Event()
+        self._requests = Requests(
+            projects, self._foresight, self._keeper, self._make_room, self._ended
+        )
+        around = Surroundings(
+            data_dir=config.data_dir,
+            most_running=config.jobs,
+            open_project=lambda file: projects.open_file(file).for_jobs(),
+            is_back=self._keeper.is_back,
+            outlook=self._foresight.outlook,
+            patience_s=self._keeper.patience_s,
+            on_end=self._on_end,
+            log=self._keeper.log,
+            daily=self._keeper.keep_house,
+        )
+        self._host = RunnerHost(config, around)
+
+    def submit(
+        self,
+        path: str,
+        options: IndexOptions | None = None,
+        *,
+        origin: JobOrigin = JobOrigin.REQUEST,
+        waits: Waits = Waits.NEVER,
+    ) -> Submitted:
+        """Ask for a folder to be indexed; nothing is written when it cannot be.
+
+        Args:
+            path: The folder.
+            options: Scope to store and how to run.
+            origin: Who asks.
+            waits: Whether the caller waits for the whole answer: then a model that is away is an
+                error at once.
+
+        Raises:
+            InvalidInputError: The folder, a pattern or the size is not valid.
+            UnavailableError: No room on the disk, or the model is away and the caller would wait.
+            JobConflictError: A job with other parameters is active on this project.
+            IndexCorruptError: The index cannot be read; with ``force_clean`` it is begun anew.
+        """
+        submitted = self._requests.submit(path, options or IndexOptions(), origin, waits)
+        self._host.wake()
+        return submitted
+
+    def show(self, job_id: str) -> Job:
+        """Give a job.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        return self._shown(self._project_of(job_id), job_id)
+
+    def list(self, wanted: JobFilter | None = None) -> JobPage:
+        """List jobs of all projects, the newest first.
+
+        Raises:
+            InvalidInputError: The filter cannot be read.
+            ProjectNotFoundError: Its target is not indexed.
+        """
+        wanted = wanted or JobFilter()
+        target = None
+        if wanted.target is not None:
+            target = self._projects.open(wanted.target).for_jobs().ledger.store.path
+        return self._listing.page(wanted, target)
+
+    def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> tuple[JobEvent, ...]:
+        """Give what happened to a job, in order.
+
+        Args:
+            job_id: The job's id.
+            after: The sequence after which to begin.
+            limit: The most to give.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        with project.ledger.store.read() as handle:
+            rows = jobs.read_events(handle, row.id, after=after, limit=limit)
+        return tuple(event_of(job_id, project.root, each) for each in rows)
+
+    def history(
+        self,
+        job_id: str,
+        *,
+        types: Collection[EventType] = tuple(EventType),
+        before: int | None = None,
+        limit: int = 200,
+    ) -> JobHistory:
+        """Give the last events of a job, and its course as a whole; ``events`` gives all of them.
+
+        Args:
+            job_id: The job's id.
+            types: Of the events.
+            before: The sequence before which they are; None for the end.
+            limit: The most events to give.
+
+        Raises:
+            JobNotFoundError: No project has it.
+        """
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        with project.ledger.store.read() as handle:
+            numbers = jobs.count_events(handle, row.id)
+            found = jobs.read_last_events(handle, row.id, types, before=before, limit=limit + 1)
+            course = jobs.read_samples(
+                handle, row.id, set(EventType) - _PROGRESS, sampled=_PROGRESS, most=_MOST_SAMPLES
+            )
+        shown = found[-limit:]
+        return JobHistory(
+            numbers={EventType(type_): number for type_, number in numbers.items()},
+            events=tuple(event_of(job_id, project.root, each) for each in shown),
+            earlier=shown[0].sequence if len(found) > limit else None,
+            course=tuple(event_of(job_id, project.root, each) for each in course),
+        )
+
+    def logs(self, path: str) -> tuple[OperationLog, ...]:
+        """Give the logs of a project's jobs that have ended, the newest first.
+
+        Raises:
+            ProjectNotFoundError: Neither the folder nor one above it is indexed.
+        """
+        folder = self._config.data_dir / "logs" / self._projects.open(path).project_id
+        return operation_logs(folder)
+
+    def cancel(self, job_id: str, *, reason: str = "") -> Job:
+        """Ask a job to stop, and do not wait for it; asking again changes nothing.
+
+        Raises:
+            JobNotFoundError: No project has it.
+            JobConflictError: It has ended already.
+        """
+        project = self._project_of(job_id)
+
+        def cancel_orphan() -> None:
+            project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
+
+        is_orphan = self._host.if_nobody_runs(cancel_orphan)
+        if not is_orphan:
+            project.ledger.request_cancel(job_id, reason=reason)
+            self._host.wake()
+        self._keeper.note_cancelled(project, job_id, is_orphan=is_orphan)
+        return self._shown(project, job_id)
+
+    def retry(self, job_id: str) -> Submitted:
+        """Ask again for what a failed or cancelled job was asked for; a new job.
+
+        Raises:
+            JobNotFoundError: No project has it.
+            JobConflictError: It did not fail and was not cancelled, or another job is active.
+        """
+        project = self._project_of(job_id)
+        row = project.ledger.find(job_id)
+        if row.state not in (JobState.FAILED, JobState.CANCELLED):
+            raise JobConflictError(
+                f"job {job_id} is {row.state}; only failed and cancelled jobs can be retried",
+                job_id=job_id,
+                status=row.state,
+            )
+        return self.submit(project.root, options_of(parameters_from(row)))
+
+    def follow(
+        self,
+        job_id: str,
+        *,
+        on_change: ChangeCallback | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        enough: Callable[[], bool] | None = None,
+        timeout_s: float | None = None,
+    ) -> Job:
+        """Wait until a job has ended, and run it when nobody else does.
+
+        Args:
+            job_id: The job's id.
+            on_change: Called in this thread with the job, at most ten times a second.
+            cancelled: Asked as often; when true the job is asked to stop, and waited for.
+            enough: Asked as often; when true there is no more waiting.
+            timeout_s: How long to wait at most; None means for ever.
+
+        Returns:
+            The job as it is now; not ended only after ``timeout_s`` or ``enough``.
+
+        Raises:
+            JobNotFoundError: No project has it.
+            UnavailableError: It has waited for too long, here, for what its end needs too, such as
+                room on the disk; the next runner goes on with it.
+        """
+        project = self._project_of(job_id)
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        next_try_s = 0.0
+        is_cancelled = False
+        before: Job | None = None
+        while True:
+            self._ended.clear()
+            now_s = time.monotonic()
+            if now_s >= next_try_s:
+                next_try_s = now_s + (_TRY_TO_RUN_S if self._runs_here else _TRY_TO_START_S)
+                self.ensure_runner()
+            job = self._shown(project, job_id)
+            if on_change and job != before:
+                on_change(job)
+            before = job
+            is_late = deadline_s is not None and now_s >= deadline_s
+            if job.status in TERMINAL or is_late or (enough is not None and enough()):
+                return job
+            end = self._host.unwritten_end(job_id)
+            if end is not None:
+                raise end
+            if not is_cancelled and cancelled is not None and cancelled():
+                is_cancelled = True
+                self._ask_to_stop(job_id)
+            self._ended.wait(_POLL_S)
+
+    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
+        """Run jobs in this thread until told to stop; False when another process does already.
+
+        Args:
+            until_idle: Asked when there has been no job for a moment: whether that is the end.
+            stop: Asked several times a second.
+
+        Raises:
+            UnavailableError: The data directory cannot be written.
+        """
+        return self._host.work(until_idle=until_idle, stop=stop)
+
+    def run_here(self) -> bool:
+        """Run jobs in a thread of this process from now on; False when another process does."""
+        return self._host.become()
+
+    def ensure_runner(self) -> bool:
+        """See to it that somebody runs jobs: this process, or one of its own where it may not.
+
+        Returns:
+            Whether a process was started, which takes a moment to become the runner.
+
+        Raises:
+            UnavailableError: The data directory cannot be written, or no process be started.
+        """
+        if self._runs_here:
+            self._host.become()
+            return False
+        return self._host.if_nobody_runs(self._host.start_detached)
+
+    def start_detached(self) -> None:
+        """Start a process that runs what is pending and then ends.
+
+        Raises:
+            UnavailableError: It cannot be started.
+        """
+        self._host.start_detached()
+
+    def close(self) -> None:
+        """Stop running jobs here; those that have not ended go on in a process of their own."""
+        if self._host.close():
+            self._host.start_detached()
+
+    def _on_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
+        self._keeper.note_end(project, row, context)
+        self._ended.set()
+
+    def _make_room(self, job_id: str) -> None:
+        self.cancel(job_id, reason="a request goes first")
+
+    def _ask_to_stop(self, job_id: str) -> None:
+        try:
+            self.cancel(job_id, reason="interrupted")
+        except JobConflictError:
+            return  # it has just ended
+
+    def _project_of(self, job_id: str) -> OpenProject:
+        file = self._listing.file_of(job_id)
+        if file is not None:
+            try:
+                return self._projects.open_file(file).for_jobs()
+            except ProjectNotFoundError:
+                pass  # forgotten just now
+        raise JobNotFoundError(
+            f"no job has the id {job_id}",
+            hint="cairn jobs list; those that have ended are kept for some days",
+            job_id=job_id,
+        )
+
+    def _shown(self, project: OpenProject, job_id: str) -> Job:
+        row = project.ledger.find(job_id)
+        return self._listing.shown([(project.ledger.project_id, project.root, row)])[0]
+
+
+def parameters_from(row: JobRow) -> dict[str, object]:
+    """Give what a job was asked for."""
+    found: dict[str, object] = json.loads(row.parameters)
+    return found

@@ -1,0 +1,200 @@
+"""Being the runner: in a thread of this process, or in a process of its own."""
+
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from engine.config import Config, environment_of
+from engine.errors import EngineError, UnavailableError
+from engine.jobs.runner import Runner, Surroundings
+from engine.locks import held_lock, identity_of
+from engine.processes import import_places
+
+# Who cancels a job that nobody runs has the lock for a moment, and so has a runner that ends.
+_PATIENCE_S = 2.0
+_TRY_EVERY_S = 0.1
+_ROOM_BYTES = 32 << 20  # free space at which a job that waits for some goes on
+_SHARE_OF_ROOM = 20  # of a small disk, so much of it
+
+
+class RunnerHost:
+    """The runner of a data directory, when this process is it.
+
+    Args:
+        config: The settings in force.
+        around: What the runner works with.
+    """
+
+    def __init__(self, config: Config, around: Surroundings) -> None:
+        self._config = config
+        self._around = around
+        self._lock = threading.Lock()
+        self._held = ExitStack()
+        self._lock_identity: tuple[int, int] | None = None
+        self._runner: Runner | None = None
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+
+    @property
+    def is_runner(self) -> bool:
+        """Say whether this process is the runner."""
+        return self._runner is not None
+
+    def wake(self) -> None:
+        """Let the runner, if it is here, look for jobs at once."""
+        runner = self._runner
+        if runner:
+            runner.wake()
+
+    def unwritten_end(self, job_id: str) -> EngineError | None:
+        """Give why a job that runs here has failed, if that cannot be written."""
+        runner = self._runner
+        return runner.unwritten_end(job_id) if runner else None
+
+    def become(self) -> bool:
+        """Run jobs in a thread from now on, if nobody else does; whether this process does.
+
+        Raises:
+            UnavailableError: The data directory cannot be written, or running has failed.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise UnavailableError(f"running jobs has failed: {self._failure!r}")
+            if self._runner is not None:
+                return True
+            runner = self._claimed()
+            if runner is None:
+                return False
+            self._thread = threading.Thread(
+                target=self._run, args=(runner,), name="runner", daemon=True
+            )
+            self._thread.start()
+            return True
+
+    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
+        """Run jobs in this thread; False when somebody else does already, and goes on to.
+
+        Raises:
+            UnavailableError: The data directory cannot be written.
+        """
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while True:
+            with self._lock:
+                runner = self._claimed()
+            if runner is not None:
+                break
+            if stop() or time.monotonic() >= deadline_s or self._stop.wait(_TRY_EVERY_S):
+                return False
+        try:
+            runner.run(until_idle=until_idle, stop=lambda: stop() or self._is_over())
+        finally:
+            with self._lock:
+                self._runner = None
+                self._held.close()
+        return True
+
+    def close(self) -> bool:
+        """Stop running; what has not ended stays for the next runner. Says whether any does."""
+        self._stop.set()
+        runner, thread = self._runner, self._thread
+        if runner is None or thread is None:
+            return False
+        runner.wake()
+        thread.join()
+        return runner.has_left_work
+
+    def if_nobody_runs(self, act: Callable[[], None]) -> bool:
+        """Do something while no runner lives and none can start; False when one lives."""
+        with self._lock:
+            if self._runner is not None:
+                return False
+            with held_lock(self._lock_file) as holder:
+                if holder is not None:
+                    return False
+                act()
+                return True
+
+    def start_detached(self) -> None:
+        """Start a process that runs jobs and ends when there are none; it ends if one runs.
+
+        Raises:
+            UnavailableError: It cannot be started.
+        """
+        logs = self._config.data_dir / "logs"
+        code = (
+            f"import sys; sys.path[:0] = {import_places()!r}; import engine.runner as d; d.main()"
+        )
+        try:
+            logs.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with open(logs / "runner-errors.log", "ab") as errors:
+                process = subprocess.Popen(  # noqa: S603 - our interpreter and our code
+                    [sys.executable, "-I", "-c", code],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    cwd="/",
+                    env=environment_of(self._config),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise UnavailableError(
+                f"no background process can be started: {error.strerror}",
+                hint="check the limits on processes, and that the data directory can be written",
+            ) from error
+        # Whoever lives longer than it does not keep its remains.
+        threading.Thread(target=process.wait, name="reaper", daemon=True).start()
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._config.data_dir / "runner.lock"
+
+    def _claimed(self) -> Runner | None:
+        """Take the runner's lock; None when another has it."""
+        self._make_folder()
+        held = ExitStack()
+        if held.enter_context(held_lock(self._lock_file)) is not None:
+            held.close()
+            return None
+        self._held = held
+        self._lock_identity = identity_of(self._lock_file)
+        self._runner = Runner(self._around)
+        return self._runner
+
+    def _is_over(self) -> bool:
+        """Say whether to stop: also when the lock file was replaced, for another may have that."""
+        return self._stop.is_set() or identity_of(self._lock_file) != self._lock_identity
+
+    def _make_folder(self) -> None:
+        folder = self._config.data_dir
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise UnavailableError(
+                f"cannot make the data directory {folder}: {error.strerror}",
+                hint="set CAIRN_HOME to a folder that you can write",
+            ) from error
+
+    def _run(self, runner: Runner) -> None:
+        try:
+            runner.run(until_idle=lambda: False, stop=self._is_over)
+        except BaseException as error:  # noqa: BLE001 - told to whoever waits
+            self._failure = error
+        finally:
+            with self._lock:
+                self._held.close()
+                self._runner = None
+
+
+def has_room(config: Config) -> bool:
+    """Say whether the disk of the data directory has room again."""
+    try:
+        disk = shutil.disk_usage(config.data_dir)
+    except OSError:
+        return False
+    return disk.free >= min(_ROOM_BYTES, disk.total // _SHARE_OF_ROOM)

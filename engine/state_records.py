@@ -1,0 +1,467 @@
+"""The frozen records of the state of a project, and of a server; times are ISO 8601, UTC.
+
+The frozen record of what a watcher does. Times are ISO 8601, UTC.
+
+The frozen records of jobs that cross borders between rooms. Times are ISO 8601, UTC.
+
+The frozen records of the doctor that cross borders between rooms. Times are milliseconds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+
+from engine.browse_records import LanguageShare
+from engine.config import Origin
+from engine.records import Coverage, Phase, ProjectSummary
+
+#: How the reason of a watcher begins that hears of changes and leaves them: somebody has stopped
+#: the indexing of its project.
+INDEXING_CANCELLED = "indexing was cancelled"
+
+
+class WatchState(StrEnum):
+    """What a watcher does now."""
+
+    STARTING = "starting"
+    WATCHING = "watching"  # the system tells of changes
+    POLLING = "polling"  # it cannot, so the watcher looks now and then
+    WAITING = "waiting"  # the root is away, or cannot be read; what is indexed stays
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchStatus:
+    """The state of a project's watcher."""
+
+    state: WatchState
+    reason: str = ""  # why it is not watching, or what failed last, with what to do
+    since: str = ""  # of the state
+    pid: int = 0  # of the process that watches
+    folders: int = 0  # that are watched
+    pending: int = 0  # paths that wait for a run; a whole project counts as one
+    last_event_at: str | None = None
+    last_reconcile_at: str | None = None  # when the whole tree was last compared with the index
+    poll_interval_ms: int | None = None  # while polling
+
+
+class JobState(StrEnum):
+    """Where a job is in its life; ``jobs.states`` has the legal ways between them."""
+
+    PENDING = "pending"  # waits for its turn
+    RUNNING = "running"
+    BLOCKED = "blocked"  # waits for something outside, such as an embedding server
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+#: States in which a job still is to do something, and of which a project has one at most.
+ACTIVE = (JobState.PENDING, JobState.RUNNING, JobState.BLOCKED)
+#: States that nothing leads out of.
+TERMINAL = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
+
+
+class JobOrigin(StrEnum):
+    """Who wanted a job."""
+
+    REQUEST = "request"  # a person or an agent
+    WATCH = "watch"  # the watcher
+
+
+class EventType(StrEnum):
+    """What happened to a job."""
+
+    CREATED = "created"
+    STARTED = "started"
+    PROGRESS = "progress"
+    CHECKPOINT = "checkpoint"
+    PAUSED = "paused"  # running → blocked
+    RESUMED = "resumed"  # blocked → running, or taken over from a runner that died
+    CANCEL_REQUESTED = "cancel_requested"
+    FLAGGED = "flagged"  # active for longer than the retention period
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class CheckpointKind(StrEnum):
+    """What a job can go on from."""
+
+    FILE_LIST = "file_list"  # the files to do, written before the first is read
+    POSITION = "position"  # the last file that is done
+    EMBEDDING = "embedding"  # a batch of vectors is done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as every face shows it; ``cairn jobs show --json`` prints exactly these keys."""
+
+    job_id: str
+    kind: str  # index
+    status: JobState
+    origin: JobOrigin
+    project_id: str
+    path: str  # the project's root
+    parameters: Mapping[str, object]
+    position: int | None  # among the pending jobs of all projects, 1 is next; None unless pending
+    phase: Phase | None
+    done: int  # of the phase: files, or chunks while embedding
+    total: int | None
+    files_done: int  # never falls, also over restarts
+    files_total: int | None
+    chunks_done: int
+    chunks_total: int | None
+    current_file: str | None
+    rate: float | None  # files a second, or chunks while embedding
+    elapsed_seconds: float  # since it first started
+    eta_seconds: float | None
+    estimated_seconds: float | None  # said when it was created
+    waiting: str | None  # why it waits, in words
+    attempt: int  # tries so far; more than 1 after a restart
+    cancel_requested: bool
+    flagged: bool  # active for more than the retention period: somebody should look
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    heartbeat_at: str | None
+    result: Mapping[str, object] | None  # of a completed job: the keys of ``IndexReport``
+    error: Mapping[str, object] | None  # of a failed job: ``error``, ``message``, ``details``
+    counts: Mapping[str, int] = field(default_factory=dict)  # what it did so far
+    log: str | None  # the operation log, a path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvent:
+    """Something that happened to a job."""
+
+    job_id: str
+    sequence: int  # 1, 2, 3 … without gaps
+    type: EventType
+    timestamp: str
+    context: Mapping[str, object]  # ``repository``, ``files_processed``, ``phase`` and more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobHistory:
+    """What happened to a job, as much of it as a page shows."""
+
+    numbers: Mapping[EventType, int]  # of all its events
+    events: tuple[JobEvent, ...]  # of the types that were asked for, in order
+    earlier: int | None  # the sequence before which there are more; None: these are the first
+    course: tuple[JobEvent, ...]  # changes of state, and some of what it told of its progress
+
+
+class Waits(Enum):
+    """Whether who asks for a job waits for its end."""
+
+    NEVER = auto()
+    IF_SHORT = auto()  # if it is estimated to be short
+    ALWAYS = auto()  # whatever the estimate, so none is made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """What became of a request."""
+
+    job_id: str
+    status: JobState
+    duplicate: bool  # the same request was active already: this is its job
+    estimated_seconds: float | None
+    waits: bool  # the estimate is short enough for the caller to wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs to list; ``None`` lets all through."""
+
+    status: JobState | None = None
+    target: str | None = None  # a project's root or a folder in it
+    created_after: str | None = None  # ISO 8601
+    created_before: str | None = None
+    origin: JobOrigin | None = None
+    limit: int = 50  # 1 to 1,000
+    cursor: str | None = None  # of an earlier page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPage:
+    """Some jobs, the newest first."""
+
+    jobs: tuple[Job, ...]
+    total: int  # that match
+    next_cursor: str | None
+    errors: tuple[str, ...] = ()  # projects that could not be read, in sentences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStatus:
+    """The state of a project; ``cairn status --json`` prints exactly these keys."""
+
+    project_id: str
+    path: str
+    branch: str
+    files: int
+    symbols: int
+    chunks: int
+    embeddings: int
+    skips: dict[str, int] = field(default_factory=dict)  # reason: count
+    coverage: Coverage
+    model: str | None
+    fingerprint: str
+    size_bytes: int  # of the database file and its WAL
+    last_indexed_at: str | None  # ISO 8601, UTC
+    jobs: tuple[Job, ...] = ()  # those active, and the newest one when it failed
+    watch: WatchStatus | None = None  # None: nobody watches the project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectPulse:
+    """What goes on in a project."""
+
+    project_id: str
+    path: str
+    jobs: tuple[Job, ...]  # some, the newest first
+    failed: Job | None = None  # the last one that failed, unless one was completed since
+    watch: WatchStatus | None  # None: nobody watches the project
+    is_damaged: bool = False  # its last check said so, and it was not emptied since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectView:
+    """A project in a list of all, with what it holds."""
+
+    summary: ProjectSummary
+    status: ProjectStatus | None = None  # None: it cannot be read
+    languages: tuple[LanguageShare, ...] = ()  # the largest first
+    is_root_there: bool = True
+    is_damaged: bool = False  # it can be read, but its last check found damage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUse:
+    """What a data directory takes, in bytes."""
+
+    indexes: int  # databases with their logs of changes
+    logs: int
+    models: int
+    others: int  # backups among them
+    free: int  # on its disk, for this user
+    total: int  # of its disk
+
+    @property
+    def used(self) -> int:
+        """All that it takes."""
+        return self.indexes + self.logs + self.models + self.others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """What this process takes, in bytes."""
+
+    held: int | None  # None where the system does not tell
+    peak: int
+    limit: int | None  # the tightest that is known; None: nothing limits it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInForce:
+    """The model that the settings choose, as far as it can be told without opening it."""
+
+    name: str
+    source: str  # built in, this machine, or the URL of a server
+    problem: str | None = None  # why the setting cannot be read
+    identity: str | None = None  # vectors of different ones are never compared
+    dimension: int | None = None  # numbers in a vector; None until an index has some
+    indexes: int = 0  # that its vectors answer for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerState:
+    """Who runs jobs."""
+
+    pid: int | None  # None: nobody does now
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingInForce:
+    """A setting, its value, and where that comes from."""
+
+    name: str
+    value: str  # in digits, such as 1,048,576; without what may be a password
+    unit: str
+    default: str
+    number: int | None  # the value; None: it is a text
+    default_number: int | None
+    origin: Origin
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedProblem:
+    """Something that went wrong in a server, as its log has it."""
+
+    at: str  # the last time; empty when the log does not tell it
+    event: str
+    level: str  # error or warning
+    message: str
+    project: str | None  # its root
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCondition:
+    """How a server and its data directory are."""
+
+    versions: Mapping[str, str]  # by what they are of
+    data_dir: str
+    data_dir_origin: Origin
+    disk: DiskUse
+    memory: MemoryUse
+    model: ModelInForce
+    runner: RunnerState
+    jobs: Mapping[str, int]  # all that are kept, by state
+    unreadable: int  # indexes that cannot be read
+    settings: tuple[SettingInForce, ...]
+    problems: tuple[LoggedProblem, ...]  # the newest first
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    DAMAGE = "damage"  # answers can be wrong or incomplete; repair mends it
+    NOTE = "note"  # nothing is wrong, but somebody may want to know
+
+
+class FindingCode(StrEnum):
+    """What can be found."""
+
+    UNREADABLE = "unreadable"  # SQLite cannot open the file, or it is another program's
+    PAGES = "pages"  # pages, tables or rows that SQLite cannot read as they should be
+    SCHEMA = "schema"  # tables or indexes are missing, or others than they should be
+    INDEXES = "indexes"  # an index of SQLite's does not agree with its table
+    STRAY_ROWS = "stray_rows"  # rows that refer to what is not there
+    TEXTS = "texts"  # stored texts that are not what was stored
+    SYMBOLS = "symbols"  # symbols that do not agree with the chunks of their text
+    WORDS = "words"  # the index of words is damaged or holds other words
+    WORDS_MISSING = "words_missing"
+    WORDS_LOST = "words_lost"  # words of what is gone
+    PATHS = "paths"  # as words, of paths
+    PATHS_MISSING = "paths_missing"
+    PATHS_LOST = "paths_lost"
+    MEMORIES = "memories"  # memories whose text, context or tags cannot be read
+    MEMORY_WORDS = "memory_words"  # as words, of memories
+    MEMORY_WORDS_MISSING = "memory_words_missing"
+    MEMORY_WORDS_LOST = "memory_words_lost"
+    VECTOR_TABLES = "vector_tables"  # tables of vectors that are missing or do not hold together
+    VECTORS = "vectors"  # numbers that are not those that were written
+    VECTORS_MISSING = "vectors_missing"
+    VECTORS_LOST = "vectors_lost"  # of what is gone
+    UNPARSED = "unparsed"  # files whose damaged contents were taken out; the next run reads them
+    JOB_WAITS = "job_waits"  # a job is active and nobody runs it
+    LEFTOVERS = "leftovers"  # files of processes that died
+
+
+class Remedy(StrEnum):
+    """What helps, of the least first."""
+
+    INDEX = "index"  # a run brings it back
+    REPAIR = "repair"
+    REBUILD = "rebuild"
+
+
+def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
+    """Say what helps against what was found."""
+    is_mended = severity is Severity.DAMAGE or code is FindingCode.LEFTOVERS
+    return Remedy.REPAIR if is_mended else Remedy.INDEX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found."""
+
+    code: FindingCode
+    message: str  # a sentence without its full stop
+    count: int
+    places: tuple[str, ...]  # paths, or path:line; some of them only
+    severity: Severity
+    fix: str  # what to do
+
+
+def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
+    """Give what helps against findings, each once, the first one first."""
+    found = [remedy_of(finding.code, finding.severity) for finding in findings]
+    if any(finding.severity is Severity.DAMAGE for finding in findings):
+        found.append(Remedy.REBUILD)
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was checked, and what was found."""
+
+    project_id: str
+    path: str
+    ok: bool  # nothing is damaged
+    checked: Mapping[str, int]  # how many of what
+    findings: tuple[Finding, ...]  # the worst first
+    warnings: tuple[str, ...]  # the same in sentences, with a recommendation at the end
+    suggested_fixes: tuple[str, ...]  # commands
+    took_ms: int
+    log: str | None  # the log, a path; None when it cannot be written
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What helps, the first one first; ``suggested_fixes`` has the same as commands."""
+        return remedies_of(self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What a repair did."""
+
+    project_id: str
+    path: str
+    ok: bool  # nothing is damaged any more
+    done: tuple[str, ...]  # sentences
+    kept: tuple[str, ...]  # sentences
+    needs_index: bool  # files were taken out: the next indexing run brings them back
+    aside: str | None  # where the damaged file is now, when it was built anew
+    before: Verification
+    after: Verification
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What a compaction did."""
+
+    project_id: str
+    path: str
+    bytes_before: int
+    bytes_after: int
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of an index; restoring means copying it back."""
+
+    project_id: str
+    path: str
+    file: str
+    size_bytes: int
+    took_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckProgress:
+    """How far a verification or a repair is."""
+
+    step: str  # what is looked at, or mended
+    done: int
+    total: int | None
+
+
+CheckCallback = Callable[[CheckProgress], None]

@@ -1,0 +1,84 @@
+"""The model of a process: opened when it is needed, once, and left alone while it is away."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.config import Config
+from engine.embedding.embedder import Embedder
+from engine.embedding.load import PAUSE_S, QuestionEmbedder
+from engine.errors import EmbedderUnavailableError, UnavailableError
+from tests.support.embedders import FakeEmbedder
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def settings(config: Config) -> Config:
+    return replace(config, model="fake:a")
+
+
+def test_a_question_is_embedded_once(settings: Config) -> None:
+    fake = FakeEmbedder()
+    opened: list[str] = []
+
+    def opens(config: Config) -> Embedder:
+        opened.append(config.model)
+        return fake
+
+    questions = QuestionEmbedder(settings, opens)
+    assert opened == []
+    vectors = []
+
+    def ask() -> None:
+        vectors.append(questions.embed("open a session", fake.identity))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened == ["fake:a"]
+    assert fake.requests == 1
+    assert all((vector == fake.vector_of("open a session")).all() for vector in vectors)
+    questions.close()
+    assert fake.is_closed
+
+
+def test_few_questions_are_kept(settings: Config) -> None:
+    fake = FakeEmbedder()
+    questions = QuestionEmbedder(settings, lambda _: fake)
+    for number in range(1000):
+        questions.embed(f"question {number}", fake.identity)
+    questions.embed("question 999", fake.identity)
+    assert fake.requests == 1000
+    questions.embed("question 0", fake.identity)
+    assert fake.requests == 1001
+    assert len(questions._kept) < 1000
+
+
+def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> None:
+    fake, clock = FakeEmbedder(fail_after=0), Clock()
+    questions = QuestionEmbedder(settings, lambda _: fake, now=clock)
+    for _ in range(3):
+        with pytest.raises(EmbedderUnavailableError):
+            questions.embed("open", fake.identity)
+    assert fake.requests == 1
+    clock.now += PAUSE_S
+    fake.fail_after = None
+    assert np.any(questions.embed("open", fake.identity))
+
+
+def test_no_model_and_another_model_are_told(settings: Config) -> None:
+    with pytest.raises(UnavailableError, match="model is none"):
+        QuestionEmbedder(settings, lambda _: None).embed("open", "fake:a/16")
+    with pytest.raises(UnavailableError, match="not of the model fake:a"):
+        QuestionEmbedder(settings, lambda _: FakeEmbedder()).embed("open", "fake:b/16")

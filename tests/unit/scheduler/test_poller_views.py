@@ -1,0 +1,111 @@
+"""The views of all projects: counted again only when something changed, damage told."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import UnavailableError
+from engine.project import Index
+from engine.state_records import ProjectStatus
+from tests.support.damage import break_file
+from tests.support.embedders import Fakes
+from tests.support.jobs import catalog_in, until
+from tests.support.trees import SAMPLE, write_tree
+
+
+def test_it_tells_what_projects_hold_and_follows_them(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "app", SAMPLE)
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        assert catalog.views.look() == ()
+        index = catalog.create(str(root))
+        index.index()
+        [view] = catalog.views.look()
+        status = index.status()
+        assert view.status == status
+        assert (view.summary, view.languages) == (index.summary(), index.browse.languages())
+        write_tree(root, {"more.py": "def more():\n    return 1\n"})
+        index.index()
+        assert _followed(catalog, index).files == status.files + 1
+        catalog.forget(str(root))
+        assert catalog.views.look() == ()
+
+
+def test_a_look_at_what_did_not_change_counts_nothing(tmp_path: Path) -> None:
+    opened: list[Path] = []
+
+    class Counting(Catalog):
+        def open_file(self, file: Path) -> Index:
+            opened.append(file)
+            return super().open_file(file)
+
+    config = load_config(tmp_path / "data", workers=1)
+    with Counting(config, open_embedder=Fakes()) as catalog:
+        catalog.create(str(write_tree(tmp_path / "app", SAMPLE))).index()
+        catalog.views.look()
+        assert len(opened) == 1
+
+        def opens_nothing() -> bool:
+            opened.clear()
+            return len(catalog.views.look()) == 1 and not opened
+
+        until(opens_nothing)  # what was written just now is looked at again
+
+
+def test_a_look_ends_between_two_projects_when_nobody_is_to_look_any_more(tmp_path: Path) -> None:
+    opened: list[Path] = []
+
+    class Ending(Catalog):
+        def open_file(self, file: Path) -> Index:
+            opened.append(file)
+            self.views.end()
+            return super().open_file(file)
+
+    config = load_config(tmp_path / "data", workers=1)
+    with Ending(config, open_embedder=Fakes()) as catalog:
+        for name in ("app", "lib", "web"):
+            catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
+        for _ in range(2):
+            with pytest.raises(UnavailableError, match="the server ends"):
+                catalog.views.look()
+    assert len(opened) == 1
+
+
+def test_another_branch_is_seen_without_a_run(tmp_path: Path) -> None:
+    refs = {f".git/refs/heads/{name}": "a" * 40 + "\n" for name in ("main", "other")}
+    tree = {**SAMPLE, **refs, ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": ""}
+    root = write_tree(tmp_path / "app", tree)
+    with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
+        index = catalog.create(str(root))
+        index.index()
+        write_tree(root, {".git/HEAD": "ref: refs/heads/other\n", "more.py": "x = 1\n"})
+        index.index()
+        assert _followed(catalog, index).branch == "other"
+        write_tree(root, {".git/HEAD": "ref: refs/heads/main\n"})
+        assert _followed(catalog, index).branch == "main"
+
+
+def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with catalog_in(home, opens=Fakes()) as catalog:
+        for name in ("gone", "broken"):
+            catalog.create(str(write_tree(tmp_path / name, SAMPLE))).index()
+        shutil.rmtree(tmp_path / "gone")
+        file = home / f"{catalog.open(str(tmp_path / 'broken')).project_id}.db"
+    break_file(file)
+    with catalog_in(home, opens=Fakes()) as catalog:
+        broken, gone = catalog.views.look()
+        assert (broken.status, gone.is_root_there) == (None, False)
+        assert "damaged" in (broken.summary.error or "")
+        assert gone.status is not None
+        assert [view.summary.error is None for view in catalog.views.look()] == [False, True]
+        catalog.forget_id(file.stem)
+        assert [view.summary.path for view in catalog.views.look()] == [str(tmp_path / "gone")]
+
+
+def _followed(catalog: Catalog, index: Index) -> ProjectStatus:
+    """Look until the overview tells of the only project what its index tells."""
+    until(lambda: catalog.views.look()[0].status == index.status())
+    return index.status()

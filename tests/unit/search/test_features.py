@@ -1,0 +1,40 @@
+"""Words of questions in paths."""
+
+import pytest
+
+from engine.search.features import PathVocabulary, RankedFile, words_held
+
+
+def file_of(path: str, *, generated: bool = False, document: bool = False) -> RankedFile:
+    return RankedFile(path, is_generated=generated, is_document=document, folders={})
+
+
+@pytest.mark.parametrize(
+    ("word", "part", "is_akin"),
+    [
+        ("route", "router", True),
+        ("routes", "route", True),
+        ("routing", "route", False),
+        ("route", "route", True),
+        ("io", "ion", False),
+        ("ion", "io", False),
+        ("abc", "abd", False),
+    ],
+)
+def test_words_are_akin_when_one_begins_with_the_other(word: str, part: str, is_akin: bool) -> None:
+    vocabulary = PathVocabulary([file_of(f"{part}.py"), file_of("zz/yy.py")])
+    assert vocabulary.akin([word]) == ({part: {word}} if is_akin else {})
+
+
+def test_a_word_counts_once_and_the_name_of_a_file_comes_first() -> None:
+    files = [file_of("session/store/session_stores.py"), file_of("http/store.py"), file_of("x.py")]
+    akin = PathVocabulary(files).akin(["session", "store", "http"])
+    assert words_held(files, akin) == {files[0]: (2, 0), files[1]: (1, 1)}
+
+
+def test_factors_multiply() -> None:
+    file = file_of("tests/a.md", generated=True, document=True)
+    names = [part.name for part in file.factors(False)]
+    assert names == ["test", "generated", "document"]
+    assert file.factor(False) == pytest.approx(0.3 * 0.5 * 0.5)
+    assert file.factor(True) == pytest.approx(0.5 * 0.5)

@@ -1,0 +1,91 @@
+"""Snippets, the lines around matches, and their budget."""
+
+import pytest
+
+from engine.records import MatchSpan
+from engine.search.hits import Excerpt, cut_to_tokens, excerpt_of, snippet_of
+from engine.store.chunks import ChunkFacts
+
+
+def excerpt(text: str, *words: str, line: int = 1, with_snippet: bool = True) -> Excerpt:
+    """Show the first place of each word in a chunk that is the whole text."""
+    data = text.encode()
+    chunk = ChunkFacts(1, 1, 1, "a.py", "python", False, 0, len(data), line, line, None)
+    spans = [(at := data.index(word.encode()), at + len(word.encode())) for word in words]
+    return excerpt_of(data, chunk, spans, with_snippet=with_snippet)
+
+
+def test_a_snippet_is_its_lines() -> None:
+    assert snippet_of(b"one\ntwo\r\nthree\n", 4, 9) == "two"
+
+
+def test_cutting_keeps_whole_lines_inside_the_budget() -> None:
+    assert cut_to_tokens("abc\ndef\nghi", 100) == ("abc\ndef\nghi", 4)
+    assert cut_to_tokens("abc\ndef\nghi", 3) == ("abc\ndef", 3)
+    assert cut_to_tokens("abc\ndef\nghi", 1) == ("abc", 1)
+    assert cut_to_tokens("abcdef", 1) == ("", 0)
+
+
+def test_bytes_count_not_characters() -> None:
+    assert cut_to_tokens("ääää", 2)[0] == ""
+    assert cut_to_tokens("ääää", 3)[0] == "ääää"
+
+
+def test_without_matches_a_place_shows_all_of_itself() -> None:
+    assert excerpt("a\nb\n", line=7) == Excerpt(7, 7, "a\nb")
+    assert excerpt("a\nb\n", line=7, with_snippet=False).snippet == ""
+
+
+def test_matches_show_their_lines_with_one_around() -> None:
+    shown = excerpt("one\ntwo\nthree\nfour\nfive\nsix\n", "hree", "four", line=10)
+    assert (shown.line_start, shown.line_end) == (12, 13)
+    assert (shown.snippet, shown.snippet_line) == ("two\nthree\nfour\nfive", 11)
+    assert shown.matches == (
+        MatchSpan(line=12, start=1, end=5),
+        MatchSpan(line=13, start=0, end=4),
+    )
+
+
+def test_columns_count_characters() -> None:
+    assert excerpt("äé😀 x\n", "x").matches == (MatchSpan(line=1, start=4, end=5),)
+    assert excerpt("a\r\nbc\r\n", "bc\r").matches == (MatchSpan(line=2, start=0, end=2),)
+
+
+def test_a_match_over_lines_is_a_span_on_each() -> None:
+    shown = excerpt("if x\n{\n  y\n}\n", "x\n{\n  y")
+    assert (shown.line_start, shown.line_end, shown.snippet_line) == (1, 3, None)
+    assert shown.snippet == "if x\n{\n  y\n}"
+    assert shown.matches == (
+        MatchSpan(line=1, start=3, end=4),
+        MatchSpan(line=2, start=0, end=1),
+        MatchSpan(line=3, start=0, end=3),
+    )
+    assert [m.line for m in excerpt("a\nb\n", "a\n").matches] == [1]
+
+
+def test_only_the_lines_are_told_when_no_code_is_wanted() -> None:
+    shown = excerpt("a\nb\nc\n", "b", with_snippet=False)
+    assert (shown.snippet, shown.snippet_line, shown.line_start) == ("", None, 2)
+    assert shown.matches == (MatchSpan(line=2, start=0, end=1),)
+
+
+def test_a_match_far_inside_a_long_line_is_shown() -> None:
+    shown = excerpt("é" * 5000 + "needle" + "x" * 9000 + "\nend\n", "needle")
+    assert "needle" in shown.snippet
+    assert "\ufffd" not in shown.snippet
+    assert len(shown.snippet.encode()) <= 4000
+    assert shown.matches == (MatchSpan(line=1, start=5000, end=5006),)
+
+
+@pytest.mark.parametrize("text", ["x" * 2000 + "\nfoo\n" + "y" * 2000 + "\n", "foo\n", "foo"])
+def test_long_lines_around_a_match_are_left_out(text: str) -> None:
+    assert excerpt(text, "foo").snippet == "foo"
+
+
+def test_what_many_lines_show_is_bounded() -> None:
+    lines = "".join(f"line {number} äöü\n" for number in range(1000))
+    shown = excerpt(lines, "line 3 ", "line 900 ")
+    assert len(shown.snippet.encode()) <= 4000
+    assert shown.snippet.startswith("line 2 äöü\nline 3 ")
+    assert shown.snippet.endswith("äöü")
+    assert (shown.line_start, shown.line_end) == (4, 901)

@@ -1,0 +1,78 @@
+from engine.watch.debounce import MOST_EVENTS, MOST_PATHS, Pending, gathered
+
+
+def test_paths_wait_until_nothing_more_comes() -> None:
+    pending = Pending(0.5)
+    assert pending.due_s() is None
+    pending.add({"a"}, 10.0)
+    assert pending.due_s() == 10.5
+    pending.add({"b"}, 10.3)
+    assert pending.due_s() == 10.8
+    assert pending.take() == ("a", "b")
+    assert (pending.due_s(), len(pending)) == (None, 0)
+
+
+def test_a_steady_stream_is_looked_at_every_two_seconds() -> None:
+    pending = Pending(0.5)
+    for tenth in range(40):
+        pending.add({"a"}, 10.0 + tenth / 10)
+    assert pending.due_s() == 12.0
+
+
+def test_the_whole_project_does_not_wait_and_stands_for_all() -> None:
+    pending = Pending(0.5)
+    pending.add({"a"}, 10.0)
+    pending.add_whole(10.1)
+    assert (len(pending), pending.due_s()) == (1, 10.1)
+    pending.add({"b"}, 10.2)
+    assert pending.take() is None
+    pending.add({"c", ""}, 11.0)
+    assert pending.take() is None
+    pending.add({"d"}, 12.0)
+    assert pending.take() == ("d",)
+
+
+def test_many_events_are_a_burst() -> None:
+    pending = Pending(0.5)
+    pending.add({"a"}, 1.0, events=MOST_EVENTS)
+    pending.add({"a"}, 1.0, events=1)
+    assert pending.take() is None
+    pending.add({"a"}, 2.0, events=1)
+    assert pending.take() == ("a",)
+
+
+def test_what_failed_is_tried_again_later_each_time() -> None:
+    pending = Pending(0.5)
+    pending.add({"a"}, 0.0)
+    waits = []
+    for _ in range(9):
+        taken = pending.take()
+        pending.put_back(taken, 100.0)
+        due_s = pending.due_s()
+        assert due_s is not None
+        waits.append(due_s - 100.0)
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+    pending.add({"b"}, 110.0)
+    assert pending.due_s() == 160.0
+    assert pending.take() == ("a", "b")
+    pending.succeeded()
+    pending.add({"c"}, 120.0)
+    assert pending.due_s() == 120.5
+
+
+def test_a_whole_that_failed_stays_whole() -> None:
+    pending = Pending(0.5)
+    pending.put_back(None, 0.0)
+    assert pending.take() is None
+
+
+def test_paths_below_others_are_left_out() -> None:
+    assert gathered(["a/b", "a", "c/d"]) == ("a", "c/d")
+    assert gathered([]) == ()
+
+
+def test_folders_stand_for_crowds_and_too_many_paths_for_everything() -> None:
+    crowded = [f"f{number % 40}/{number}.py" for number in range(MOST_PATHS + 1)]
+    assert gathered([*crowded, "one/x.py"]) == (*sorted(f"f{n}" for n in range(40)), "one/x.py")
+    assert gathered([f"{number}/x.py" for number in range(MOST_PATHS + 1)]) is None
+    assert gathered([f"{number}.py" for number in range(MOST_PATHS + 1)]) is None

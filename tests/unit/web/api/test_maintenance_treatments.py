@@ -1,0 +1,141 @@
+"""Treatments: one a project, told while they go on, stopped when asked, remembered afterwards."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from engine.errors import Cancelled, ConflictError, ProjectBusyError
+from engine.state_records import CheckProgress, Compaction
+from web.api.executors import Lane
+from web.api.maintenance import Act, Care, Outcome, Treatment, Treatments
+
+_DONE = Compaction(project_id="p", path="/p", bytes_before=2, bytes_after=1, took_ms=1)
+
+
+@pytest.fixture
+def lane() -> Iterator[Lane]:
+    lane = Lane("test", threads=2, most_waiting=2)
+    yield lane
+    lane.close()
+
+
+def _asking(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+    treatment.tell(CheckProgress(step="texts", done=1, total=2))
+    while not stop():
+        threading.Event().wait(0.01)
+    raise Cancelled
+
+
+async def _begin(
+    treatments: Treatments,
+    lane: Lane,
+    act: Act,
+    *,
+    wait_s: float = 10,
+    is_ending: bool = False,
+    care: Care = Care.VERIFY,
+) -> Treatment:
+    return await treatments.begin(
+        "p", care, act, lane=lane, is_ending=lambda: is_ending, wait_s=wait_s
+    )
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if is_so():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it did not come to that within 10 s")
+
+
+def _run(story: Awaitable[Treatment]) -> Treatment:
+    async def tell() -> Treatment:
+        return await story
+
+    return asyncio.run(tell())
+
+
+def test_a_short_one_has_ended_already(lane: Lane) -> None:
+    treatments = Treatments()
+    treatment = _run(_begin(treatments, lane, lambda _treatment, _stop: _DONE))
+    assert (treatment.outcome, treatment.error, treatment.is_active) == (_DONE, None, False)
+    assert treatments.of("p") is treatment
+    assert treatments.of("q") is None
+
+
+def test_what_fails_is_remembered(lane: Lane) -> None:
+    def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+        raise ProjectBusyError("it is being indexed")
+
+    treatment = _run(_begin(Treatments(), lane, fail))
+    assert isinstance(treatment.error, ProjectBusyError)
+    assert not treatment.is_active
+
+
+def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: Lane) -> None:
+    noted: list[BaseException] = []
+
+    def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+        raise OSError("no space left on device")
+
+    treatment = _run(_begin(Treatments(noted.append), lane, fail))
+    assert treatment.error is not None
+    assert treatment.error.code == "internal_error"
+    assert [str(each) for each in noted] == ["no space left on device"]
+
+
+@pytest.mark.parametrize("how", ["asked", "forgotten"])
+def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(lane: Lane, how: str) -> None:
+    treatments = Treatments()
+
+    async def story() -> Treatment:
+        treatment = await _begin(treatments, lane, _asking, wait_s=0)
+        assert treatment.is_active
+        await _until(lambda: treatment.progress is not None)
+        again = await _begin(treatments, lane, lambda _treatment, _stop: _DONE)
+        assert again is treatment
+        if how == "asked":
+            treatment.stopping.set()
+        else:
+            treatments.forget("p")
+        await _until(lambda: not treatment.is_active)
+        return treatment
+
+    treatment = _run(story())
+    assert treatment.error is not None
+    assert "stopped" in treatment.error.message
+    assert (treatments.of("p") is treatment) == (how == "asked")
+
+
+def test_another_one_meanwhile_is_refused_in_a_sentence(lane: Lane) -> None:
+    treatments = Treatments()
+
+    async def story() -> Treatment:
+        treatment = await _begin(treatments, lane, _asking, wait_s=0)
+        try:
+            with pytest.raises(ConflictError, match="the index is being checked") as refusal:
+                await _begin(treatments, lane, lambda _treatment, _stop: _DONE, care=Care.REPAIR)
+            assert "stop" in refusal.value.hint
+            assert treatments.of("p") is treatment
+        finally:
+            treatment.stopping.set()
+        await _until(lambda: not treatment.is_active)
+        return await _begin(treatments, lane, lambda _treatment, _stop: _DONE, care=Care.REPAIR)
+
+    assert _run(story()).outcome is _DONE
+
+
+def test_the_end_of_the_server_stops_it(lane: Lane) -> None:
+    treatment = _run(_begin(Treatments(), lane, _asking, is_ending=True))
+    assert treatment.error is not None
+    assert not treatment.is_active
+
+
+def test_a_lane_that_is_full_is_a_failure_like_others() -> None:
+    lane = Lane("test", threads=1, most_waiting=-1)
+    treatment = _run(_begin(Treatments(), lane, lambda _treatment, _stop: _DONE))
+    lane.close()
+    assert treatment.error is not None
+    assert "too many" in treatment.error.message

@@ -1,0 +1,545 @@
+"""Coding agents: where each keeps its MCP servers, and ours put in and taken out.
+
+Nothing else in their files changes. A file is backed up before it is written, replaced in one step,
+and left alone when it cannot be edited without harm.
+
+Edits of configuration files that belong to others: one entry of a section, the rest to the byte.
+
+A file is JSON (comments and trailing commas as in VS Code's are let be) or TOML. Each edit is read
+back and compared with what was meant; what cannot be edited so is refused.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.errors import ConflictError, InvalidInputError
+
+Entry = Mapping[str, object]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_SPACE = " \t\r\n"
+_PIECE = re.compile(
+    r"""(?P<string>"(?:[^"\\]|\\.)*") | (?P<comment>//[^\n]*|/\*.*?\*/)
+      | (?P<space>[\s\ufeff]+) | (?P<mark>[{}\[\],:]) | (?P<word>[^\s"/{}\[\],:]+|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+class UneditableError(ValueError):
+    """The text cannot be edited without harm; the message says why."""
+
+
+class _Member(NamedTuple):
+    """A member of an object, by offsets."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+
+
+class JsonText:
+    """A JSON file with one section of entries."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Give what a text says; an empty one is an empty object.
+
+        Raises:
+            UneditableError: It is no JSON object.
+        """
+        try:
+            found = json.loads(_plain(text) or "{}")
+        except (ValueError, RecursionError) as error:
+            raise UneditableError(f"it is not JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise UneditableError("it is not an object")
+        return found
+
+    def write(self, section: str, name: str, entry: Entry) -> str:
+        """Give a whole file that has this entry alone."""
+        return json.dumps({section: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
+
+    def put(self, text: str, section: str, name: str, entry: Entry) -> str:
+        """Add an entry to the text, or replace it."""
+        if not _plain(text):
+            return self.write(section, name, entry)
+        root = _object_at(text, _after_space(text, 0))
+        line_end = "\r\n" if "\r\n" in text else "\n"
+        outer = _last(root.members, section)
+        if outer is None:
+            return _inserted(text, root, section, {name: entry}, line_end)
+        inner = _object_at(text, outer.value)
+        member = _last(inner.members, name)
+        if member is None:
+            return _inserted(text, inner, name, entry, line_end)
+        written = _formatted(entry, _indent_at(text, member.start), _unit_of(text, root), line_end)
+        return text[: member.value] + written + text[member.end :]
+
+    def drop(self, text: str, section: str, name: str) -> str:
+        """Take an entry out of the text, with its comma."""
+        root = _object_at(text, _after_space(text, 0))
+        outer = _last(root.members, section)
+        if outer is None:
+            return text
+        inner = _object_at(text, outer.value)
+        member = _last(inner.members, name)
+        if member is None:
+            return text
+        start = len(text[: member.start].rstrip(_SPACE))
+        after = _after_space(text, member.end)
+        if text[after : after + 1] == ",":
+            return text[:start] + text[member.end : after] + text[after + 1 :]
+        at = inner.members.index(member)
+        if at == 0:
+            is_bare = start == inner.start + 1 and after == inner.end
+            return text[:start] + text[inner.end if is_bare else member.end :]
+        comma = _after_space(text, inner.members[at - 1].end)
+        return text[:comma] + text[comma + 1 : start] + text[member.end :]
+
+
+class _Object(NamedTuple):
+    """An object, by offsets."""
+
+    start: int
+    end: int  # of its closing brace
+    members: list[_Member]
+
+
+def _object_at(text: str, at: int) -> _Object:
+    if at >= len(text) or text[at] != "{":
+        raise UneditableError("where an object is expected, there is none")
+    members = []
+    place = _after_space(text, at + 1)
+    while place < len(text) and text[place] != "}":
+        if text[place] != '"':
+            raise UneditableError("a key is not in quotes")
+        end = _end_of_value(text, place)
+        key = json.loads(text[place:end], strict=False)
+        colon = _after_space(text, end)
+        value = _after_space(text, colon + 1)
+        value_end = _end_of_value(text, value)
+        members.append(_Member(key, place, value, value_end))
+        place = _after_space(text, value_end)
+        if text[place : place + 1] == ",":
+            place = _after_space(text, place + 1)
+    if place >= len(text):
+        raise UneditableError("an object has no end")
+    return _Object(at, place, members)
+
+
+def _last(members: list[_Member], key: str) -> _Member | None:
+    return next((member for member in reversed(members) if member.key == key), None)
+
+
+def _pieces(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
+    """Give the parts of a text: their kind, themselves, and where they begin."""
+    for match in _PIECE.finditer(text, at):
+        yield match.lastgroup or "", match[0], match.start()
+
+
+def _after_space(text: str, at: int) -> int:
+    """Give where white space and comments end."""
+    for kind, _, start in _pieces(text, at):
+        if kind not in ("space", "comment"):
+            return start
+    return len(text)
+
+
+def _end_of_value(text: str, at: int) -> int:
+    depth = 0
+    for kind, piece, start in _pieces(text, at):
+        depth += (piece in "{[") - (piece in "}]") if kind == "mark" else 0
+        if depth < 0:
+            break
+        is_value = kind in ("string", "word") or piece in ("}", "]")
+        if depth == 0 and is_value:
+            return start + len(piece)
+        if depth == 0:
+            break
+    raise UneditableError("a value has no end")
+
+
+def _plain(text: str) -> str:
+    """Give a text without comments, and without commas that nothing follows."""
+    kept: list[str] = []
+    for kind, piece, _ in _pieces(text):
+        if kind in ("space", "comment"):
+            continue
+        if piece in ("}", "]") and kept and kept[-1] == ",":
+            kept.pop()
+        kept.append(piece)
+    return " ".join(kept)
+
+
+def _inserted(text: str, into: _Object, key: str, value: object, line_end: str) -> str:
+    """Put a member at the end of an object."""
+    root = _object_at(text, _after_space(text, 0))
+    unit = _unit_of(text, root)
+    closing = _indent_at(text, into.start)
+    last = len(text[: into.end].rstrip(_SPACE))  # comments stay with what they follow
+    if into.members:
+        indent = _indent_at(text, into.members[0].start)
+        at = into.members[-1].end
+        comma = _after_space(text, at)
+        has_comma = text[comma : comma + 1] == ","  # after the last one, as its writer likes it
+        written = f"{json.dumps(key)}: {_formatted(value, indent, unit, line_end)}"
+        head = text[:last] if has_comma else f"{text[:at]},{text[at:last]}"
+        return f"{head}{line_end}{indent}{written}{',' * has_comma}{text[last:]}"
+    indent = closing + unit
+    written = f"{json.dumps(key)}: {_formatted(value, indent, unit, line_end)}"
+    return f"{text[:last]}{line_end}{indent}{written}{line_end}{closing}{text[into.end :]}"
+
+
+def _formatted(value: object, indent: str, unit: str, line_end: str) -> str:
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return f"{line_end}{indent}".join(lines)
+
+
+def _indent_at(text: str, at: int) -> str:
+    """Give the white space that the line of an offset begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit_of(text: str, root: _Object) -> str:
+    return (_indent_at(text, root.members[0].start) if root.members else "") or "  "
+
+
+class TomlText:
+    """A TOML file with a table of entries."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Give what a text says.
+
+        Raises:
+            UneditableError: It is no TOML.
+        """
+        try:
+            return tomllib.loads(text.removeprefix("\ufeff"))
+        except (ValueError, RecursionError) as error:
+            raise UneditableError(f"it is not TOML: {error}") from error
+
+    def write(self, section: str, name: str, entry: Entry) -> str:
+        """Give a whole file that has this entry alone."""
+        lines = [f"[{section}.{name}]"]
+        lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.items()]
+        return "\n".join(lines) + "\n"
+
+    def put(self, text: str, section: str, name: str, entry: Entry) -> str:
+        """Add an entry to the text, or replace it."""
+        block = self.write(section, name, entry)
+        if "\r\n" in text:
+            block = block.replace("\n", "\r\n")
+        lines = text.splitlines(keepends=True)
+        spans = list(_spans_of(lines, section, name))
+        if spans:
+            first = spans[0][0]
+            return "".join([*_without(lines[:first], []), block, *_rest(lines, spans)])
+        if not text.strip():
+            return text + block
+        line_end = "\r\n" if "\r\n" in text else "\n"
+        return text + ("" if text.endswith("\n") else line_end) + line_end + block
+
+    def drop(self, text: str, section: str, name: str) -> str:
+        """Take an entry out of the text, with a blank line before it."""
+        lines = text.splitlines(keepends=True)
+        spans = list(_spans_of(lines, section, name))
+        if spans and spans[0][0] > 0 and not lines[spans[0][0] - 1].strip():
+            spans[0] = (spans[0][0] - 1, spans[0][1])
+        return "".join(_without(lines, spans))
+
+
+def _rest(lines: list[str], spans: list[tuple[int, int]]) -> list[str]:
+    first = spans[0][0]
+    return _without(lines[first:], [(start - first, end - first) for start, end in spans])
+
+
+def _without(lines: list[str], spans: list[tuple[int, int]]) -> list[str]:
+    gone = {number for start, end in spans for number in range(start, end)}
+    return [line for number, line in enumerate(lines) if number not in gone]
+
+
+def _spans_of(lines: list[str], section: str, name: str) -> Iterator[tuple[int, int]]:
+    """Give the lines of a table and its tables below: from its header to its last key."""
+    key = rf"\s*\[\s*{re.escape(section)}\s*\.\s*(?:\"{name}\"|'{name}'|{name})\s*[\].]"
+    header, ours = re.compile(r"\s*\["), re.compile(key)
+    number = 0
+    while number < len(lines):
+        if not ours.match(lines[number]):
+            number += 1
+            continue
+        start = number
+        end = number = number + 1
+        while number < len(lines) and not header.match(lines[number]):
+            number += 1
+            if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
+                end = number
+        yield start, end
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, str | int | float):
+        return json.dumps(value, ensure_ascii=True)
+    raise UneditableError(f"a {type(value).__name__} stands in the entry")
+
+
+#: What our entry is called.
+NAME = "codecairn"
+_OWN_KEYS = ("type", "command", "args", "url")  # of an entry; others are the user's
+_BACKUP = ".cairn-backup"
+_MOST_BYTES = 64 << 20
+
+_CODE_USER = (
+    "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent, and how it is told of servers."""
+
+    name: str
+    title: str
+    section: str  # of its file, with an entry a server
+    user_file: str  # below the home folder
+    project_file: str  # below a project's root
+    traces: tuple[str, ...]  # below the home folder; one of them is there when it is installed
+    command: str  # likewise, on the PATH
+    has_type: bool = True  # an entry says which transport it is of
+
+    @property
+    def text(self) -> JsonText | TomlText:
+        """How its file is edited."""
+        return TomlText() if self.user_file.endswith(".toml") else JsonText()
+
+    def file(self, scope: str, home: Path, project: Path) -> Path:
+        """Give its file.
+
+        Args:
+            scope: ``user`` or ``project``.
+            home: The user's home folder.
+            project: The project's root.
+        """
+        return home / self.user_file if scope == "user" else project / self.project_file
+
+    def is_installed(self, home: Path) -> bool:
+        """Say whether the agent seems to be on this machine."""
+        return shutil.which(self.command) is not None or any(
+            (home / trace).exists() for trace in self.traces
+        )
+
+    def stdio_entry(self, command: list[str], variables: Mapping[str, str]) -> dict[str, object]:
+        """Give the entry of a server that the agent starts."""
+        entry: dict[str, object] = {"type": "stdio"} if self.has_type else {}
+        entry.update(command=command[0], args=command[1:])
+        return {**entry, "env": dict(variables)} if variables else entry
+
+    def http_entry(self, url: str) -> dict[str, object]:
+        """Give the entry of a server that runs already."""
+        return {"type": "http", "url": url} if self.has_type else {"url": url}
+
+
+AGENTS = (
+    Agent(
+        name="claude-code",
+        title="Claude Code",
+        section="mcpServers",
+        user_file=".claude.json",
+        project_file=".mcp.json",
+        traces=(".claude.json", ".claude"),
+        command="claude",
+    ),
+    Agent(
+        name="codex",
+        title="Codex",
+        section="mcp_servers",
+        user_file=".codex/config.toml",
+        project_file=".codex/config.toml",
+        traces=(".codex",),
+        command="codex",
+        has_type=False,
+    ),
+    Agent(
+        name="cursor",
+        title="Cursor",
+        section="mcpServers",
+        user_file=".cursor/mcp.json",
+        project_file=".cursor/mcp.json",
+        traces=(".cursor",),
+        command="cursor",
+        has_type=False,
+    ),
+    Agent(
+        name="vscode",
+        title="VS Code",
+        section="servers",
+        user_file=f"{_CODE_USER}/mcp.json",
+        project_file=".vscode/mcp.json",
+        traces=(_CODE_USER,),
+        command="code",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What became of an agent's file."""
+
+    agent: str
+    file: str
+    outcome: str  # added, updated, unchanged, removed or absent
+    backup: str | None  # what the file was before
+
+
+def install(agent: Agent, file: Path, entry: Entry, *, within: Path) -> Change:
+    """Put our entry into an agent's file.
+
+    Args:
+        agent: The agent.
+        file: Its file; made when it is not there.
+        entry: Our entry; what the user has added to it stays.
+        within: A link may not lead out of this folder.
+
+    Raises:
+        InvalidInputError: The file cannot be edited without harm; it is as it was.
+    """
+    return _changed(agent, file, entry, within)
+
+
+def uninstall(agent: Agent, file: Path, *, within: Path) -> Change:
+    """Take our entry out of an agent's file.
+
+    Raises:
+        InvalidInputError: As for ``install``.
+    """
+    return _changed(agent, file, None, within)
+
+
+def _changed(agent: Agent, file: Path, entry: Entry | None, within: Path) -> Change:
+    target = _real_file(file, within)
+    before = _read(target)
+    try:
+        after, outcome = _edited(agent, before.decode(), entry)
+    except (UneditableError, UnicodeDecodeError, IndexError) as error:
+        raise InvalidInputError(
+            f"{file} cannot be edited without harm: {error}",
+            hint="add --print to see what to paste",
+            field="agent",
+            path=str(file),
+        ) from error
+    backup = None
+    if outcome not in ("unchanged", "absent"):
+        backup = _replaced(target, before, after.encode())
+    return Change(agent=agent.name, file=str(file), outcome=outcome, backup=backup)
+
+
+def _edited(agent: Agent, text: str, entry: Entry | None) -> tuple[str, str]:
+    """Give the new text of a file, proved to say what was meant, and what was done."""
+    editor = agent.text
+    data = editor.read(text)
+    servers = data.get(agent.section, {})
+    if not isinstance(servers, dict):
+        raise UneditableError(f"{agent.section} is no table")
+    old = servers.get(NAME)
+    if entry is None and old is None:
+        return text, "absent"
+    wanted = {**data, agent.section: {name: each for name, each in servers.items() if name != NAME}}
+    if entry is None:
+        after = editor.drop(text, agent.section, NAME)
+        outcome = "removed"
+    else:
+        kept = old if isinstance(old, dict) else {}
+        new = {**entry, **{key: each for key, each in kept.items() if key not in _OWN_KEYS}}
+        if new == old:
+            return text, "unchanged"
+        wanted[agent.section][NAME] = new
+        after = editor.put(text, agent.section, NAME, new)
+        outcome = "updated" if old is not None else "added"
+    found = editor.read(after)
+    found.setdefault(agent.section, {})
+    if found != wanted:
+        raise UneditableError("it is written in a way that this program does not know")
+    return after, outcome
+
+
+def _real_file(file: Path, within: Path) -> Path:
+    """Give the file that is meant, behind links.
+
+    Raises:
+        InvalidInputError: It leads out, or nowhere, or is no file.
+    """
+    target = Path(os.path.realpath(file))
+    problem = ""
+    if file.is_symlink() and not target.exists():
+        problem = "is a link that leads nowhere"
+    elif not target.is_relative_to(os.path.realpath(within)):
+        problem = f"leads out of {within}"
+    elif target.exists() and not target.is_file():
+        problem = "is no file"
+    if problem:
+        raise InvalidInputError(
+            f"{file} {problem}",
+            hint="add --print to see what to paste",
+            field="agent",
+            path=str(file),
+        )
+    return target
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(_MOST_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _replaced(file: Path, before: bytes, after: bytes) -> str | None:
+    """Write a file in one step, a copy of what it was beside it; where that is."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o600
+    backup = None
+    if file.exists():
+        backup = file.with_name(file.name + _BACKUP)
+        _write(backup, before, mode)
+    if _read(file) != before:
+        raise ConflictError(
+            f"{file} was changed by another program", hint="try again", path=str(file)
+        )
+    _write(file, after, mode)
+    return str(backup) if backup else None
+
+
+def _write(file: Path, content: bytes, mode: int) -> None:
+    descriptor, beside = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with open(descriptor, "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.chmod(beside, mode)
+        os.replace(beside, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise

@@ -1,0 +1,47 @@
+"""``cairn clear``: empty an index; the project stays known with its scope."""
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from web.cli.options import (
+    examples,
+    is_agreed,
+    json_option,
+    print_json,
+    print_text,
+    yes_option,
+)
+from web.errors import FAILURE, OK
+from web.project_selection import index_of
+from web.terminal import printable
+from web.wording import count
+
+
+@click.command(
+    epilog=examples(
+        "cairn clear                    then cairn index fills it again",
+        "cairn clear ~/src/app --yes",
+    )
+)
+@click.argument("path", required=False)
+@yes_option
+@json_option
+def command(path: str | None, *, yes: bool, as_json: bool) -> int:
+    """Drop what the index of PATH holds; keep the project and its scope.
+
+    Your files are not touched.
+    """
+    with Catalog(load_config()) as catalog:
+        index = index_of(catalog, path, destroys=True)
+        status = index.status()
+        root, files = printable(status.path), count(status.files, "file")
+        if not is_agreed(f"Empty the index of {root} ({files})?", yes=yes):
+            print_text("nothing was changed\n")
+            return FAILURE
+        index.clear()
+    if as_json:
+        print_json({"project_id": status.project_id, "path": status.path, "cleared": True})
+    else:
+        print_text(f"emptied the index of {root}: cairn index fills it again\n")
+    return OK

@@ -1,0 +1,180 @@
+"""``cairn doctor``: check an index, mend it, copy it, make it small, or begin it anew.
+
+What the doctor found and did, as lines for people.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from engine.records import IndexOptions
+from engine.state_records import (
+    Backup,
+    Compaction,
+    Finding,
+    Repair,
+    Severity,
+    Verification,
+    Waits,
+)
+from web.cli.index import follow_to_report
+from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.cli.progress import checks_on
+from web.errors import DAMAGED, OK
+from web.project_selection import root_for
+from web.schemas import as_json as shape_of
+from web.terminal import Style, printable, style_for
+from web.wording import count, duration, size
+
+_PLACES_SHOWN = 5
+_COUNTED = ("file", "chunk", "vector", "symbol")
+
+
+def verification_text(found: Verification, style: Style) -> str:
+    """Give what was checked and found, and what to do."""
+    head = style.good("sound") if found.ok else style.bad("damaged")
+    lines = [f"{head}: the index of {printable(found.path)}"]
+    counts = [
+        count(found.checked[f"{name}s"], name) for name in _COUNTED if f"{name}s" in found.checked
+    ]
+    if counts:
+        lines.append(f"  checked {', '.join(counts)} in {duration(found.took_ms)}")
+    for finding in found.findings:
+        lines += _finding_lines(finding, style)
+    if found.suggested_fixes:
+        lines.append("what to do")
+        lines += [f"  {printable(fix)}" for fix in found.suggested_fixes]
+    if found.log and not found.ok:
+        lines.append(style.dim(f"log: {printable(found.log)}"))
+    return "\n".join(lines) + "\n"
+
+
+def repair_text(repair: Repair, style: Style) -> str:
+    """Give what was found, what was done about it, and what was kept."""
+    lines: list[str] = []
+    for finding in repair.before.findings:
+        lines += _finding_lines(finding, style)
+    lines += [f"  {printable(sentence)}" for sentence in repair.done]
+    if repair.done and repair.kept:
+        lines.append(f"  kept {', '.join(map(printable, repair.kept))}")
+    if repair.aside:
+        lines.append(f"  the damaged file is {printable(repair.aside)}: delete it when all is well")
+    if not repair.before.findings:
+        lines.append("  nothing is damaged, so nothing was changed")
+    head = style.good("sound") if repair.ok else style.bad("still damaged")
+    lines.append(f"{head}: the index of {printable(repair.path)}, {duration(repair.took_ms)}")
+    return "\n".join(lines) + "\n"
+
+
+def compaction_text(done: Compaction) -> str:
+    """Give how much smaller a file has become."""
+    before, after = size(done.bytes_before), size(done.bytes_after)
+    return f"compacted the index of {printable(done.path)}: {before} → {after}\n"
+
+
+def backup_text(done: Backup) -> str:
+    """Give where a copy is."""
+    return (
+        f"copied the index of {printable(done.path)} to {printable(done.file)}"
+        f" ({size(done.size_bytes)})\n"
+    )
+
+
+def _finding_lines(finding: Finding, style: Style) -> list[str]:
+    mark = style.warning("-") if finding.severity is Severity.NOTE else style.bad("!")
+    lines = [f"  {mark} {printable(finding.message)}"]
+    lines += [style.dim(f"      {printable(place)}") for place in finding.places[:_PLACES_SHOWN]]
+    left = finding.count - _PLACES_SHOWN
+    if finding.places and left > 0:
+        lines.append(style.dim(f"      and {left:,} more"))
+    return lines
+
+
+@click.command(
+    epilog=examples(
+        "cairn doctor                             check the project you are in",
+        "cairn doctor ~/src/app --repair          mend what is damaged, and only that",
+        "cairn doctor --backup ~/app-index.db     copy the index, also while jobs run",
+        "cairn doctor --rebuild                   begin the index anew, keep jobs and scope",
+    )
+)
+@click.argument("path", required=False)
+@click.option(
+    "--repair", "actions", flag_value="repair", multiple=True, help="Mend what is damaged."
+)
+@click.option(
+    "--compact", "actions", flag_value="compact", multiple=True, help="Give unused space back."
+)
+@click.option(
+    "--rebuild", "actions", flag_value="rebuild", multiple=True, help="Empty it and index anew."
+)
+@click.option("--backup", metavar="FILE", help="Copy the index to FILE, which must not exist.")
+@json_option
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no text; the exit code tells.")
+def command(
+    *, path: str | None, actions: tuple[str, ...], backup: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Check the index of the project at PATH: rows, words, vectors and hashes.
+
+    Nothing is changed without an option. The exit code is 0 when the index is sound and 6 when it
+    is damaged. --repair takes out what is damaged, indexes those files again, and checks once more;
+    a file that cannot be read at all is kept beside the new one.
+    """
+    asked = [*dict.fromkeys(actions), *(["backup"] if backup is not None else [])]
+    if len(asked) > 1:
+        both = " and ".join(f"--{each}" for each in asked)
+        raise InvalidInputError(f"{both} exclude each other", field=asked[-1])
+    action = actions[0] if actions else None
+    with Catalog(load_config()) as catalog:
+        root = root_for(catalog, path, destroys=action == "rebuild")
+        if action == "rebuild":
+            options = IndexOptions(force_clean=True)
+            submitted = catalog.jobs.submit(root, options, waits=Waits.ALWAYS)
+            follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
+            return OK
+        doctor = catalog.doctor(root)
+        if action == "compact":
+            compaction = doctor.compact()
+            _print(compaction, compaction_text(compaction), as_json=as_json, quiet=quiet)
+            return OK
+        if backup is not None:
+            copied = doctor.back_up(Path(os.path.abspath(os.path.expanduser(backup))))
+            _print(copied, backup_text(copied), as_json=as_json, quiet=quiet)
+            return OK
+        if action == "repair":
+            return _repair(catalog, root, as_json=as_json, quiet=quiet)
+        return _verify(catalog, root, as_json=as_json, quiet=quiet)
+
+
+def _verify(catalog: Catalog, root: str, *, as_json: bool, quiet: bool) -> int:
+    with Interrupt() as interrupt, checks_on(sys.stderr, quiet=quiet or as_json) as show:
+        found = catalog.doctor(root).verify(on_progress=show, cancelled=interrupt.cancelled)
+    text = verification_text(found, style_for(sys.stdout))
+    _print(found, text, as_json=as_json, quiet=quiet)
+    return OK if found.ok else DAMAGED
+
+
+def _repair(catalog: Catalog, root: str, *, as_json: bool, quiet: bool) -> int:
+    with Interrupt() as interrupt, checks_on(sys.stderr, quiet=quiet or as_json) as show:
+        repair = catalog.doctor(root).repair(on_progress=show, cancelled=interrupt.cancelled)
+    if not as_json and not quiet:
+        print_text(repair_text(repair, style_for(sys.stdout)))
+        sys.stdout.flush()
+    if repair.needs_index:
+        submitted = catalog.jobs.submit(root, waits=Waits.ALWAYS)
+        follow_to_report(catalog, submitted, quiet=quiet or as_json, as_json=False)
+    if as_json:
+        print_json(shape_of(repair))
+    return OK if repair.ok else DAMAGED
+
+
+def _print(value: object, text: str, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        print_json(value)
+    elif not quiet:
+        print_text(text)

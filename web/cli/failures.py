@@ -1,0 +1,155 @@
+"""The last handler of the command line: an exception becomes one clear line and an exit code.
+
+With ``--json`` the line is the one error object, on standard output. A traceback is never shown: it
+goes to a log file, and the line says where.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from engine.config import load_config
+from engine.errors import Cancelled, EngineError
+from web.errors import (
+    BAD_INPUT,
+    FAILURE,
+    INTERRUPTED,
+    JobFailed,
+    log_traceback,
+    outcome_of,
+    outcome_of_code,
+)
+from web.schemas import json_line
+from web.terminal import printable
+
+if TYPE_CHECKING:
+    from engine.state_records import Job  # a search does without it
+
+_WORDS = {"interrupted": "interrupted", "internal_error": "internal error"}
+
+
+class Failure(NamedTuple):
+    """How a run ended that did not end well."""
+
+    exit_code: int
+    code: str
+    message: str
+    hint: str = ""
+    details: dict[str, object] | None = None  # without the hint
+
+    def as_json(self) -> dict[str, object]:
+        """Give the one error shape."""
+        details = dict(self.details or {})
+        if self.hint:
+            details["hint"] = self.hint
+        return {"error": self.code, "message": self.message, "details": details}
+
+
+def report(error: BaseException, arguments: Sequence[str]) -> int:
+    """Print what went wrong in the shape that the arguments ask for; the exit code.
+
+    Args:
+        error: What ended the command.
+        arguments: The command line, which says whether JSON is wanted.
+    """
+    failure = failure_of(error)
+    try:
+        if wants_json(arguments):
+            sys.stdout.write(json_line(failure.as_json(), sys.stdout))
+            sys.stdout.flush()
+        else:
+            sys.stderr.write(text_of(failure))
+    except OSError:  # nobody listens any more: the exit code has to do
+        return failure.exit_code
+    return failure.exit_code
+
+
+def text_of(failure: Failure) -> str:
+    """Give a failure as lines for a person: what happened, and what to do."""
+    word = _WORDS.get(failure.code, "error")
+    lines = [f"{word}: {printable(failure.message)}{_place_of(failure)}"]
+    if failure.hint:
+        lines.append(f"hint: {printable(failure.hint)}")
+    return "\n".join(lines) + "\n"
+
+
+def _place_of(failure: Failure) -> str:
+    position = (failure.details or {}).get("position")
+    return f" (at character {position + 1} of the query)" if isinstance(position, int) else ""
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether a command line asks for JSON, even when it cannot be parsed otherwise."""
+    options = list(arguments)
+    if "--" in options:
+        options = options[: options.index("--")]
+    pairs = zip(options, [*options[1:], ""], strict=False)
+    return any(
+        option in {"--json", "--format=json", "--batch"}
+        or option.startswith("--batch=")
+        or (option, value) == ("--format", "json")
+        for option, value in pairs
+    )
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Give what an exception means to whoever typed the command."""
+    if isinstance(error, EngineError):
+        return Failure(
+            outcome_of(error).exit_code, error.code, error.message, error.hint, error.details
+        )
+    if isinstance(error, JobFailed):
+        return _job_failure(error.job)
+    if isinstance(error, Cancelled | click.Abort | KeyboardInterrupt):
+        message = str(error) or "nothing was left half done"
+        return Failure(INTERRUPTED, "interrupted", message)
+    if isinstance(error, click.UsageError):
+        return _usage_failure(error)
+    if isinstance(error, click.ClickException):
+        return Failure(BAD_INPUT, "validation_error", error.format_message())
+    return _internal_failure(error)
+
+
+def _job_failure(job: "Job") -> Failure:
+    """Give the error that a job stored, with the job's id beside its details."""
+    from web.job_wording import short_id
+
+    stored = job.error or {}
+    code = str(stored.get("error", EngineError.code))
+    found = stored.get("details")
+    details = dict(found) if isinstance(found, Mapping) else {}
+    hint = str(details.pop("hint", "") or f"cairn jobs show {short_id(job.job_id)}")
+    message = str(stored.get("message") or f"job {job.job_id} failed")
+    details["job_id"] = job.job_id
+    return Failure(outcome_of_code(code).exit_code, code, message, hint, details)
+
+
+def _usage_failure(error: click.UsageError) -> Failure:
+    details: dict[str, object] = {}
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        details["field"] = error.param.name
+    message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "cairn"
+    return Failure(BAD_INPUT, "validation_error", message, f"{command} --help", details)
+
+
+def _internal_failure(error: BaseException) -> Failure:
+    what = f"{type(error).__name__}: {error}"
+    try:
+        log_path = log_traceback(error, _log_folder())
+    except OSError as problem:
+        return Failure(FAILURE, "internal_error", f"{what} (no traceback was kept: {problem})")
+    return Failure(
+        FAILURE, "internal_error", f"{what} (traceback in {log_path})", details={"log": log_path}
+    )
+
+
+def _log_folder() -> str:
+    try:
+        return str(load_config().data_dir / "logs")
+    except EngineError:  # a bad setting must not hide the bug that is being reported
+        return os.path.join(tempfile.gettempdir(), f"codecairn-{os.getuid()}")

@@ -1,0 +1,97 @@
+"""What ``make start`` does after indexing: a search that fits the project, and then it serves.
+
+Run as ``python -m web.cli.first_steps ROOT BIN``; BIN is the folder that holds ``cairn``.
+"""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.project import Index
+from engine.records import SymbolHit
+from web.cli.main import run
+
+# Names that begin with a verb and go on make the best questions: "load config".
+_VERBS = (
+    "parse", "load", "read", "find", "create", "build", "resolve", "search", "render", "handle",
+    "open", "write", "send", "make", "check", "get", "run", "is", "to", "on", "new", "with",
+)  # fmt: skip
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_NAMES_LOOKED_AT = 100
+
+
+def sample_query(index: Index) -> str:
+    """Choose words that find something in a project: those of a documented definition's name.
+
+    Without any such name it is the name of the project's folder.
+    """
+    fallback = os.path.basename(index.root) or "main"
+    for hit in _definitions(index):
+        words = _WORDS.findall(hit.name)
+        if len(words) > 1 and hit.exported and "test" not in hit.path.lower():
+            query = " ".join(words).lower()
+            if hit.doc:
+                return query
+            fallback = query
+    return fallback
+
+
+def _definitions(index: Index) -> Iterator[SymbolHit]:
+    for verb in _VERBS:
+        yield from index.symbols(verb, match="prefix", limit=_NAMES_LOOKED_AT)
+
+
+def next_steps(root: str, folder: str) -> str:
+    """Say what to type next, ready to be copied.
+
+    Args:
+        root: The project that was indexed.
+        folder: Where the command ``cairn`` is.
+    """
+    project = "" if root == os.getcwd() else f" --project {shlex.quote(root)}"
+    return f"""
+Next. Put cairn on the PATH of this shell (and in your shell's profile, to keep it):
+
+  export PATH={shlex.quote(folder)}:"$PATH"
+
+  cairn search "what you are looking for"{project}
+  cairn symbols NAME{project}
+  cairn status{" " + shlex.quote(root) if project else ""}
+  cairn index ANOTHER_FOLDER
+  cairn --help
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Search the project once, say what is next, and serve until Ctrl-C; the exit code.
+
+    All projects are served, so that a folder that is indexed from the page is searched and watched
+    as well. What is served already goes on to be, and is not served twice.
+    """
+    root, folder = os.path.realpath(arguments[0]), arguments[1]
+    with Catalog(load_config()) as catalog:
+        query = sample_query(catalog.open(root))
+        url = catalog.server_url()
+    code = _shown("search", query, "--project", root, "--limit", "3", "--max-tokens", "400")
+    sys.stdout.write(next_steps(root, folder))
+    if code:
+        return code
+    if url:
+        sys.stdout.write(f"\nCodeCairn serves on {url} already.\n")
+        return 0
+    return _shown("serve")
+
+
+def _shown(*command: str) -> int:
+    """Show a command, and run it; its exit code."""
+    sys.stdout.write(f"\n$ cairn {shlex.join(command)}\n\n")
+    sys.stdout.flush()
+    return run(list(command))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""``cairn forget``: delete a project's index file."""
+
+import dataclasses
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import ProjectNotFoundError
+from engine.records import ProjectSummary
+from engine.roots import project_id_of, resolve
+from web.cli.options import (
+    examples,
+    is_agreed,
+    json_option,
+    print_json,
+    print_text,
+    yes_option,
+)
+from web.errors import FAILURE, OK
+from web.terminal import printable
+from web.wording import size
+
+
+@click.command(epilog=examples("cairn forget ~/src/app", "cairn forget ~/src/app --yes"))
+@click.argument("path")
+@yes_option
+@json_option
+def command(path: str, *, yes: bool, as_json: bool) -> int:
+    """Delete the index of the project whose root is PATH.
+
+    Your files are not touched. The folder itself need not exist any more.
+    """
+    with Catalog(load_config()) as catalog:
+        project = _project_at(catalog, path)
+        root = printable(project.path)
+        if not is_agreed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
+            print_text("nothing was changed\n")
+            return FAILURE
+        catalog.forget(project.path)
+    if as_json:
+        print_json({"project_id": project.project_id, "path": project.path, "forgotten": True})
+    else:
+        print_text(f"deleted the index of {root}\n")
+    return OK
+
+
+def _project_at(catalog: Catalog, path: str) -> ProjectSummary:
+    """Find a project by its very root: a folder inside it must not delete the whole.
+
+    Also one whose file is damaged: the id follows from the root.
+
+    Raises:
+        ProjectNotFoundError: No project has this root; the hint lists those there are.
+    """
+    root = resolve(path)
+    project_id = project_id_of(root)
+    projects = catalog.projects()
+    for project in projects:
+        if project.project_id == project_id:
+            return dataclasses.replace(project, path=root)
+    paths = [project.path for project in projects if project.path]
+    known = f"the indexed roots are {', '.join(paths)}" if paths else "nothing is indexed yet"
+    raise ProjectNotFoundError(f"no project has the root {root}", hint=known, path=root)

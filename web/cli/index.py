@@ -1,0 +1,267 @@
+"""``cairn index``: a job that makes or refreshes the index of a folder, waited for or not.
+
+Waiting for a job in the foreground: its progress, Ctrl-C, and how its end ends the command.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import Cancelled, ProjectNotFoundError
+from engine.records import IndexOptions
+from engine.state_records import Job, JobState, Submitted, Waits
+from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.cli.progress import progress_on
+from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
+from web.job_wording import kept_text, short_id
+from web.project_selection import current_folder
+from web.schemas import report_json
+from web.terminal import printable
+from web.wording import count, duration
+
+
+def follow(catalog: Catalog, job_id: str, *, quiet: bool, owns: bool, notice: str = "") -> Job:
+    """Show how far a job is until it has ended; the job as it is then.
+
+    Args:
+        catalog: Whose job it is. When it is closed before the job has ended, the job goes on in a
+            process of its own.
+        job_id: The job.
+        quiet: Show nothing.
+        owns: The job is this command's own: Ctrl-C stops it. Else Ctrl-C only stops the watching.
+        notice: What to say first, with its line end.
+
+    Raises:
+        Cancelled: Ctrl-C stopped the watching; the message says how to begin again.
+    """
+    with Interrupt() if owns else Interrupt(notice="") as interrupt:
+        if not quiet:
+            sys.stderr.write(notice)
+            sys.stderr.flush()
+        return _followed(catalog, job_id, interrupt, quiet=quiet, owns=owns)
+
+
+def _followed(
+    catalog: Catalog, job_id: str, interrupt: Interrupt, *, quiet: bool, owns: bool
+) -> Job:
+    with progress_on(sys.stderr, quiet=quiet) as show:
+        seen: list[Job] = []
+
+        def on_change(job: Job) -> None:
+            seen[:] = [job]
+            show(job)
+
+        def cancelled() -> bool:
+            for job in seen:  # time alone makes some lines due
+                show(job)
+            if interrupt.cancelled() and not owns:
+                name = short_id(job_id)
+                raise Cancelled(f"job {name} goes on: cairn jobs show {name} --follow")
+            return interrupt.cancelled()
+
+        return catalog.jobs.follow(job_id, on_change=on_change, cancelled=cancelled)
+
+
+def completed(job: Job) -> Job:
+    """Give a job that has completed.
+
+    Raises:
+        JobFailed: It failed.
+        Cancelled: It was cancelled; the message says what was kept.
+    """
+    if job.status is JobState.FAILED:
+        raise JobFailed(job)
+    if job.status is JobState.CANCELLED:
+        name = short_id(job.job_id)
+        raise Cancelled(
+            f"job {name} was stopped: {kept_text(job)};"
+            f" the same command, or cairn jobs retry {name}, goes on from there"
+        )
+    return job
+
+
+def exit_code_of(job: Job) -> int:
+    """Give the exit code of a command that shows how a job has ended."""
+    if job.status is JobState.FAILED:
+        return outcome_of_code(str((job.error or {}).get("error", ""))).exit_code
+    return INTERRUPTED if job.status is JobState.CANCELLED else OK
+
+
+_ERRORS_SHOWN = 10
+
+
+@click.command(
+    epilog=examples(
+        "cairn index                                  the folder you are in",
+        "cairn index ~/src/app --exclude 'vendor/**'  a folder, without a part of it",
+        "cairn index --include '*.go' --include docs/ only some files",
+        "cairn index --exclude ''                     forget the stored excludes, keep the rest",
+        "cairn index --force                          read and parse every file again",
+        "cairn index --background ~/src/linux         go on at once, look later: cairn jobs",
+    )
+)
+@click.argument("path", required=False)
+@click.option("--include", metavar="GLOB", multiple=True, help="Only these files (repeatable).")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Not these; wins (repeatable).")
+@click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
+@click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
+@click.option("--background", "-b", is_flag=True, help="Do not wait for it; print the job's id.")
+@json_option
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+def command(
+    *, path: str | None, background: bool, as_json: bool, quiet: bool, **scope: object
+) -> None:
+    """Index the folder PATH, or bring its index up to date.
+
+    Without PATH it is the project you are in, or the current folder. Only new and changed files are
+    read. The globs and the size limit become the project's scope, which later calls keep: each of
+    --include, --exclude and --max-size replaces only its own part, and --include '' or --exclude ''
+    forgets that part. Nothing is written into the folder.
+
+    It is done by a job: Ctrl-C stops it and keeps what it did, a crash only holds it up. With
+    --background it goes on by itself. When the same job is active already, it is followed.
+    """
+    options = _options_of(**scope)  # type: ignore[arg-type]
+    with Catalog(load_config()) as catalog:
+        folder = path if path is not None else _here(catalog)
+        submitted = catalog.jobs.submit(
+            folder, options, waits=Waits.NEVER if background else Waits.ALWAYS
+        )
+        if not background:
+            follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
+            return
+        catalog.jobs.start_detached()
+    print_submitted(submitted, quiet=quiet, as_json=as_json)
+
+
+def _options_of(
+    *, include: tuple[str, ...], exclude: tuple[str, ...], max_size: int | None, force: bool
+) -> IndexOptions:
+    return IndexOptions(
+        include_patterns=_patterns_of(include),
+        exclude_patterns=_patterns_of(exclude),
+        max_file_size=max_size,
+        force=force,
+    )
+
+
+def _patterns_of(given: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Give globs: ``None`` keeps the stored ones, a single empty one drops them."""
+    if given == ("",):
+        return ()
+    return given or None
+
+
+def _here(catalog: Catalog) -> str:
+    folder = current_folder()
+    try:
+        return catalog.open(folder).root
+    except ProjectNotFoundError:
+        return folder
+
+
+def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
+    """Wait for a job and print what it did.
+
+    Args:
+        catalog: Whose job it is.
+        submitted: What became of the request: a duplicate is not this command's to stop.
+        quiet: No progress and no text.
+        as_json: No progress, and the keys of ``IndexReport``.
+
+    Raises:
+        JobFailed: It failed.
+        Cancelled: It was cancelled, or not followed any more.
+    """
+    already = (
+        f"already {submitted.status} as job {short_id(submitted.job_id)}, following it"
+        " (Ctrl-C stops the watching, not the job)\n"
+    )
+    job = follow(
+        catalog,
+        submitted.job_id,
+        quiet=quiet or as_json,
+        owns=not submitted.duplicate,
+        notice=already if submitted.duplicate else "",
+    )
+    report = report_json(completed(job).result or {})
+    if as_json:
+        print_json(report)
+    elif not quiet:
+        print_text(report_text(report))
+
+
+def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
+    """Print what is needed to look for a job later.
+
+    Args:
+        submitted: What became of the request.
+        quiet: Print no text.
+        as_json: Print one object.
+    """
+    if as_json:
+        names = ("job_id", "status", "duplicate", "estimated_seconds")
+        print_json({name: getattr(submitted, name) for name in names})
+    elif not quiet:
+        print_text(submitted_text(submitted))
+
+
+def submitted_text(submitted: Submitted) -> str:
+    """Say that a job goes on by itself, how long it may take, and how to look."""
+    seconds = submitted.estimated_seconds
+    expected = "" if seconds is None else f", about {duration(seconds * 1000)}"
+    already = f"already {submitted.status} as " if submitted.duplicate else ""
+    name = short_id(submitted.job_id)
+    return (
+        f"{already}job {submitted.job_id}{expected}\n"
+        f"  cairn jobs show {name} --follow   watch it\n"
+        f"  cairn jobs cancel {name}          stop it\n"
+    )
+
+
+def report_text(report: Mapping[str, object]) -> str:
+    """Say what an indexing run did, and what to do next.
+
+    Args:
+        report: By the names of ``IndexReport``.
+    """
+    seen = _number(report, "files_indexed") + _number(report, "files_unchanged")
+    lines = [
+        f"indexed {_text(report['path'])} in {duration(_number(report, 'duration_ms'))}",
+        f"  files    {_number(report, 'files_indexed'):,} new or changed, "
+        f"{_number(report, 'files_unchanged'):,} unchanged, "
+        f"{_number(report, 'files_skipped'):,} skipped, "
+        f"{_number(report, 'files_failed'):,} failed",
+        f"  content  {count(_number(report, 'symbols_extracted'), 'symbol')}, "
+        f"{count(_number(report, 'chunks'), 'chunk')}, "
+        f"{count(_number(report, 'embeddings_generated'), 'vector')}",
+    ]
+    errors = _list(report, "errors")
+    lines += [
+        f"  failed   {_text(each['file'])}: {_text(each['error'])}"
+        for each in errors[:_ERRORS_SHOWN]
+        if isinstance(each, Mapping)
+    ]
+    if len(errors) > _ERRORS_SHOWN:
+        lines.append(f"  failed   and {len(errors) - _ERRORS_SHOWN:,} more: cairn status")
+    lines += [f"  note     {_text(note)}" for note in _list(report, "notes")]
+    if not seen:
+        lines.append("  nothing here can be searched; cairn status counts the reasons")
+    return "\n".join(lines) + "\n"
+
+
+def _number(report: Mapping[str, object], name: str) -> int:
+    value = report.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _list(report: Mapping[str, object], name: str) -> Sequence[object]:
+    value = report.get(name)
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _text(value: object) -> str:
+    return printable(str(value))

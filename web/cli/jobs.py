@@ -1,0 +1,369 @@
+"""``cairn jobs``: list, show, follow, cancel and retry jobs, tell their history, and run them.
+
+Which job is meant by a part of its id, and which moment by a date or a span of time.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.clock import iso_time
+from engine.config import load_config
+from engine.errors import DamagedIndexError, InvalidInputError, JobNotFoundError
+from engine.state_records import Job, JobEvent, JobFilter, JobOrigin, JobState
+from web.cli.index import exit_code_of, follow, follow_to_report, print_submitted
+from web.cli.job_text import job_text, jobs_text, view_of
+from web.cli.options import Group, Interrupt, examples, json_option, print_json, print_text
+from web.errors import FAILURE, OK
+from web.job_wording import event_lines, is_active, kept_text, short_id, state_of
+from web.project_selection import index_of
+from web.terminal import printable, style_for
+
+_LEAST_ID_CHARS = 4
+_MOST_NAMED = 5
+_PAGE = 1000
+_WHOLE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_PART_OF_ID = re.compile(r"[0-9a-f-]*")
+_SPAN = re.compile(r"(\d{1,6}) ?(s|min|m|h|d|w)")
+_UNITS = {
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+def job_id_of(catalog: Catalog, typed: str) -> str:
+    """Give the id of the only job whose id begins or ends as typed.
+
+    Args:
+        catalog: The projects there are.
+        typed: A whole id, or its first or last characters, 4 at least.
+
+    Raises:
+        InvalidInputError: It is too short, or fits several jobs, which are named.
+        JobNotFoundError: It fits none.
+    """
+    wanted = typed.strip().lower()
+    if _WHOLE_ID.fullmatch(wanted):
+        return wanted
+    if len(wanted) < _LEAST_ID_CHARS:
+        raise InvalidInputError(
+            f"{typed!r} is too short for a job's id", hint="4 characters at least", field="id"
+        )
+    found = list(_jobs_named(catalog, wanted)) if _PART_OF_ID.fullmatch(wanted) else []
+    if not found:
+        raise JobNotFoundError(
+            f"no job's id begins or ends with {typed!r}", hint="cairn jobs list --all"
+        )
+    if len(found) > 1:
+        named = [f"{short_id(job.job_id)} ({state_of(job)}, {job.path})" for job in found]
+        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        raise InvalidInputError(
+            f"{typed!r} fits {len(found)} jobs: {', '.join(named[:_MOST_NAMED])}{more}",
+            hint="type more of the id; jobs of a project differ at the end of theirs",
+            field="id",
+            job_ids=[job.job_id for job in found],
+        )
+    return found[0].job_id
+
+
+def _jobs_named(catalog: Catalog, part: str) -> Iterator[Job]:
+    wanted = JobFilter(limit=_PAGE)
+    while True:
+        page = catalog.jobs.list(wanted)
+        for job in page.jobs:
+            if job.job_id.startswith(part) or job.job_id.endswith(part):
+                yield job
+        if page.next_cursor is None:
+            return
+        wanted = replace(wanted, cursor=page.next_cursor)
+
+
+def moment_of(typed: str | None, now: datetime, field: str) -> str | None:
+    """Give a moment as ISO 8601 in UTC.
+
+    Args:
+        typed: A date, a date with a time (UTC unless it says otherwise), or a span such as ``90s``,
+            ``20min``, ``2h``, ``3d``, ``1w``, which counts back from now.
+        now: The time.
+        field: The option's name, for the error.
+
+    Raises:
+        InvalidInputError: It is neither.
+    """
+    if typed is None:
+        return None
+    span = _SPAN.fullmatch(typed.strip())
+    try:
+        if span:
+            moment = now - int(span[1]) * _UNITS[span[2]]
+        else:
+            moment = datetime.fromisoformat(typed.strip())
+            moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+        return iso_time(int(moment.timestamp() * 1000))
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(
+            f"--{field} is {typed!r}, wanted a date, a time or a span",
+            hint=f"--{field} 2025-01-31, --{field} 2025-01-31T09:30, --{field} 2h or 3d",
+            field=field,
+        ) from error
+
+
+_CANCEL_WAIT_S = 10.0
+_POLL_S = 0.2
+_EVENTS_AT_ONCE = 1000
+
+id_argument = click.argument("job_id", metavar="ID")
+
+
+@click.group(
+    cls=Group,
+    default="list",
+    epilog=examples(
+        "cairn jobs                          all jobs, the newest first",
+        "cairn jobs --status failed          only those that failed",
+        "cairn jobs show 3f2a9c1e --follow   one job until it has ended",
+        "cairn jobs cancel 3f2a9c1e          stop it; what it did is kept",
+    ),
+)
+def command() -> None:
+    """Show and steer jobs: everything that is indexed is a job.
+
+    A job outlives whoever asked for it, and goes on after a crash. ID is a job's id, or its first
+    or last 4 characters and more. Without a subcommand: list.
+    """
+
+
+@command.command(
+    "list",
+    epilog=examples(
+        "cairn jobs list --status running",
+        "cairn jobs list --project . --since 3d   this project's, of the last three days",
+        "cairn jobs list --all --json             those of the watcher too, for programs",
+    ),
+)
+@click.option("--status", type=click.Choice([state.value for state in JobState]))
+@click.option("--project", metavar="PATH", help="Of this project only.")
+@click.option("--since", metavar="TIME", help="Asked for after: a date, or 2h, 3d, 1w ago.")
+@click.option("--until", metavar="TIME", help="Asked for before: as --since.")
+@click.option(
+    "--origin",
+    type=click.Choice([origin.value for origin in JobOrigin]),
+    default=JobOrigin.REQUEST.value,
+    show_default=True,
+    help="Who asked for it.",
+)
+@click.option("--all", "all_origins", is_flag=True, help="Whoever asked for it.")
+@click.option("--limit", type=int, default=50, show_default=True, help="The most, up to 1,000.")
+@click.option("--cursor", metavar="TEXT", help="Go on where an earlier list ended.")
+@json_option
+def list_command(
+    *,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int,
+    cursor: str | None,
+    as_json: bool,
+    **kinds: Any,
+) -> None:
+    """List the jobs of all projects, the newest first.
+
+    Jobs that ended more than 7 days ago are forgotten. Times are UTC.
+    """
+    now = datetime.now(UTC)
+    wanted = JobFilter(
+        status=JobState(kinds["status"]) if kinds["status"] else None,
+        created_after=moment_of(since, now, "since"),
+        created_before=moment_of(until, now, "until"),
+        origin=None if kinds["all_origins"] else JobOrigin(kinds["origin"]),
+        limit=limit,
+        cursor=cursor,
+    )
+    with Catalog(load_config()) as catalog:
+        if project is not None:
+            wanted = replace(wanted, target=_root_of(catalog, project))
+        page = catalog.jobs.list(wanted)
+    if as_json:
+        print_json(page)
+        return
+    is_filtered = any((wanted.status, wanted.target, since, until, wanted.cursor))
+    print_text(jobs_text(page, view_of(sys.stdout), is_filtered=is_filtered))
+
+
+def _root_of(catalog: Catalog, project: str) -> str:
+    """Give the root of a project; the jobs of a damaged one are told as far as they can be."""
+    try:
+        return index_of(catalog, project, by_name=True).root
+    except DamagedIndexError:
+        return project
+
+
+@command.command(
+    "show",
+    epilog=examples("cairn jobs show 3f2a9c1e", "cairn jobs show 3f2a9c1e --follow"),
+)
+@id_argument
+@click.option("--follow", "-f", "follows", is_flag=True, help="Wait until it has ended.")
+@json_option
+def show_command(job_id: str, *, follows: bool, as_json: bool) -> int:
+    """Show the job ID: what it does, what it waits for, what it did, and what to do next.
+
+    With --follow the exit code is that of the job: 0 completed, that of its error when it failed,
+    130 cancelled. Ctrl-C stops the watching and not the job.
+    """
+    with Catalog(load_config()) as catalog:
+        found = job_id_of(catalog, job_id)
+        if follows:
+            job = follow(catalog, found, quiet=as_json, owns=False)
+        else:
+            job = catalog.jobs.show(found)
+    if as_json:
+        print_json(job)
+    else:
+        print_text(job_text(job, view_of(sys.stdout)))
+    return exit_code_of(job) if follows else OK
+
+
+@command.command(
+    "cancel",
+    epilog=examples("cairn jobs cancel 3f2a9c1e", "cairn jobs cancel 3f2a9c1e --no-wait"),
+)
+@id_argument
+@click.option("--reason", default="", metavar="TEXT", help="Why, for its history.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until it has stopped.")
+@json_option
+def cancel_command(job_id: str, *, reason: str, no_wait: bool, as_json: bool) -> int:
+    """Stop the job ID. What it did is kept and can be searched.
+
+    Waits until it has stopped, 10 seconds at most; the exit code is 1 when it has not by then.
+    """
+    with Catalog(load_config()) as catalog:
+        job = catalog.jobs.cancel(job_id_of(catalog, job_id), reason=reason)
+        if not no_wait:
+            job = _stopped(catalog, job)
+    if as_json:
+        print_json(job)
+    else:
+        print_text(_cancelled_text(job))
+    return FAILURE if is_active(job) and not no_wait else OK
+
+
+@command.command(
+    "retry",
+    epilog=examples("cairn jobs retry 3f2a9c1e", "cairn jobs retry 3f2a9c1e --background"),
+)
+@id_argument
+@click.option("--background", "-b", is_flag=True, help="Do not wait for it.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@json_option
+def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) -> None:
+    """Start a new job that does what the failed or cancelled job ID was to do.
+
+    Waits for it as "cairn index" does, unless --background is given.
+    """
+    with Catalog(load_config()) as catalog:
+        submitted = catalog.jobs.retry(job_id_of(catalog, job_id))
+        if background:
+            catalog.jobs.start_detached()
+            print_submitted(submitted, quiet=quiet, as_json=as_json)
+            return
+        if not (quiet or as_json):
+            sys.stderr.write(f"job {submitted.job_id}\n")
+        follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
+
+
+@command.command(
+    "events",
+    epilog=examples("cairn jobs events 3f2a9c1e", "cairn jobs events 3f2a9c1e --follow --json"),
+)
+@id_argument
+@click.option("--follow", "-f", "follows", is_flag=True, help="Go on until it has ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
+    """Tell what happened to the job ID, in order."""
+    with Catalog(load_config()) as catalog:
+        events = _events(catalog, job_id_of(catalog, job_id), follows=follows)
+        if as_json:
+            for event in events:
+                print_json(event)
+        else:
+            for line in event_lines(events, style_for(sys.stdout)):
+                print_text(f"{line}\n")
+                sys.stdout.flush()
+
+
+@command.command("run", epilog=examples("cairn jobs run", "cairn jobs run --forever"))
+@click.option("--forever", is_flag=True, help="Wait for more when nothing is left, as a service.")
+@json_option
+def run_command(*, forever: bool, as_json: bool) -> None:
+    """Run the jobs that wait, of all projects, and end when none is left.
+
+    Whoever asks for a job starts what runs it; this is for services and scripts. Ctrl-C ends it: a
+    job that is not done goes on as soon as something runs jobs again.
+    """
+    with Catalog(load_config()) as catalog, Interrupt("stopping") as interrupt:
+        while not catalog.jobs.work(until_idle=lambda: not forever, stop=interrupt.cancelled):
+            if not forever:
+                _print_outcome("another process runs jobs already", is_idle=False, as_json=as_json)
+                return
+            if interrupt.cancelled():
+                break
+            time.sleep(_POLL_S)
+    is_idle = not interrupt.cancelled()
+    _print_outcome("no job is left" if is_idle else "stopped", is_idle=is_idle, as_json=as_json)
+
+
+def _print_outcome(said: str, *, is_idle: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"idle": is_idle, "message": said})
+    else:
+        print_text(f"{said}\n")
+
+
+def _stopped(catalog: Catalog, job: Job) -> Job:
+    """Wait until a job has stopped, or not for longer than 10 seconds."""
+    deadline = time.monotonic() + _CANCEL_WAIT_S
+    while is_active(job) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        job = catalog.jobs.show(job.job_id)
+    return job
+
+
+def _cancelled_text(job: Job) -> str:
+    name = short_id(job.job_id)
+    if is_active(job):
+        return f"job {name} was asked to stop: cairn jobs show {name}\n"
+    if job.status is not JobState.CANCELLED:
+        return f"job {name} had {state_of(job)} before it could be stopped\n"
+    return (
+        f"stopped job {name} of {printable(job.path)}\n"
+        f"  {kept_text(job)}\n"
+        f"  cairn jobs retry {name} goes on from there\n"
+    )
+
+
+def _events(catalog: Catalog, job_id: str, *, follows: bool) -> Iterator[JobEvent]:
+    """Give events as they come, until the job has ended when it is followed."""
+    after = 0
+    while True:
+        job = catalog.jobs.show(job_id)  # before its events: none comes after it has ended
+        page = catalog.jobs.events(job_id, after=after, limit=_EVENTS_AT_ONCE)
+        yield from page
+        if page:
+            after = page[-1].sequence
+        if len(page) == _EVENTS_AT_ONCE:
+            continue
+        if not (follows and is_active(job)):
+            return
+        time.sleep(_POLL_S)

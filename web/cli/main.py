@@ -1,0 +1,162 @@
+"""The command ``cairn``: its group, and the last handler of whatever goes wrong.
+
+Nothing else: each subcommand is a module of ``web.cli``, imported only when it is called, so
+that ``cairn --help`` neither imports the engine nor anything else that is heavy.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+#: Subcommand and its line in the help of the group; ``web.cli.<name>.command`` is the command.
+COMMANDS: dict[str, str] = {
+    "index": "Index a folder, or bring its index up to date.",
+    "search": "Find code by meaning, word, symbol or pattern.",
+    "symbols": "Find definitions by name, or list those of a file.",
+    "related": "Find code like that of a place.",
+    "watch": "Keep the index equal to the folder while you work.",
+    "serve": "Answer over HTTP, for browsers and programs.",
+    "jobs": "Show and steer jobs: what is being indexed, and what was.",
+    "status": "Show what is indexed, and what is not.",
+    "why": "Say why a file is found, or why it is not.",
+    "projects": "List all indexed projects.",
+    "model": "List, download and try the models that find by meaning.",
+    "doctor": "Check an index, mend it, copy it, or begin it anew.",
+    "clear": "Empty a project's index.",
+    "forget": "Delete a project's index.",
+    "mcp": "Let coding agents search, over the Model Context Protocol.",
+    "eval": "Measure answers by queries of your own.",
+}
+
+_EPILOG = """\b
+Examples:
+  cairn index                        index the folder you are in
+  cairn search "parse the config"    search it
+  cairn search QUERY --json          the same for programs
+  cairn index --background           index while you go on; cairn jobs shows how far
+  cairn SUBCOMMAND --help            options and examples
+
+Exit codes: 0 ok, 1 failure, 2 bad input, 3 not found, 4 conflict, 5 unavailable,
+6 damaged index, 130 interrupted.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand only when it is called or asked for its help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names in the order of the table, which is the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a subcommand; ``None`` when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"web.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; name the nearest one when there is none."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from engine.did_you_mean import did_you_mean  # only for a typing error
+
+            ctx.fail(f"no command {name!r}" + did_you_mean(name, COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of subcommands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the subcommand; tell a closed pipe from other I/O errors."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+
+class ReaderGone(Exception):  # noqa: N818 - a signal, not an error
+    """Whoever read standard output has had enough (``cairn search … | head``)."""
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib import metadata  # 20 ms that no other command needs to spend
+
+    try:
+        version = metadata.version("codecairn")
+    except metadata.PackageNotFoundError:
+        version = "(not installed, run from its source)"
+    click.echo(f"cairn {version}")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},  # of subcommands too
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+@click.pass_context
+def cairn(ctx: click.Context) -> None:
+    """Search code locally: by meaning, by word, by symbol or by pattern."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line; the exit code.
+
+    Args:
+        arguments: What follows ``cairn``.
+    """
+    _prepare_streams()
+    try:
+        result = cairn.main(args=list(arguments), prog_name="cairn", standalone_mode=False)
+        sys.stdout.flush()
+    except (ReaderGone, BrokenPipeError):
+        _silence_output()
+        return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler
+        from web.cli.failures import report
+
+        return report(error, arguments)
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """Run ``cairn`` with the arguments of the process, and end it."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _prepare_streams() -> None:
+    """Let characters that the terminal cannot show become escapes instead of errors."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _silence_output() -> None:
+    """Keep the interpreter from reporting what it cannot flush when it ends."""
+    import os
+
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""``cairn mcp``: the server for agents over standard input and output, and its installation."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import platformdirs
+
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from web.cli import agents
+from web.cli.agents import AGENTS, NAME, Agent, Change
+from web.cli.options import Group, examples, json_option, print_json, print_text
+from web.project_selection import current_folder
+from web.terminal import printable
+
+_URL = "http://127.0.0.1:7331/mcp"
+_NAMES = [agent.name for agent in AGENTS]
+
+agent_argument = click.argument("names", metavar="[AGENT]...", nargs=-1, type=click.Choice(_NAMES))
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    default="user",
+    show_default=True,
+    help="For all your projects, or for the folder you are in.",
+)
+
+
+@click.group(
+    cls=Group,
+    default="serve",
+    epilog=examples(
+        "cairn mcp                        serve an agent that has started this",
+        "cairn mcp install                tell the agents on this machine of it",
+        "cairn mcp install codex --print  what to paste instead",
+        "cairn mcp uninstall              take it out again",
+    ),
+)
+def command() -> None:
+    """Let coding agents search, over the Model Context Protocol.
+
+    Without a subcommand: serve.
+    """
+
+
+@command.command("serve", epilog=examples("cairn mcp serve", "cairn mcp serve ~/src/app"))
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+def serve_command(paths: tuple[str, ...]) -> None:
+    """Serve an agent over standard input and output, until it ends.
+
+    PATH is the project that calls mean when they name none; else it is the one you are in, or the
+    only one there is. Jobs go on without this process.
+    """
+    from web.mcp.stdio import run  # half a second, which install does without
+
+    run(load_config(), served=paths)
+
+
+@command.command(
+    "install",
+    epilog=examples(
+        "cairn mcp install",
+        "cairn mcp install claude-code --scope project",
+        "cairn mcp install cursor --http",
+        "cairn mcp install vscode --print",
+    ),
+)
+@agent_argument
+@scope_option
+@click.option(
+    "--http",
+    "url",
+    is_flag=False,
+    flag_value=_URL,
+    metavar="URL",
+    help=f"Use a server that runs already, such as that of cairn serve ({_URL}).",
+)
+@click.option("--print", "only_print", is_flag=True, help="Write nothing; say what to paste.")
+@json_option
+def install_command(
+    names: tuple[str, ...], *, scope: str, url: str | None, only_print: bool, as_json: bool
+) -> None:
+    """Tell agents of this program: AGENT is claude-code, codex, cursor or vscode.
+
+    Without AGENT it is those that are on this machine. Their files keep all else that they hold,
+    and a copy of what they were is beside them.
+    """
+    home, project = Path.home(), Path(current_folder())
+    chosen = _chosen(names, home)
+    entries = {
+        agent.name: agent.http_entry(url)
+        if url
+        else agent.stdio_entry(_command(scope), _variables())
+        for agent in chosen
+    }
+    if only_print:
+        _print_snippets(chosen, entries, scope, as_json=as_json)
+        return
+    within = home if scope == "user" else project
+    changes = [
+        agents.install(agent, agent.file(scope, home, project), entries[agent.name], within=within)
+        for agent in chosen
+    ]
+    _print_changes(changes, as_json=as_json)
+
+
+@command.command(
+    "uninstall",
+    epilog=examples("cairn mcp uninstall", "cairn mcp uninstall codex --scope user"),
+)
+@agent_argument
+@scope_option
+@json_option
+def uninstall_command(names: tuple[str, ...], *, scope: str, as_json: bool) -> None:
+    """Take this program out of the files of agents; of all of them without AGENT."""
+    home, project = Path.home(), Path(current_folder())
+    chosen = [agent for agent in AGENTS if not names or agent.name in names]
+    within = home if scope == "user" else project
+    changes = [
+        agents.uninstall(agent, agent.file(scope, home, project), within=within) for agent in chosen
+    ]
+    _print_changes(changes, as_json=as_json)
+
+
+def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
+    if names:
+        return [agent for agent in AGENTS if agent.name in names]
+    found = [agent for agent in AGENTS if agent.is_installed(home)]
+    if not found:
+        raise InvalidInputError(
+            "no agent was found on this machine",
+            hint=f"name one: {', '.join(_NAMES)}; or add --print",
+            field="agent",
+        )
+    return found
+
+
+def _command(scope: str) -> list[str]:
+    """Give the command that an agent starts: found by its name where others share the file."""
+    found = shutil.which("cairn")
+    if scope == "project" and found:
+        return ["cairn", "mcp"]
+    called = os.path.abspath(sys.argv[0])
+    if os.path.basename(called) == "cairn" and os.access(called, os.X_OK):
+        return [called, "mcp"]
+    return [found, "mcp"] if found else [sys.executable, "-m", "web.cli.main", "mcp"]
+
+
+def _variables() -> dict[str, str]:
+    """Give what the server has to know of the environment of this call."""
+    home = str(load_config().data_dir)
+    usual = os.path.abspath(platformdirs.user_data_dir("codecairn"))
+    return {} if home == usual else {"CAIRN_HOME": home}
+
+
+def _print_snippets(
+    chosen: Sequence[Agent], entries: dict[str, dict[str, object]], scope: str, *, as_json: bool
+) -> None:
+    home, project = Path("~"), Path(".")
+    shown = [
+        {
+            "agent": agent.name,
+            "file": str(agent.file(scope, home, project)),
+            "text": agent.text.write(agent.section, NAME, entries[agent.name]),
+        }
+        for agent in chosen
+    ]
+    if as_json:
+        print_json({"agents": shown})
+        return
+    titles = {agent.name: agent.title for agent in chosen}
+    blocks = [f"{titles[each['agent']]}, {each['file']}:\n\n{each['text']}" for each in shown]
+    print_text("\n".join(blocks))
+
+
+def _print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"agents": changes})
+        return
+    for change in changes:
+        backup = f" (before: {printable(change.backup)})" if change.backup else ""
+        print_text(f"{change.agent}: {change.outcome} in {printable(change.file)}{backup}\n")

@@ -1,0 +1,127 @@
+"""Options that several subcommands share, and how they print and ask.
+
+Ctrl-C as a request: the first asks running work to stop cleanly, the second insists.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self, TypeVar
+
+import click
+
+from engine.errors import InvalidInputError
+from web.schemas import json_line
+from web.terminal import rejoined
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+project_option = click.option(
+    "--project",
+    metavar="PATH",
+    help="The project's root, a folder in it, or its name (default: the one you are in).",
+)
+
+
+class Group(click.Group):
+    """A group with a subcommand for when none is named.
+
+    Args:
+        default: That subcommand; options that follow the group are its own.
+        settings: What any group takes.
+    """
+
+    def __init__(self, *, default: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default in front when the arguments name no subcommand and ask for no help."""
+        is_help = bool(args) and args[0] in self.get_help_option_names(ctx)
+        if not args or (args[0].startswith("-") and not is_help):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
+def examples(*lines: str) -> str:
+    """Give the end of a help page: examples, not wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def print_json(value: object) -> None:
+    """Print one object as one line, at once."""
+    sys.stdout.write(json_line(value, sys.stdout))
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    """Print text that ends with its line end."""
+    sys.stdout.write(text)
+
+
+def is_agreed(question: str, *, yes: bool) -> bool:
+    """Ask before something is deleted.
+
+    Args:
+        question: What is going to happen, as a question.
+        yes: Agreed already on the command line.
+
+    Raises:
+        InvalidInputError: There is no terminal to ask on.
+    """
+    if yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(
+            "there is no terminal to ask on", hint="add --yes when you are sure", field="yes"
+        )
+    return click.confirm(question, err=True)
+
+
+def given_text(text: str) -> str:
+    """Give an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
+    return rejoined(text, "replace")
+
+
+_STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
+
+
+class Interrupt:
+    """Turns SIGINT and SIGTERM into a flag while the block runs.
+
+    Only the main thread can enter it. A signal that was ignored before stays ignored, as for a
+    command that a shell started in the background.
+
+    Args:
+        notice: What to say at the first signal; nothing when it is empty.
+    """
+
+    def __init__(self, notice: str = _STOPPING) -> None:
+        self._notice = f"\n{notice}\n".encode() if notice else b""
+        self._requested = False
+        self._previous: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous = signal.getsignal(number)
+            if previous != signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, self._received)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)  # type: ignore[arg-type]
+
+    def cancelled(self) -> bool:
+        """Tell whether a signal has come."""
+        return self._requested
+
+    def _received(self, _number: int, _frame: FrameType | None) -> None:
+        if self._requested:
+            raise KeyboardInterrupt
+        self._requested = True
+        os.write(2, self._notice)  # not print: that could be in the middle of a write already

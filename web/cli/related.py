@@ -1,0 +1,58 @@
+"""``cairn related``: code like that of a place."""
+
+import re
+import sys
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from engine.records import RelatedRequest
+from web.cli.options import examples, json_option, print_json, print_text, project_option
+from web.project_selection import absolute, index_of_file
+from web.schemas import answer_json
+from web.terminal import style_for
+from web.text import related_text
+
+_PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)
+
+
+@click.command(
+    epilog=examples(
+        "cairn related src/session.py:42         code like that around line 42",
+        "cairn related src/session.py:42-80      like all of these lines",
+        "cairn related src/session.py:42 --limit 20 --no-snippets",
+    )
+)
+@click.argument("place", metavar="PATH:LINE")
+@click.option("--limit", type=int, default=5, show_default=True, help="Most hits, 1 to 100.")
+@click.option("--no-snippets", is_flag=True, help="Places only, without code.")
+@project_option
+@json_option
+def command(
+    place: str, *, limit: int, no_snippets: bool, project: str | None, as_json: bool
+) -> None:
+    """Find code that does what the code at PATH:LINE does, or at PATH:START-END."""
+    parsed = _PLACE.fullmatch(place)
+    if parsed is None:
+        raise InvalidInputError(
+            f"{place!r} names no line",
+            hint="cairn related PATH:LINE, or PATH:START-END",
+            field="place",
+        )
+    with Catalog(load_config()) as catalog:
+        index = index_of_file(catalog, project, parsed["path"])
+        answer = index.related(
+            RelatedRequest(
+                path=absolute(parsed["path"], index, from_root=project is not None),
+                line_start=int(parsed["start"]),
+                line_end=int(parsed["end"]) if parsed["end"] else None,
+                limit=limit,
+                context=not no_snippets,
+            )
+        )
+    if as_json:
+        print_json(answer_json(answer))
+    else:
+        print_text(related_text(answer, style_for(sys.stdout)))

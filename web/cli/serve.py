@@ -1,0 +1,167 @@
+"""``cairn serve``: answer over HTTP until Ctrl-C."""
+
+import contextlib
+import errno
+import gc
+import socket
+import sys
+
+import click
+import uvicorn
+from litestar import Litestar
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import ConflictError, InvalidConfigError, UnavailableError
+from engine.processes import tell_crashes
+from web.app import create_app, service_of
+from web.cli.options import Interrupt, examples, print_text
+from web.mcp.http import mounted
+from web.security.protocol import PatientProtocol
+from web.security.serving import Serving, token_for
+from web.security.shield import MOST_HEADER_BYTES
+
+_KEEP_ALIVE_S = 15
+_GRACE_S = 5
+_BACKLOG = 512
+_SWITCH_S = 0.001  # the loop waits less for threads that search; five times that is usual
+
+
+@click.command(
+    epilog=examples(
+        "cairn serve                     all projects, on http://127.0.0.1:7331",
+        "cairn serve ~/src/app           index this folder, watch it, and search it by default",
+        "cairn serve --port 0            on any free port, which is printed",
+        "cairn serve --host 0.0.0.0 --token    for other machines, behind a token",
+    )
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--host", help="Where to listen (default: the setting host, 127.0.0.1).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="On which port; 0 means any free one (default: the setting port, 7331).",
+)
+@click.option("--no-watch", is_flag=True, help="Do not keep the indexes equal to their folders.")
+@click.option(
+    "--token",
+    "wants_token",
+    is_flag=True,
+    help="Ask for a token: that of CAIRN_TOKEN, or one that is made and kept.",
+)
+def command(
+    *, paths: tuple[str, ...], host: str | None, port: int | None, no_watch: bool, wants_token: bool
+) -> None:
+    """Serve all projects to programs and agents, until Ctrl-C; indexes follow the disk.
+
+    With PATHs these folders are indexed first, only they are watched, and questions that name no
+    project are put to them; the others can still be named. Prints the URL and opens nothing. Jobs
+    that are not done when the server ends go on by themselves.
+    """
+    tell_crashes()
+    sys.setswitchinterval(_SWITCH_S)
+    given: dict[str, int | str | None] = {"host": host, "port": port}
+    config = load_config(None, **{name: each for name, each in given.items() if each is not None})
+    with Catalog(config, runs_jobs=False) as catalog, Interrupt(notice="") as interrupt:
+        token = token_for(config.host, config.data_dir, is_wanted=wants_token)
+        roots = tuple(catalog.create(path).root for path in paths)
+        with (
+            catalog.serving() as board,
+            _bound(config.host, config.port) as listener,
+        ):
+            serving = Serving(
+                host=config.host,
+                port=listener.getsockname()[1],
+                token=token,
+                roots=roots,
+                watches=not no_watch,
+                editor=config.editor,
+            )
+            board.show(serving.url)
+            agents = mounted(catalog, roots)
+            app = create_app(
+                catalog, serving, handlers=agents.handlers, lifespans=[agents.lifespan]
+            )
+            server = _Server(app, serving)
+            if not interrupt.cancelled():
+                server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that says where it is when it is ready, and lets nobody wait when it ends."""
+
+    def __init__(self, app: Litestar, serving: Serving) -> None:
+        self._app = app
+        self._serving = serving
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=PatientProtocol,
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=_GRACE_S,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say where."""
+        await super().startup(sockets)
+        if self.started:
+            gc.freeze()  # what lives as long as the server; looking at it takes the loop 90 ms
+            token = self._serving.token
+            login = f"/?token={token.reveal()}" if token else ""
+            print_text(f"CodeCairn serves on {self._serving.url}{login} (Ctrl-C ends it)\n")
+            sys.stdout.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End: whoever waits gets an answer first."""
+        await service_of(self._app).end_waiting()
+        await super().shutdown(sockets)
+
+
+def _bound(host: str, port: int) -> contextlib.closing[socket.socket]:
+    """Bind an address.
+
+    Raises:
+        ConflictError: Another program listens there.
+        InvalidConfigError: This machine has no such address.
+        UnavailableError: It cannot be bound for another reason.
+    """
+    try:
+        found = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
+        )
+    except OSError as error:
+        raise InvalidConfigError(f"no address is known for {host}", field="host") from error
+    family, type_, protocol, _, address = found[0]
+    listener = socket.socket(family, type_, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise _unbindable(host, port, error) from error
+    listener.setblocking(False)
+    return contextlib.closing(listener)
+
+
+def _unbindable(
+    host: str, port: int, error: OSError
+) -> ConflictError | InvalidConfigError | UnavailableError:
+    if error.errno == errno.EADDRINUSE:
+        return ConflictError(
+            f"port {port} of {host} is in use by another program",
+            hint="choose another one with --port, or any free one with --port 0",
+            field="port",
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return InvalidConfigError(f"this machine has no address {host}", field="host")
+    return UnavailableError(f"cannot listen on port {port} of {host}: {error.strerror}")

@@ -1,0 +1,71 @@
+"""``cairn status``: what an index holds, and what it does not."""
+
+import sys
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.state_records import ProjectStatus
+from web.cli.job_text import View, job_line, view_of
+from web.cli.options import examples, json_option, print_json, print_text
+from web.cli.watch import status_text as watch_text
+from web.job_wording import short_id
+from web.project_selection import index_of
+from web.terminal import printable
+from web.text import coverage_text
+from web.wording import size
+
+
+@click.command(
+    epilog=examples(
+        "cairn status               the project you are in",
+        "cairn status ~/src/app     another one",
+        "cairn status --json",
+    )
+)
+@click.argument("path", required=False)
+@json_option
+def command(path: str | None, *, as_json: bool) -> None:
+    """Show what is indexed of the project at PATH, and why the rest is not."""
+    with Catalog(load_config()) as catalog:
+        status = index_of(catalog, path, by_name=True).status()
+    if as_json:
+        print_json(status)
+    else:
+        print_text(status_text(status, view_of(sys.stdout)))
+
+
+def status_text(status: ProjectStatus, view: View) -> str:
+    """Give a project's state as lines of name and value, then its jobs, then what is missing.
+
+    Args:
+        status: The state.
+        view: Where it is shown.
+    """
+    style = view.style
+    rows = [
+        ("project", style.bold(printable(status.path))),
+        ("branch", printable(status.branch) or "none"),
+        ("indexed", status.last_indexed_at or "not to the end yet"),
+        ("files", f"{status.files:,}"),
+        ("symbols", f"{status.symbols:,}"),
+        ("chunks", f"{status.chunks:,}"),
+        ("vectors", f"{status.embeddings:,} ({status.model or 'no model'})"),
+        ("seen", coverage_text(status.coverage)),
+        ("on disk", size(status.size_bytes)),
+        ("index id", status.project_id),
+    ]
+    lines = [f"{name:<9} {value}" for name, value in rows]
+    if status.watch:
+        lines.append(f"{'watched':<9} {watch_text(status.watch)}")
+    if status.jobs:
+        lines.append("jobs")
+        lines += [f"  {job_line(job, view)}" for job in status.jobs]
+        lines.append(style.dim(f"  cairn jobs show {short_id(status.jobs[0].job_id)} tells more"))
+    if status.skips:
+        lines.append("not indexed")
+        ordered = sorted(status.skips.items(), key=lambda item: (-item[1], item[0]))
+        lines += [f"  {number:>8,}  {reason.replace('_', ' ')}" for reason, number in ordered]
+        lines.append(style.dim("  cairn why PATH explains one of them"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,202 @@
+"""``cairn watch``: keep indexes equal to their folders until Ctrl-C.
+
+What a watcher does, as lines for people and objects for programs.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import ProjectNotFoundError
+from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
+from web.cli.options import Interrupt, examples, json_option, print_json, print_text
+from web.job_wording import short_id
+from web.project_selection import current_folder
+from web.schemas import as_json
+from web.terminal import printable
+from web.wording import count, duration
+
+_PATHS_SHOWN = 3
+
+_STATES: Mapping[WatchState, str] = {
+    WatchState.STARTING: "starting",
+    WatchState.WATCHING: "watching",
+    WatchState.POLLING: "looking now and then",
+    WatchState.WAITING: "waiting",
+    WatchState.STOPPED: "stopped",
+}
+
+
+class StatusLines:
+    """Gives a line for each status that says something new.
+
+    Args:
+        path: The folder that is watched.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._said: tuple[WatchState, str] | None = None
+
+    def line_of(self, status: WatchStatus) -> str | None:
+        """Give a line with its line end; None when state and reason were said already."""
+        says = (status.state, status.reason)
+        if says == self._said or (status.state is WatchState.STARTING and not status.reason):
+            return None
+        self._said = says
+        return f"{_clock()} {status_text(status)}: {printable(self._path)}\n"
+
+
+def status_text(status: WatchStatus) -> str:
+    """Say in one line how a project is watched, and why not better."""
+    text = _STATES[status.state]
+    if status.state is WatchState.WATCHING:
+        text += f" {count(status.folders, 'folder')}"
+    if status.state is WatchState.POLLING and status.poll_interval_ms:
+        text += f", every {duration(status.poll_interval_ms)}"
+    return f"{text} ({printable(status.reason)})" if status.reason else text
+
+
+def status_json(path: str, status: WatchStatus) -> dict[str, object]:
+    """Give a status as an object with the folder it is about."""
+    shape = as_json(status)
+    assert isinstance(shape, dict)
+    return {"event": "status", "path": path, **shape}
+
+
+def job_json(job: Job) -> dict[str, object] | None:
+    """Give what a job did; None while it goes on."""
+    if job.status not in TERMINAL:
+        return None
+    result = job.result or {}
+    names = ("files_indexed", "files_unchanged", "files_skipped", "files_failed", "duration_ms")
+    return {
+        "event": "indexed",
+        "path": job.path,
+        "job_id": job.job_id,
+        "status": job.status,
+        "only": job.parameters.get("only"),
+        **{name: result.get(name) for name in names},
+        "error": job.error,
+    }
+
+
+def job_line(job: Job) -> str | None:
+    """Say what a job did, with its line end; None while it goes on."""
+    if job.status not in TERMINAL:
+        return None
+    if job.status is JobState.FAILED:
+        message = printable(str((job.error or {}).get("message", "")))
+        return f"{_clock()} failed: {message} (cairn jobs show {short_id(job.job_id)})\n"
+    if job.status is JobState.CANCELLED:
+        return f"{_clock()} stopped: what was done is kept\n"
+    result = job.result or {}
+    changed = _number(result, "files_indexed")
+    took = duration(_number(result, "duration_ms"))
+    failed = _number(result, "files_failed")
+    text = f"{_clock()} {count(changed, 'file')} indexed in {took}{_names(job)}"
+    return f"{text}, {count(failed, 'file')} failed\n" if failed else f"{text}\n"
+
+
+def _names(job: Job) -> str:
+    only = job.parameters.get("only")
+    if not isinstance(only, Sequence) or isinstance(only, str) or not only:
+        return ""
+    shown = ", ".join(printable(str(path)) for path in only[:_PATHS_SHOWN])
+    more = len(only) - _PATHS_SHOWN
+    return f": {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _number(values: Mapping[str, object], name: str) -> int:
+    value = values.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+_LOOK_S = 0.2
+
+
+@click.command(
+    epilog=examples(
+        "cairn watch                     the project you are in, or the current folder",
+        "cairn watch ~/src/app ~/src/lib several folders",
+        "cairn watch --json              an object a line, for programs",
+    )
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@json_option
+@click.option("--quiet", "-q", is_flag=True, help="Say only what is wrong.")
+def command(*, paths: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+    """Keep the index of each PATH equal to its folder, until Ctrl-C.
+
+    What is saved is found within two seconds. At the start and every few minutes all is compared,
+    so that nothing is missed. A folder that is not indexed yet is indexed first. Where the system
+    cannot watch, the folders are looked at now and then instead, and that is said.
+    """
+    with Catalog(load_config()) as catalog, Interrupt(notice="") as interrupt:
+        tellers = [
+            _Teller(folder, as_json=as_json, quiet=quiet) for folder in (paths or (_here(catalog),))
+        ]
+        watchers = [
+            catalog.watch(teller.path, on_status=teller.hear_status, on_job=teller.hear_job)
+            for teller in tellers
+        ]
+        while not interrupt.cancelled():
+            if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):
+                return
+            time.sleep(_LOOK_S)
+
+
+def _here(catalog: Catalog) -> str:
+    folder = current_folder()
+    try:
+        return catalog.open(folder).root
+    except ProjectNotFoundError:
+        return folder
+
+
+class _Teller:
+    """Prints what a watcher does; one a folder, used from the watcher's thread."""
+
+    _printing = threading.Lock()
+
+    def __init__(self, path: str, *, as_json: bool, quiet: bool) -> None:
+        self.path = path
+        self._as_json = as_json
+        self._quiet = quiet
+        self._lines = StatusLines(path)
+
+    def hear_status(self, status: WatchStatus) -> None:
+        """Print a state that is new, and why."""
+        line = self._lines.line_of(status)
+        if line is None:
+            return
+        is_wrong = status.state in (WatchState.POLLING, WatchState.WAITING) or bool(status.reason)
+        if self._as_json:
+            self._print(lambda: print_json(status_json(self.path, status)))
+        elif is_wrong or not self._quiet:
+            self._print(lambda: print_text(line))
+
+    def hear_job(self, job: Job) -> None:
+        """Print what a job did when it has ended."""
+        if self._as_json:
+            shape = job_json(job)
+            if shape is not None:
+                self._print(lambda: print_json(shape))
+            return
+        line = job_line(job)
+        if line is not None and (not self._quiet or job.error is not None):
+            self._print(lambda: print_text(line))
+
+    def _print(self, act: Callable[[], None]) -> None:
+        with self._printing:
+            act()
+            sys.stdout.flush()

@@ -1,0 +1,127 @@
+"""``cairn why``: why a path is found, or why it is not."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.records import PathExplanation
+from web.cli.options import examples, json_option, print_json, print_text, project_option
+from web.errors import NOT_FOUND, OK
+from web.project_selection import absolute, index_of_file
+from web.terminal import Style, printable, style_for
+from web.wording import count, size
+
+_OUTCOMES = {
+    "indexed": "is indexed",
+    "skipped": "is not indexed",
+    "folder": "is a folder",
+    "not_seen": "was not there when the folder was indexed",
+    "missing": "does not exist",
+}
+_SAYS_NEXT_RUN = frozenset({"missing", "not_seen"})
+_LABEL_WIDTH = 11
+
+
+@click.command(
+    epilog=examples(
+        "cairn why src/app.py",
+        "cairn why build/out.js --json",
+        "cairn why src/app.py --project ~/src/app   a path from that root",
+    )
+)
+@click.argument("path")
+@project_option
+@json_option
+def command(path: str, *, project: str | None, as_json: bool) -> int:
+    """Say whether PATH is indexed, by which rule if not, and what the next run would do.
+
+    PATH need not exist: the rules are asked about its name. The exit code is 3 when there is no
+    such path.
+    """
+    with Catalog(load_config()) as catalog:
+        index = index_of_file(catalog, project, path)
+        explanation = index.why(absolute(path, index, from_root=project is not None))
+    if as_json:
+        print_json(explanation)
+    else:
+        print_text(explanation_text(explanation, style_for(sys.stdout)))
+    return NOT_FOUND if explanation.outcome == "missing" else OK
+
+
+def explanation_text(explanation: PathExplanation, style: Style) -> str:
+    """Say in lines what is known of a path."""
+    outcome = _OUTCOMES.get(explanation.outcome, explanation.outcome)
+    line = f"{style.bold(printable(explanation.path or '.'))} {outcome}"
+    if explanation.reason:
+        line += f": {explanation.reason.replace('_', ' ')}"
+    lines = [line]
+    if explanation.detail:
+        lines.append(f"  {printable(explanation.detail)}")
+    if explanation.rule_path and explanation.rule_path != explanation.path:
+        lines.append(f"  because of the folder {printable(explanation.rule_path)}")
+    if explanation.fresh is False:
+        lines.append(style.warning("  it has changed since: cairn index brings it up to date"))
+    facts = explanation.facts
+    if explanation.outcome in _SAYS_NEXT_RUN:  # the detail has said it
+        facts = {name: value for name, value in facts.items() if name != "next_run"}
+    for label, text in _rows(facts):
+        lines.append(f"  {style.dim(label.ljust(_LABEL_WIDTH))} {printable(text)}")
+    return "\n".join(lines) + "\n"
+
+
+def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the facts as labels and texts, in the order that people ask for them."""
+    if "rule_file" in facts:
+        rule = facts["rule"]
+        place = f"line {facts['rule_line']} of {facts['rule_file']}"
+        yield "rule", f"{rule}  ({place})" if rule else place
+    if "language" in facts:
+        yield from _content_rows(facts)
+    elif "size_bytes" in facts:
+        limit = f", the limit is {size(facts['limit_bytes'])}" if "limit_bytes" in facts else ""
+        yield "size", size(facts["size_bytes"]) + limit
+    if "files" in facts:
+        yield "indexed", count(facts["files"], "file") + " in it"
+        for reason, number in facts["skips"].items():
+            yield "not indexed", f"{number:,} {reason.replace('_', ' ')}"
+    if facts.get("next_run"):
+        yield "next run", _next_run_text(facts["next_run"])
+    for name in ("created_at", "updated_at", "sha256", "id"):
+        if name in facts:
+            yield name.removesuffix("_at"), str(facts[name])
+
+
+def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    stored, on_disk = facts["size_bytes"], facts["file_bytes"]
+    yield "language", f"{facts['language']}, in {facts['encoding']}"
+    of_file = f" (of a file of {size(on_disk)})" if stored != on_disk else ""
+    lines = count(facts["lines"], "line")
+    yield "size", f"{size(stored)}{of_file}, {lines}, about {count(facts['tokens'], 'token')}"
+    if "stored_as" in facts:
+        yield "stored as", facts["stored_as"]
+    detail = facts["parse_detail"]
+    parse = facts["parse"].replace("_", " ")
+    yield "parsed", f"{parse}: {detail}" if detail else parse
+    yield "symbols", f"{facts['symbols']:,}, in {count(facts['chunks'], 'chunk')}"
+    redactions = facts["redactions"]
+    yield "redacted", f"{count(redactions, 'secret')} blanked" if redactions else "nothing"
+    if facts["licence"]:
+        yield "licence", facts["licence"]
+    if facts["generated"]:
+        generator = facts["generator"]
+        yield "generated", f"by {generator}" if generator else "yes"
+    reasons = ", ".join(facts["rank_reasons"])
+    yield "ranking", f"×{facts['rank_factor']:g}: {reasons}" if reasons else "nothing lowers it"
+
+
+def _next_run_text(foreseen: Mapping[str, Any]) -> str:
+    does, reason, language = foreseen["does"], foreseen["reason"], foreseen["language"]
+    if does == "index":
+        return f"indexes it as {language}" if language else "indexes it"
+    if does == "skip":
+        return f"skips it: {reason.replace('_', ' ')}, {foreseen['detail']}"
+    return "removes it from the index" if does == "remove" else "leaves it as it is"

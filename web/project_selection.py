@@ -1,0 +1,301 @@
+"""Projects by their names, as ``project:`` of a query has them: one way for all faces.
+
+Which project a command speaks of when it is not told, or told by a path inside it.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+from engine.catalog import Catalog
+from engine.cross_project import is_called, names_projects
+from engine.did_you_mean import did_you_mean
+from engine.errors import (
+    DamagedIndexError,
+    EngineError,
+    InvalidPathError,
+    ProjectNotFoundError,
+)
+from engine.project import Index
+from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
+from engine.roots import project_id_of
+
+_MOST_LISTED = 50
+_MOST_SHOWN = 200  # characters of a name that is none
+
+
+def can_be_name(text: str) -> bool:
+    """Say whether a text can be a project's name, or the end of its path: no path is begun so."""
+    return not text.startswith(("/", "~")) and text.split("/", 1)[0] not in ("", ".", "..")
+
+
+def open_chosen(catalog: Catalog, text: str) -> Index:
+    """Open the project of a path, or the only one that is called so.
+
+    A path wins where there is one; a name that stands for no folder is not looked for above the
+    current one.
+
+    Raises:
+        ProjectNotFoundError: There is none, or there are several; the hint names those there are.
+    """
+    if can_be_name(text) and not os.path.exists(text):
+        return open_called(catalog, text)
+    try:
+        return open_at(catalog, text)
+    except ProjectNotFoundError:
+        roots = catalog.roots()
+        called = [root for root in roots if is_called(root, text)]
+        if os.path.exists(text) and len(called) != 1:  # a folder that is not indexed yet
+            raise
+        if not roots:
+            raise
+        return catalog.open(_only(text, called, roots))
+
+
+def open_at(catalog: Catalog, path: str) -> Index:
+    """Open the project of a path, which is there, or is gone with its whole project.
+
+    Raises:
+        ProjectNotFoundError: Nothing is there, or it is in no project.
+    """
+    index = catalog.open(path)
+    check_is_there(path, index.root)
+    return index
+
+
+def check_is_there(path: str, root: str) -> None:
+    """Refuse a path that only looks as if it were in the project around it.
+
+    Raises:
+        ProjectNotFoundError: The project is on the disk, and the path is not.
+    """
+    if os.path.exists(root) and not os.path.lexists(os.path.expanduser(path)):
+        raise ProjectNotFoundError(
+            f"{path} is neither a folder nor an indexed project", hint="cairn projects", path=path
+        )
+
+
+def open_called(catalog: Catalog, name: str) -> Index:
+    """Open the only project that is called so.
+
+    Args:
+        catalog: The projects.
+        name: The end of a root's path, whole folders only, or the start of an id.
+
+    Raises:
+        ProjectNotFoundError: There is none, or there are several; ``projects`` lists them.
+    """
+    roots = catalog.roots()
+    return catalog.open(_only(name, [root for root in roots if is_called(root, name)], roots))
+
+
+def _only(name: str, called: list[str], roots: list[str]) -> str:
+    if len(called) == 1:
+        return called[0]
+    known = [display_path(root) for root in (called or roots)[:_MOST_LISTED]]
+    shown = display_path(name[:_MOST_SHOWN])
+    if called:
+        what = f"{shown!r} is what {len(called)} projects are called"
+    else:
+        names = [os.path.basename(path) for path in known]
+        what = f"no indexed project is called {shown!r}{did_you_mean(shown, names)}"
+    hint = f"the projects are {', '.join(known)}" if known else "no project is indexed"
+    raise ProjectNotFoundError(what, hint=hint, projects=known)
+
+
+_NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very character
+
+
+def current_folder() -> str:
+    """Give the folder that the command runs in.
+
+    Raises:
+        InvalidPathError: It has been deleted under the shell.
+    """
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise InvalidPathError("the current folder no longer exists", field="path") from error
+
+
+def index_of(
+    catalog: Catalog, path: str | None, *, by_name: bool = False, destroys: bool = False
+) -> Index:
+    """Open the project that a path belongs to.
+
+    Args:
+        catalog: The projects there are.
+        path: A root or a folder inside one. ``None``: the current folder, and when that is in no
+            project the only project there is.
+        by_name: What is no such path may be the name of a project, as in ``project:``.
+        destroys: The command deletes something: the only project there is must be named.
+
+    Raises:
+        InvalidPathError: The current folder no longer exists.
+        ProjectNotFoundError: No project holds the path; the hint lists those there are.
+        DamagedIndexError: The only project there is cannot be opened.
+    """
+    if path is not None:
+        return open_chosen(catalog, path) if by_name else open_at(catalog, path)
+    folder = current_folder()
+    try:
+        return catalog.open(folder)
+    except ProjectNotFoundError as error:
+        projects = catalog.projects()
+        usable = [project for project in projects if project.error is None]
+        if len(usable) == 1 and not destroys:
+            return catalog.open(root_of(usable[0]))
+        if projects and not usable:
+            raise _damage_of(projects) from error
+        paths = [project.path for project in usable]
+        known = f", or name one of {', '.join(paths)}" if paths else ""
+        raise ProjectNotFoundError(
+            f"{folder} is in no indexed project", hint=f"cairn index{known}", projects=paths
+        ) from error
+
+
+def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
+    """Open the project of a file that was named on the command line.
+
+    Args:
+        catalog: The projects there are.
+        project: As for ``index_of``.
+        path: As typed. An absolute one outside of the project of the current folder speaks of its
+            own project.
+
+    Raises:
+        EngineError: As of ``index_of``.
+    """
+    if project is None and os.path.isabs(path):
+        for place in (current_folder(), path):
+            try:
+                index = catalog.open(place)
+            except ProjectNotFoundError:
+                continue
+            if place == path or _holds(index, path):
+                return index
+    return index_of(catalog, project, by_name=True)
+
+
+def _holds(index: Index, path: str) -> bool:
+    """Say whether a typed path lies below the root of a project."""
+    return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
+
+
+def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> str:
+    """Give the root of the project that a path belongs to, whose index may be damaged.
+
+    Args:
+        catalog: The projects there are.
+        path: As for ``index_of``.
+        destroys: As for ``index_of``.
+
+    Raises:
+        InvalidPathError: The current folder no longer exists.
+        ProjectNotFoundError: No project holds the path; the hint lists those there are.
+        DamagedIndexError: The only project there is cannot be opened, so that its root is unknown.
+    """
+    try:
+        root = catalog.doctor(current_folder() if path is None else path).root
+    except ProjectNotFoundError:
+        if path is not None:
+            raise
+        return index_of(catalog, None, destroys=destroys).root
+    if path is not None:
+        check_is_there(path, root)
+    return root
+
+
+def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
+    """Give what is wrong with the first of projects that cannot be opened."""
+    first = projects[0]
+    return DamagedIndexError(
+        first.error or f"the index {first.project_id}.db cannot be opened",
+        hint="in the project's folder: cairn doctor --repair",
+        projects=[project.project_id for project in projects],
+    )
+
+
+def root_of(project: ProjectSummary) -> str:
+    """Give the root of a listed project as the disk spells it.
+
+    Where bytes are not UTF-8, a listed path has U+FFFD. The folders that are listed in the same
+    way are tried: the project's id, which is a hash of the root, tells the right one.
+    """
+    if _NOT_UTF8 not in project.path:
+        return project.path
+    candidates = ["/"]
+    for name in project.path.strip("/").split("/"):
+        if _NOT_UTF8 in name:
+            names = [(folder, each) for folder in candidates for each in _names_like(folder, name)]
+        else:
+            names = [(folder, name) for folder in candidates]
+        candidates = [os.path.join(folder, each) for folder, each in names]
+    found = (path for path in candidates if project_id_of(path) == project.project_id)
+    return next(found, project.path)
+
+
+def _names_like(folder: str, shown: str) -> list[str]:
+    try:
+        return [name for name in os.listdir(folder) if display_path(name) == shown]
+    except OSError:
+        return []
+
+
+def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchRequest], SearchAnswer]:
+    """Give the function that answers searches in the chosen projects.
+
+    Args:
+        catalog: The projects there are.
+        paths: Roots, folders in them, or names of projects. None: as ``index_of``, but a query
+            with ``project:`` is put to all projects, of which it chooses.
+
+    Raises:
+        EngineError: The only path is in no project, or its index cannot be opened.
+    """
+    roots = [open_chosen(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
+
+    def search(request: SearchRequest) -> SearchAnswer:
+        if roots:
+            return catalog.search(roots, request)
+        if names_projects(request):
+            usable = [project for project in catalog.projects() if project.error is None]
+            return catalog.search([root_of(project) for project in usable], request)
+        return catalog.search([index_of(catalog, None).root], request)
+
+    return search
+
+
+def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
+    """Give the root above each path; a path that has none stays, for the search to report."""
+    roots: list[str] = []
+    for path in paths:
+        try:
+            roots.append(open_chosen(catalog, path).root)
+        except EngineError:
+            if not os.path.lexists(path):
+                raise
+            roots.append(path)
+    return roots
+
+
+def absolute(path: str, index: Index, *, from_root: bool) -> str:
+    """Give the absolute path of a file that was named on the command line.
+
+    Links above the root are resolved; those below it stay, as the index knows files by the paths
+    that the walk took.
+
+    Args:
+        path: As typed: absolute, or relative.
+        index: The project.
+        from_root: A relative path starts at the project's root, not at the current folder.
+
+    Raises:
+        InvalidPathError: The current folder no longer exists.
+    """
+    start = index.root if from_root else current_folder()
+    typed = os.path.normpath(os.path.join(start, path))
+    for end in (at for at, character in enumerate(f"{typed}/") if character == "/"):
+        if os.path.realpath(typed[:end] or "/") == index.root:
+            return os.path.join(index.root, typed[end:].lstrip("/"))
+    folder, name = os.path.split(typed)  # a link from elsewhere leads into the project
+    return os.path.join(os.path.realpath(folder), name)  # a link at the end is the file meant

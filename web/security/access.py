@@ -1,0 +1,205 @@
+"""The names that a server answers to: a page elsewhere can make its own name lead here.
+
+The token of a server: as a header of programs, as a cookie of browsers.
+
+How much a client may ask, by the address of its socket alone: headers can say anything.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import socket
+import time
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from engine.config import Secret
+from web.errors import Refusal
+from web.security.serving import Serving
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+_HTTP_PORT = 80
+_LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
+
+
+class Hosts:
+    """Knows which values of the headers Host and Origin are the server's own.
+
+    Args:
+        serving: Where the server listens.
+    """
+
+    def __init__(self, serving: Serving) -> None:
+        self._port = serving.port
+        names = {*_LOOPBACK, _name_of(serving.host)}
+        #: Bound to every address of the machine, it answers to that which a client came to.
+        self._is_everywhere = _is_unspecified(serving.host)
+        if not serving.is_loopback:
+            names.add(socket.gethostname().lower())
+        self._names = frozenset(names)
+
+    def check_host(self, values: list[bytes], arrived_at: str | None) -> None:
+        """Refuse a request for another host.
+
+        Args:
+            values: Of all headers Host.
+            arrived_at: The address of this machine that the client is connected to.
+
+        Raises:
+            Refusal: It is for another host, or for none.
+        """
+        if len(values) != 1:
+            raise Refusal("validation_error", "wanted one header Host", field="Host")
+        if not self._is_own(values[0], arrived_at):
+            raise Refusal(
+                "misdirected_request",
+                "this server does not answer to that host",
+                hint=f"use the address that cairn serve printed, with port {self._port}",
+            )
+
+    def check_origin(self, values: list[bytes], arrived_at: str | None) -> None:
+        """Refuse a request that a page from elsewhere makes.
+
+        Raises:
+            Refusal: The header Origin is there and not the server's own.
+        """
+        for value in values:
+            scheme, separator, host = value.partition(b"://")
+            is_http = scheme.lower() == b"http" and bool(separator)
+            if len(values) > 1 or not is_http or not self._is_own(host, arrived_at):
+                raise Refusal("forbidden", "pages of another origin may not use this server")
+
+    def _is_own(self, value: bytes, arrived_at: str | None) -> bool:
+        matched = _HOST.fullmatch(value.decode("latin-1").lower())
+        if matched is None or int(matched["port"] or _HTTP_PORT) != self._port:
+            return False
+        name = _name_of(matched["name"])
+        is_here = self._is_everywhere and arrived_at is not None and name == _name_of(arrived_at)
+        return name in self._names or is_here
+
+
+def _name_of(host: str) -> str:
+    """Give a name or address in the one form in which they are compared."""
+    bare = host.strip("[]")
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        return host.lower().removesuffix(".")
+    return f"[{address.compressed}]" if isinstance(address, ipaddress.IPv6Address) else str(address)
+
+
+def _is_unspecified(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+_BEARER = "bearer "
+
+
+class Session:
+    """Knows who may ask.
+
+    The cookie is not the token but made of it, so that a browser never keeps the token itself.
+
+    Args:
+        token: Empty when everybody may.
+        port: Cookies know no ports, so their names do.
+    """
+
+    def __init__(self, token: Secret, port: int) -> None:
+        self._token = token
+        self._name = f"cairn_session_{port}"
+        made = hmac.new(token.reveal().encode(), b"session", hashlib.sha256).hexdigest()
+        self._cookie = Secret(made if token else "")
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a token is asked for."""
+        return bool(self._token)
+
+    def check(self, authorization: list[str], cookies: list[str]) -> None:
+        """Refuse who has neither token nor cookie.
+
+        Args:
+            authorization: Values of the headers Authorization.
+            cookies: Values of the headers Cookie.
+
+        Raises:
+            Refusal: A token is asked for, and this is none.
+        """
+        if not self.is_wanted or self._has_token(authorization) or self._has_cookie(cookies):
+            return
+        raise Refusal(
+            "unauthorized",
+            "this server wants its token",
+            hint="open the URL that cairn serve printed, or send Authorization: Bearer TOKEN",
+        )
+
+    def cookie_for(self, query: bytes) -> str | None:
+        """Give the header that logs a browser in whose URL has the token; None when it has not."""
+        if not (self.is_wanted and query):
+            return None
+        try:
+            given = parse_qs(query.decode("ascii"), max_num_fields=20).get("token", [])
+        except ValueError:
+            return None
+        if len(given) != 1 or not self._token.is_equal(given[0]):
+            return None
+        return f"{self._name}={self._cookie.reveal()}; HttpOnly; SameSite=Strict; Path=/"
+
+    def _has_token(self, authorization: list[str]) -> bool:
+        return any(
+            value[: len(_BEARER)].lower() == _BEARER
+            and self._token.is_equal(value[len(_BEARER) :].strip())
+            for value in authorization
+        )
+
+    def _has_cookie(self, cookies: list[str]) -> bool:
+        for text in cookies:
+            try:
+                morsel = SimpleCookie(text).get(self._name)
+            except CookieError:
+                continue
+            if morsel is not None and self._cookie.is_equal(morsel.value):
+                return True
+        return False
+
+
+MOST_A_SECOND = 50
+_MOST_CLIENTS = 4096
+
+
+class Rates:
+    """A bucket of requests for each client, filled anew all the time; of the event loop's thread.
+
+    Args:
+        clock: Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}  # client: what is left, and when
+
+    def take(self, client: str) -> None:
+        """Count a request.
+
+        Raises:
+            Refusal: The client has asked for too much.
+        """
+        now_s = self._clock()
+        left, at_s = self._buckets.pop(client, (float(MOST_A_SECOND), now_s))
+        left = min(float(MOST_A_SECOND), left + (now_s - at_s) * MOST_A_SECOND)
+        is_full = left < 1
+        self._buckets[client] = (left if is_full else left - 1, now_s)  # the newest stand last
+        if len(self._buckets) > _MOST_CLIENTS:
+            del self._buckets[next(iter(self._buckets))]
+        if is_full:
+            raise Refusal(
+                "too_many_requests",
+                f"more than {MOST_A_SECOND} requests a second",
+                hint="wait a second",
+            )
