@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PYTEST := $(BIN)/python -m pytest
-CODE := engine web tests
+CODE := engine web tests tools
 
 # An empty HOME would put the user's data directory at the root of the disk.
 ifeq ($(strip $(HOME)),)
@@ -23,7 +23,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help start test check fix bench soak clean
+.PHONY: help start test check fix docs bench soak clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make test                     set up, check, run all tests"
 	@echo "make check                    format, lint, types, layers"
 	@echo "make fix                      format, and mend what the linter can"
+	@echo "make docs                     write the generated parts of docs/"
 	@echo "make bench TREES=… BENCH=…    speed and quality on sample repositories"
 	@echo "make soak                     the long tests"
 	@echo "make clean                    remove what these targets made here"
@@ -52,6 +53,9 @@ check: $(STAMP)
 fix: $(STAMP)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
+
+docs: $(STAMP)
+	$(BIN)/python -m tools.generate_docs
 
 bench: $(STAMP)
 	$(BIN)/python tests/benchmark/run.py --trees "$(TREES)" --bench "$(BENCH)"

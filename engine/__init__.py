@@ -13,8 +13,8 @@ The map, from what callers use down to what everything rests on:
   ``evaluation`` measures answers by golden queries, ``jobs`` makes the runs of one project durable.
 * ``indexing`` is one run: walk → read → parse → embed → store. ``runs`` starts it, as a job or not.
 * ``search`` turns a question into a ranked answer.
-* ``source`` says what is on disk, ``syntax`` what it means to a parser, ``embedding`` turns code and
-  questions into vectors, ``store`` is the only room that speaks SQLite.
+* ``source`` says what is on disk, ``syntax`` what it means to a parser, ``embedding`` turns code
+  and questions into vectors, ``store`` is the only room that speaks SQLite.
 * ``config``, ``records`` and ``errors`` are what crosses borders; ``telemetry`` is what a process
   tells of itself.
 

@@ -170,7 +170,7 @@ PEAK_MEMORY = Measure(
 UPTIME = Measure("cairn_uptime", _GAUGE, "s", _HERE, (), "since this process began to measure")
 BUILD = Measure("cairn_build_info", _GAUGE, "", _HERE, ("version",), "always 1")
 
-#: All of them, in the order of the README.
+#: All of them, in the order of the documentation.
 MEASURES: Final = (
     SEARCH_DURATION,
     SEARCH_ERRORS,

@@ -101,18 +101,21 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
     ask(catalog, body)
 
 
-def test_the_readme_has_every_tool_with_its_parameters_and_every_resource(catalog: Catalog) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+def test_the_page_of_agents_has_every_tool_with_its_parameters_and_every_resource(
+    catalog: Catalog,
+) -> None:
+    page = (ROOT / "docs" / "mcp.md").read_text("utf-8")
 
     async def body(client: Client) -> None:
         for tool in (await client.list_tools()).tools:
-            rows = [line for line in readme.splitlines() if line.startswith("| `")]
+            rows = [line for line in page.splitlines() if line.startswith("| `")]
             [line] = [line for line in rows if f"`{tool.name}`" in line.split("|")[1]]
-            missing = [name for name in tool.input_schema["properties"] if name not in line]
+            taken = line.rpartition(" | ")[2]
+            missing = [name for name in tool.input_schema["properties"] if f"`{name}" not in taken]
             assert missing == [], tool.name
         for each in (await client.list_resource_templates()).resource_templates:
             scheme = each.uri_template.partition("{")[0].rstrip("/")
-            assert f"`{scheme}" in readme
+            assert f"`{scheme}" in page
 
     ask(catalog, body)
 

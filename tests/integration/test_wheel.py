@@ -1,6 +1,7 @@
 """What is shipped: the wheel holds every file that the program reads, and works from it alone."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -65,6 +66,15 @@ def test_the_wheel_holds_all_that_the_program_reads(wheel: Path) -> None:
         assert len(files) > 5
         assert {f"web/{path.relative_to(ROOT).as_posix()}" for path in files} - names == set()
     assert not [name for name in names if name.startswith(("tests/", "engine/embedding/training/"))]
+
+
+def test_the_description_of_the_wheel_links_to_nothing_beside_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+        told = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in told
+    assert "# CodeCairn" in told
+    assert re.findall(r"\]\((?!https?:)", told) == []
 
 
 def test_the_wheel_works_away_from_its_source(wheel: Path, tmp_path: Path) -> None:

@@ -98,32 +98,40 @@ def _finding_lines(finding: Finding, style: Style) -> list[str]:
 @click.command(
     epilog=examples(
         "cairn doctor                             check the project you are in",
-        "cairn doctor ~/src/app --repair          mend what is damaged, and only that",
+        "cairn doctor ~/src/app --repair          repair what is damaged, and only that",
         "cairn doctor --backup ~/app-index.db     copy the index, also while jobs run",
-        "cairn doctor --rebuild                   begin the index anew, keep jobs and scope",
+        "cairn doctor --rebuild                   build the index again, keep jobs and scope",
     )
 )
 @click.argument("path", required=False)
 @click.option(
-    "--repair", "actions", flag_value="repair", multiple=True, help="Mend what is damaged."
+    "--repair",
+    "actions",
+    flag_value="repair",
+    multiple=True,
+    help="Repair what is damaged.",
 )
 @click.option(
-    "--compact", "actions", flag_value="compact", multiple=True, help="Give unused space back."
+    "--compact", "actions", flag_value="compact", multiple=True, help="Return unused disk space."
 )
 @click.option(
-    "--rebuild", "actions", flag_value="rebuild", multiple=True, help="Empty it and index anew."
+    "--rebuild",
+    "actions",
+    flag_value="rebuild",
+    multiple=True,
+    help="Empty the index and build it again.",
 )
 @click.option("--backup", metavar="FILE", help="Copy the index to FILE, which must not exist.")
 @json_option
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no text; the exit code tells.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing; the exit code tells.")
 def command(
     *, path: str | None, actions: tuple[str, ...], backup: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Check the index of the project at PATH: rows, words, vectors and hashes.
 
     Nothing is changed without an option. The exit code is 0 when the index is sound and 6 when it
-    is damaged. --repair takes out what is damaged, indexes those files again, and checks once more;
-    a file that cannot be read at all is kept beside the new one.
+    is damaged. --repair removes what is damaged, indexes those files again and repeats the check. A
+    database that cannot be read at all is replaced; the damaged file is kept beside the new one.
     """
     asked = [*dict.fromkeys(actions), *(["backup"] if backup is not None else [])]
     if len(asked) > 1:

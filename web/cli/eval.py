@@ -263,28 +263,28 @@ class _Options:
     type=int,
     default=3,
     show_default=True,
-    help="Ask everything so many times: once cold, then warm.",
+    help="Ask every query this many times: first cold, then warm.",
 )
 @click.option(
     "--show",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="Most queries and targets that a list names.",
+    help="Maximum number of queries and targets to list.",
 )
 @click.option(
     "--min-ndcg",
     type=click.FloatRange(0, 1),
-    help="End with exit code 1 when the NDCG is below this.",
+    help="Exit with code 1 if the NDCG is below this.",
 )
 @json_option
 def command(golden: str, *, project: str | None, as_json: bool, **given: Any) -> int:
-    """Ask the queries of the file GOLDEN and measure the answers.
+    """Run the queries of the file GOLDEN and measure the answers.
 
-    A target takes the rank of the first hit in its file and lines. NDCG is 1 when all targets
-    stand on top, recall is the share of the targets found, MRR one over the rank of the first, hit
-    rate the share of queries with any. The first mode is compared with each other mode and setting,
-    query by query: differences are its NDCG minus theirs.
+    The rank of a target is that of the first hit in its file and lines. NDCG is 1 when all targets
+    are on top, recall is the share of targets found, MRR is one over the rank of the first target,
+    and hit rate is the share of queries with any target found. The first mode is compared with each
+    other mode and setting, query by query: a difference is its NDCG minus theirs.
     """
     options = _Options(**given)
     asked = options.evaluation()

@@ -108,7 +108,7 @@ _ERRORS_SHOWN = 10
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Not these; wins (repeatable).")
 @click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
-@click.option("--background", "-b", is_flag=True, help="Do not wait for it; print the job's id.")
+@click.option("--background", "-b", is_flag=True, help="Do not wait; print the job's id.")
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 def command(
@@ -116,13 +116,13 @@ def command(
 ) -> None:
     """Index the folder PATH, or bring its index up to date.
 
-    Without PATH it is the project you are in, or the current folder. Only new and changed files are
-    read. The globs and the size limit become the project's scope, which later calls keep: each of
-    --include, --exclude and --max-size replaces only its own part, and --include '' or --exclude ''
-    forgets that part. Nothing is written into the folder.
+    The default PATH is the project you are in, or the current folder. Only new and changed files
+    are read. The globs and the size limit are stored with the project and apply to later calls:
+    each of --include, --exclude and --max-size replaces only its own part, and --include '' or
+    --exclude '' clears that part. Nothing is written into the folder.
 
-    It is done by a job: Ctrl-C stops it and keeps what it did, a crash only holds it up. With
-    --background it goes on by itself. When the same job is active already, it is followed.
+    The work is done by a job: Ctrl-C stops it and keeps what it did, and after a crash it
+    continues. If the same job is active already, it is followed.
     """
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(load_config()) as catalog:

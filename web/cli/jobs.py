@@ -137,10 +137,10 @@ id_argument = click.argument("job_id", metavar="ID")
     ),
 )
 def command() -> None:
-    """Show and steer jobs: everything that is indexed is a job.
+    """List, follow, cancel and retry jobs. All indexing is done by jobs.
 
-    A job outlives whoever asked for it, and goes on after a crash. ID is a job's id, or its first
-    or last 4 characters and more. Without a subcommand: list.
+    A job outlives the process that asked for it and continues after a crash. ID is a job's id, or
+    at least 4 characters of its beginning or end. Without a subcommand, list.
     """
 
 
@@ -153,9 +153,9 @@ def command() -> None:
     ),
 )
 @click.option("--status", type=click.Choice([state.value for state in JobState]))
-@click.option("--project", metavar="PATH", help="Of this project only.")
-@click.option("--since", metavar="TIME", help="Asked for after: a date, or 2h, 3d, 1w ago.")
-@click.option("--until", metavar="TIME", help="Asked for before: as --since.")
+@click.option("--project", metavar="PATH", help="Only jobs of this project.")
+@click.option("--since", metavar="TIME", help="Created after: a date, or 2h, 3d, 1w ago.")
+@click.option("--until", metavar="TIME", help="Created before: as --since.")
 @click.option(
     "--origin",
     type=click.Choice([origin.value for origin in JobOrigin]),
@@ -163,9 +163,9 @@ def command() -> None:
     show_default=True,
     help="Who asked for it.",
 )
-@click.option("--all", "all_origins", is_flag=True, help="Whoever asked for it.")
-@click.option("--limit", type=int, default=50, show_default=True, help="The most, up to 1,000.")
-@click.option("--cursor", metavar="TEXT", help="Go on where an earlier list ended.")
+@click.option("--all", "all_origins", is_flag=True, help="Jobs of requests and of watchers.")
+@click.option("--limit", type=int, default=50, show_default=True, help="At most 1,000.")
+@click.option("--cursor", metavar="TEXT", help="Continue where an earlier list ended.")
 @json_option
 def list_command(
     *,
@@ -179,7 +179,7 @@ def list_command(
 ) -> None:
     """List the jobs of all projects, the newest first.
 
-    Jobs that ended more than 7 days ago are forgotten. Times are UTC.
+    Jobs that have ended are kept for some days (the setting job_retention). Times are UTC.
     """
     now = datetime.now(UTC)
     wanted = JobFilter(
@@ -288,10 +288,10 @@ def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) 
     epilog=examples("cairn jobs events 3f2a9c1e", "cairn jobs events 3f2a9c1e --follow --json"),
 )
 @id_argument
-@click.option("--follow", "-f", "follows", is_flag=True, help="Go on until it has ended.")
+@click.option("--follow", "-f", "follows", is_flag=True, help="Continue until it has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
-    """Tell what happened to the job ID, in order."""
+    """List the events of the job ID, in order."""
     with Catalog(load_config()) as catalog:
         events = _events(catalog, job_id_of(catalog, job_id), follows=follows)
         if as_json:

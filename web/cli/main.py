@@ -15,27 +15,27 @@ COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
     "symbols": "Find definitions by name, or list those of a file.",
-    "related": "Find code like that of a place.",
+    "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
-    "jobs": "Show and steer jobs: what is being indexed, and what was.",
-    "status": "Show what is indexed, and what is not.",
-    "why": "Say why a file is found, or why it is not.",
+    "jobs": "List, follow, cancel and retry indexing jobs.",
+    "status": "Show what is indexed and what is not.",
+    "why": "Explain why a file is or is not indexed.",
     "projects": "List all indexed projects.",
-    "model": "List, download and try the models that find by meaning.",
-    "doctor": "Check an index, mend it, copy it, or begin it anew.",
+    "model": "List, download and test embedding models.",
+    "doctor": "Check, repair, back up, compact or rebuild an index.",
     "clear": "Empty a project's index.",
     "forget": "Delete a project's index.",
-    "mcp": "Let coding agents search, over the Model Context Protocol.",
-    "eval": "Measure answers by queries of your own.",
+    "mcp": "Connect coding agents over the Model Context Protocol.",
+    "eval": "Measure search quality with your own queries.",
 }
 
 _EPILOG = """\b
 Examples:
   cairn index                        index the folder you are in
   cairn search "parse the config"    search it
-  cairn search QUERY --json          the same for programs
-  cairn index --background           index while you go on; cairn jobs shows how far
+  cairn search QUERY --json          the same as JSON
+  cairn index --background           index in the background; cairn jobs shows progress
   cairn SUBCOMMAND --help            options and examples
 
 Exit codes: 0 ok, 1 failure, 2 bad input, 3 not found, 4 conflict, 5 unavailable,

@@ -35,15 +35,15 @@ scope_option = click.option(
     default="serve",
     epilog=examples(
         "cairn mcp                        serve an agent that has started this",
-        "cairn mcp install                tell the agents on this machine of it",
-        "cairn mcp install codex --print  what to paste instead",
-        "cairn mcp uninstall              take it out again",
+        "cairn mcp install                add it to the agents on this machine",
+        "cairn mcp install codex --print  print what to paste instead",
+        "cairn mcp uninstall              remove it again",
     ),
 )
 def command() -> None:
-    """Let coding agents search, over the Model Context Protocol.
+    """Connect coding agents over the Model Context Protocol.
 
-    Without a subcommand: serve.
+    Without a subcommand, serve.
     """
 
 
@@ -52,8 +52,8 @@ def command() -> None:
 def serve_command(paths: tuple[str, ...]) -> None:
     """Serve an agent over standard input and output, until it ends.
 
-    PATH is the project that calls mean when they name none; else it is the one you are in, or the
-    only one there is. Jobs go on without this process.
+    PATH is the project for calls that name none. By default it is the one you are in, or the only
+    one there is. Jobs continue without this process.
     """
     from web.mcp.stdio import run  # half a second, which install does without
 
@@ -77,17 +77,17 @@ def serve_command(paths: tuple[str, ...]) -> None:
     is_flag=False,
     flag_value=_URL,
     metavar="URL",
-    help=f"Use a server that runs already, such as that of cairn serve ({_URL}).",
+    help=f"Connect to a running server, such as cairn serve ({_URL}).",
 )
-@click.option("--print", "only_print", is_flag=True, help="Write nothing; say what to paste.")
+@click.option("--print", "only_print", is_flag=True, help="Write nothing; print what to paste.")
 @json_option
 def install_command(
     names: tuple[str, ...], *, scope: str, url: str | None, only_print: bool, as_json: bool
 ) -> None:
-    """Tell agents of this program: AGENT is claude-code, codex, cursor or vscode.
+    """Add this server to the configuration of AGENT: claude-code, codex, cursor or vscode.
 
-    Without AGENT it is those that are on this machine. Their files keep all else that they hold,
-    and a copy of what they were is beside them.
+    Without AGENT, all agents found on this machine. The rest of their configuration files stays as
+    it is, and a backup is kept beside each.
     """
     home, project = Path.home(), Path(current_folder())
     chosen = _chosen(names, home)
@@ -116,7 +116,7 @@ def install_command(
 @scope_option
 @json_option
 def uninstall_command(names: tuple[str, ...], *, scope: str, as_json: bool) -> None:
-    """Take this program out of the files of agents; of all of them without AGENT."""
+    """Remove this server from the configuration of AGENT, by default of all agents."""
     home, project = Path.home(), Path(current_folder())
     chosen = [agent for agent in AGENTS if not names or agent.name in names]
     within = home if scope == "user" else project

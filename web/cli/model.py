@@ -28,16 +28,17 @@ _LINE_INTERVAL_S = 10.0
 @click.group(
     invoke_without_command=True,
     epilog=examples(
-        "cairn model list                          what can be chosen",
+        "cairn model list                          the models to choose from",
         "cairn model pull BAAI/bge-small-en-v1.5   download one",
         "CAIRN_MODEL=onnx:BAAI/bge-small-en-v1.5 cairn model show",
     ),
 )
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Choose what finds by meaning: the setting "model" names it.
+    """List, download and test embedding models, which are used to search by meaning.
 
-    The model that is built in needs nothing. Only "cairn model pull" ever downloads.
+    The setting "model" chooses one. The built-in model needs nothing else. Only "cairn model pull"
+    downloads anything.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -46,7 +47,7 @@ def command(ctx: click.Context) -> None:
 @command.command("list", epilog=examples("cairn model list", "cairn model list --json"))
 @json_option
 def list_command(*, as_json: bool) -> None:
-    """List the models that can be chosen; a * marks the one that is."""
+    """List the models that can be chosen; * marks the chosen one."""
     models = list_models(load_config())
     if as_json:
         print_json({"models": models, "forms": model_forms()})
@@ -73,7 +74,7 @@ def pull_command(name: str, *, as_json: bool) -> None:
 @command.command("show", epilog=examples("cairn model show", "cairn model show --json"))
 @json_option
 def show_command(*, as_json: bool) -> int:
-    """Show the chosen model and ask it one question.
+    """Show the chosen model and test it with one question.
 
     The exit code is 5 when it does not answer.
     """

@@ -26,14 +26,16 @@ _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re
     )
 )
 @click.argument("place", metavar="PATH:LINE")
-@click.option("--limit", type=int, default=5, show_default=True, help="Most hits, 1 to 100.")
-@click.option("--no-snippets", is_flag=True, help="Places only, without code.")
+@click.option(
+    "--limit", type=int, default=5, show_default=True, help="Maximum number of hits, 1 to 100."
+)
+@click.option("--no-snippets", is_flag=True, help="Show places only, without code.")
 @project_option
 @json_option
 def command(
     place: str, *, limit: int, no_snippets: bool, project: str | None, as_json: bool
 ) -> None:
-    """Find code that does what the code at PATH:LINE does, or at PATH:START-END."""
+    """Find code similar to the code at PATH:LINE or PATH:START-END."""
     parsed = _PLACE.fullmatch(place)
     if parsed is None:
         raise InvalidInputError(

@@ -96,7 +96,9 @@ class _Options:
 @click.option("--path", metavar="PATH", help="Only paths with this prefix, or matching this glob.")
 @click.option("--branch", help="This branch as it was last indexed (default: the one checked out).")
 @click.option("--language", help="Only files in this language.")
-@click.option("--limit", type=int, default=10, show_default=True, help="Most hits, 1 to 100.")
+@click.option(
+    "--limit", type=int, default=10, show_default=True, help="Maximum number of hits, 1 to 100."
+)
 @click.option("--max-tokens", type=int, help="Cut the answer to about this many tokens.")
 @click.option(
     "--format",
@@ -106,16 +108,17 @@ class _Options:
 )
 @json_option
 @click.option("--batch", metavar="FILE", help="Read one query a line, print one JSON a line.")
-@click.option("--no-snippets", is_flag=True, help="Places only, without code.")
-@click.option("--explain", is_flag=True, help="Say of each hit how its score came about.")
+@click.option("--no-snippets", is_flag=True, help="Show places only, without code.")
+@click.option("--explain", is_flag=True, help="Show how each hit's score was calculated.")
 def command(query: str | None, **options: Any) -> int:
     r"""Search for QUERY: words, a name, "an exact phrase" or a /pattern/.
 
-    A pattern is a regular expression of RE2, matched on each line; \n or (?s) lets it cross lines.
-    With --mode regex all of QUERY but its filters is one. Capital letters make it tell case.
+    A pattern is an RE2 regular expression that is matched line by line; \n or (?s) lets it cross
+    lines. With --mode regex the whole QUERY, apart from its filters, is the pattern. Case is
+    ignored unless the pattern has a capital letter.
 
-    Filters in the query narrow it: lang: path: kind: sym: branch: project: case:, each negated by a
-    leading minus. Alone they list what passes: kind:enum path:src/
+    Filters in the query narrow it: lang: path: kind: sym: branch: project: tag: case:. A leading
+    minus negates one. Filters alone list everything they match: kind:enum path:src/
     """
     chosen = _Options(**options)
     output = _output_of(query, chosen)

@@ -42,21 +42,21 @@ _SWITCH_S = 0.001  # the loop waits less for threads that search; five times tha
     type=click.IntRange(0, 65_535),
     help="On which port; 0 means any free one (default: the setting port, 7331).",
 )
-@click.option("--no-watch", is_flag=True, help="Do not keep the indexes equal to their folders.")
+@click.option("--no-watch", is_flag=True, help="Do not watch the folders for changes.")
 @click.option(
     "--token",
     "wants_token",
     is_flag=True,
-    help="Ask for a token: that of CAIRN_TOKEN, or one that is made and kept.",
+    help="Require a token: CAIRN_TOKEN, or one that is generated and kept.",
 )
 def command(
     *, paths: tuple[str, ...], host: str | None, port: int | None, no_watch: bool, wants_token: bool
 ) -> None:
-    """Serve all projects to programs and agents, until Ctrl-C; indexes follow the disk.
+    """Serve all projects to browsers, programs and agents until Ctrl-C, and watch their folders.
 
-    With PATHs these folders are indexed first, only they are watched, and questions that name no
-    project are put to them; the others can still be named. Prints the URL and opens nothing. Jobs
-    that are not done when the server ends go on by themselves.
+    With PATHs, these folders are indexed first, only they are watched, and they answer searches
+    that name no project; other projects can still be named. Prints the URL and opens nothing. Jobs
+    that are not done when the server ends continue in the background.
     """
     tell_crashes()
     sys.setswitchinterval(_SWITCH_S)

@@ -41,7 +41,7 @@ from web.text import outline_text, symbols_text
     show_default=True,
     help="How NAME is compared.",
 )
-@click.option("--limit", type=int, default=20, show_default=True, help="Most symbols.")
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number of symbols.")
 @project_option
 @json_option
 def command(name: str | None, *, project: str | None, as_json: bool, **options: Any) -> None:

@@ -133,13 +133,13 @@ _LOOK_S = 0.2
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @json_option
-@click.option("--quiet", "-q", is_flag=True, help="Say only what is wrong.")
+@click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 def command(*, paths: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     """Keep the index of each PATH equal to its folder, until Ctrl-C.
 
-    What is saved is found within two seconds. At the start and every few minutes all is compared,
-    so that nothing is missed. A folder that is not indexed yet is indexed first. Where the system
-    cannot watch, the folders are looked at now and then instead, and that is said.
+    A saved file is searchable within two seconds. At the start and every few minutes the whole
+    folder is compared with the index, so that nothing is missed. A folder that is not indexed yet
+    is indexed first. Where the system cannot watch a folder, it is polled, and a message says so.
     """
     with Catalog(load_config()) as catalog, Interrupt(notice="") as interrupt:
         tellers = [

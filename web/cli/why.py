@@ -37,10 +37,9 @@ _LABEL_WIDTH = 11
 @project_option
 @json_option
 def command(path: str, *, project: str | None, as_json: bool) -> int:
-    """Say whether PATH is indexed, by which rule if not, and what the next run would do.
+    """Explain whether PATH is indexed, which rule excludes it, and what the next run would do.
 
-    PATH need not exist: the rules are asked about its name. The exit code is 3 when there is no
-    such path.
+    PATH need not exist: the rules are applied to its name. The exit code is then 3.
     """
     with Catalog(load_config()) as catalog:
         index = index_of_file(catalog, project, path)

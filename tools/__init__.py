@@ -1,0 +1,1 @@
+"""Tools for work on the project; not installed with it."""
