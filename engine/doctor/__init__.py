@@ -1,5 +1,5 @@
 """The doctor: finds what is damaged in an index, mends it, and keeps copies.
 
-``examination`` looks, ``mending`` repairs, ``rebuilding`` begins anew and saves what cannot be made
-again, ``doctor`` is the door.
+``doctor`` is the door, ``examination`` the table of checks, each of which finds one kind of damage
+and mends it, and ``rebuild`` begins anew and saves what cannot be made again.
 """

@@ -1,21 +1,18 @@
-"""One project's doctor. It needs no index that can be opened: a file and its root are enough.
+"""One project's doctor. It needs no index that can be opened: a file and its root are enough."""
 
-The log of a verification, for people: ``verify-<UTC time>.log`` among those of jobs.
-"""
-
+import glob
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from engine.clock import now_ms
 from engine.config import Config
-from engine.doctor.examination import Examination, Examiner, leftovers_of
-from engine.doctor.findings import Trouble, findings_of, fixes_of, warnings_of
+from engine.doctor.check import Context, Trouble
+from engine.doctor.examination import Examination, examine, mend
 from engine.doctor.rebuild import Anew, begin_anew, wipe
-from engine.doctor.repair import Mender
-from engine.doctor.text_checks import delete_parts
+from engine.doctor.report import findings_of, fixes_of, warnings_of, write_verify_log
+from engine.doctor.structure import leftovers_of
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
     EngineError,
@@ -25,15 +22,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.faults import fault_point
-from engine.jobs.operation_log import (
-    VERIFIED_SOUND,
-    bytes_of,
-    duration_of,
-    log_block,
-    number_of,
-    write_log,
-)
-from engine.locks import indexing_lock
+from engine.locks import indexing_lock, is_alive
 from engine.records import display_path
 from engine.state_records import (
     Backup,
@@ -49,50 +38,10 @@ from engine.state_records import (
 from engine.store import salvage
 from engine.store.connection import Store
 
-
-def write_verify_log(folder: Path, found: Verification, size_bytes: int) -> Path | None:
-    """Write the log; None when it cannot be written, which changes nothing of what was found.
-
-    Args:
-        folder: The project's logs.
-        found: The verification.
-        size_bytes: Of the index.
-    """
-    at_ms = now_ms()
-    try:
-        return write_log(folder, "verify", at_ms, _lines(found, at_ms, size_bytes))
-    except OSError:
-        return None
-
-
-def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
-    started_ms = at_ms - found.took_ms
-    yield from log_block(
-        started_ms, "VERIFY START", f"Repository: {found.path}", f"Index: {found.project_id}.db"
-    )
-    counted = [f"{name.capitalize()}: {number_of(n)}" for name, n in found.checked.items()]
-    if counted:
-        yield from log_block(at_ms, "Checked", *counted)
-    for finding in found.findings:
-        title = "DAMAGE" if finding.severity is Severity.DAMAGE else "Note"
-        yield from log_block(at_ms, f"{title} {finding.code}", *_finding_lines(finding))
-    lines = [f"Warnings: {len(found.warnings)}"]
-    lines += [f"What to do: {fix}" for fix in found.suggested_fixes]
-    lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {bytes_of(size_bytes)}"]
-    end = VERIFIED_SOUND if found.ok else "VERIFY COMPLETE: damaged"
-    yield from list(log_block(at_ms, end, *lines))[:-1]
-
-
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    yield finding.message
-    yield from (f"  {place}" for place in finding.places)
-    left = finding.count - len(finding.places)
-    if finding.places and left > 0:
-        yield f"  and {number_of(left)} more"
-
-
-#: What the next indexing run brings back.
-_TAKEN_OUT = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
+#: What the next indexing run brings back: found before, for the repair deletes the rest of it.
+_TAKEN_OUT = frozenset({FindingCode.STRAY_ROWS})
+#: And found after.
+_LEFT_OUT = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
 
 
 class Doctor:
@@ -193,7 +142,7 @@ class Doctor:
                 anew = begin_anew(self._file, root, self._config)
                 done.append(_told(anew))
                 after = self._verification(self._examine(tell, stop), looked)
-        is_lacking = any(finding.code in _TAKEN_OUT for finding in after.findings)
+        is_lacking = _has(before, _TAKEN_OUT) or _has(after, _LEFT_OUT)
         return Repair(
             project_id=self.project_id,
             path=self._path,
@@ -245,7 +194,7 @@ class Doctor:
         """
         started = time.monotonic()
         try:
-            delete_parts(target)
+            _delete_parts(target)
             with closing(self._open()) as store:
                 size_bytes = salvage.copy(store, target)
         except FileExistsError as error:
@@ -303,7 +252,7 @@ class Doctor:
             unreadable = Trouble(FindingCode.UNREADABLE, message, 1)
             return Examination([unreadable, *leftovers_of(self._file)])
         with closing(store):
-            return Examiner(store, self._config, tell, stop).examine()
+            return examine(self._context(store, tell, stop))
 
     def _mend(
         self, found: Examination, tell: CheckCallback, stop: Callable[[], bool]
@@ -312,16 +261,25 @@ class Doctor:
             fault_point("repair begun")
             anew = begin_anew(self._file, self.root, self._config)
             return [_told(anew)], anew
+        done: list[str] = []
         with closing(self._open()) as store:
-            mender = Mender(store, self._config, self._open_embedder, tell, stop)
             try:
-                mender.mend(found)
+                mend(self._context(store, tell, stop), found, done)
             except IndexCorruptError:
                 pass  # the second look tells what is left, and then all is made anew
             except EngineError as error:
                 if error.code != EngineError.code:
                     raise
-            return mender.done, None
+        return done, None
+
+    def _context(self, store: Store, tell: CheckCallback, stop: Callable[[], bool]) -> Context:
+        return Context(
+            store=store,
+            config=self._config,
+            open_embedder=self._open_embedder,
+            on_progress=tell,
+            cancelled=stop,
+        )
 
     def _verification(self, found: Examination, started: float) -> Verification:
         path = self._path
@@ -342,6 +300,15 @@ class Doctor:
         return replace(verification, log=str(log) if log else None)
 
 
+def _delete_parts(target: Path) -> None:
+    """Delete the beginnings of a copy whose processes have died."""
+    for path in target.parent.glob(f".{glob.escape(target.name)}.part-*"):
+        number = path.name.rpartition("-")[2]
+        if number.isdigit() and not is_alive(int(number)):
+            with suppress(OSError):
+                path.unlink()
+
+
 def _told(anew: Anew) -> str:
     where = f"; the damaged one is kept as {anew.aside.name}" if anew.aside else ""
     return f"Began the index file anew{where}"
@@ -352,6 +319,10 @@ def _kept(anew: Anew | None, after: Verification) -> tuple[str, ...]:
         names = ("files", "chunks", "vectors", "jobs")
         return tuple(f"{after.checked.get(name, 0):,} {name}" for name in names)
     return tuple(f"{table.replace('_', ' ')}: {number:,}" for table, number in anew.kept.items())
+
+
+def _has(found: Verification, codes: frozenset[FindingCode]) -> bool:
+    return any(finding.code in codes for finding in found.findings)
 
 
 def _size_of(file: Path) -> int:

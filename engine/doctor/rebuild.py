@@ -1,12 +1,12 @@
-"""Beginning an index anew: its contents go, what cannot be made again stays.
-
-A sound database is emptied in place. One that SQLite cannot work with is put aside, and a new one
-takes its place with what can be read of the old one's jobs, memories and scope.
-
-Which folder a damaged index is of, when its file does not say it any more.
+"""Which folder a damaged index is of, when its file does not say it any more.
 
 The name of the file is the hash of the folder's path, so that every guess can be proved: what an
 open index knows, what the file says, what a caller says, and what the logs say.
+
+Beginning an index anew: its contents go, what cannot be made again stays.
+
+A sound database is emptied in place. One that SQLite cannot work with is put aside, and a new one
+takes its place with what can be read of the old one's jobs, memories and scope.
 """
 
 import os
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from engine.clock import now_ms
 from engine.config import Config
-from engine.doctor.memory_checks import make_readable, words_of_memories
+from engine.doctor.memories import make_readable, words_of_memories
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
@@ -27,6 +27,28 @@ from engine.roots import project_id_of
 from engine.store import checks, memories, project, repair, salvage
 from engine.store.connection import Store, delete_database
 from engine.store.project import read_root
+
+_MOST_LOGS = 20
+_SAYS_ROOT = "Repository: "
+
+
+def root_of(file: Path, guesses: Iterable[str], busy_timeout_ms: int) -> str | None:
+    """Give the root of a database file; None when nothing tells it."""
+    for root in chain(guesses, _told(file, busy_timeout_ms)):
+        if project_id_of(root) == file.stem:
+            return root
+    return None
+
+
+def _told(file: Path, busy_timeout_ms: int) -> Iterator[str]:
+    with suppress(EngineError):
+        yield read_root(file, busy_timeout_ms)
+    for log in operation_logs(file.parent / "logs" / file.stem)[:_MOST_LOGS]:
+        with suppress(OSError):
+            lines = log.read().splitlines()
+            yield from (
+                line.removeprefix(_SAYS_ROOT) for line in lines[:3] if line.startswith(_SAYS_ROOT)
+            )
 
 
 class Anew(NamedTuple):
@@ -97,7 +119,7 @@ def _make(
                 now_ms=now_ms(),
             )
             kept = salvage.put_back(handle, saved)
-            ids = checks.read_wordless_memories(handle)
+            ids = checks.read_wordless(handle, checks.MEMORY_WORDS)
             make_readable(handle, ids)
             for row, terms in words_of_memories(handle, ids):
                 memories.insert_words(handle, row.id, terms)
@@ -105,26 +127,3 @@ def _make(
     finally:
         store.close()
     return kept
-
-
-_MOST_LOGS = 20
-_SAYS_ROOT = "Repository: "
-
-
-def root_of(file: Path, guesses: Iterable[str], busy_timeout_ms: int) -> str | None:
-    """Give the root of a database file; None when nothing tells it."""
-    for root in chain(guesses, _told(file, busy_timeout_ms)):
-        if project_id_of(root) == file.stem:
-            return root
-    return None
-
-
-def _told(file: Path, busy_timeout_ms: int) -> Iterator[str]:
-    with suppress(EngineError):
-        yield read_root(file, busy_timeout_ms)
-    for log in operation_logs(file.parent / "logs" / file.stem)[:_MOST_LOGS]:
-        with suppress(OSError):
-            lines = log.read().splitlines()
-            yield from (
-                line.removeprefix(_SAYS_ROOT) for line in lines[:3] if line.startswith(_SAYS_ROOT)
-            )

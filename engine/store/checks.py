@@ -13,7 +13,7 @@ numbers. With a block's bits of validity lost, everything else looks sound and n
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ import numpy as np
 from engine.errors import Cancelled
 from engine.store import migrate
 from engine.store.connection import Handle
+from engine.store.fulltext import CHUNK_COLUMNS
 from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
 from engine.store.vectors import has_its_sum, signs, unpacked
 
@@ -56,6 +57,20 @@ class Stray(NamedTuple):
     table: str
     rowid: int
     parent: str  # the table it refers to
+
+
+class KeywordIndex(NamedTuple):
+    """A keyword index of FTS5."""
+
+    table: str
+    owner: str  # the table whose rows it finds
+    columns: tuple[str, ...]
+
+
+CHUNK_WORDS = KeywordIndex("chunk_terms", "chunks", CHUNK_COLUMNS)
+PATH_WORDS = KeywordIndex("file_paths", "files", ("folders", "stem"))
+MEMORY_WORDS = KeywordIndex("memory_terms", "memories", ("summary", "tags", "description"))
+KEYWORD_INDEXES = (CHUNK_WORDS, PATH_WORDS, MEMORY_WORDS)
 
 
 @contextmanager
@@ -118,41 +133,24 @@ def is_index_or_trigger(name: str) -> bool:
     )
 
 
-def count_rows(handle: Handle) -> dict[str, int]:
-    """Count what is checked."""
-    tables = ("files", "blobs", "symbols", "chunks", "skips", "jobs", "memories")
+_COUNTED = ("files", "blobs", "symbols", "chunks", "skips", "jobs", "memories")
+
+
+def count_rows(handle: Handle, tables: Iterable[str] = _COUNTED) -> dict[str, int]:
+    """Return how many rows tables have, by table."""
+    assert set(tables) <= set(_COUNTED)
     count = "SELECT count(*) FROM {}"
     return {table: int(handle.execute(count.format(table)).get) for table in tables}
 
 
-def read_lost_words(handle: Handle) -> list[int]:
-    """Give the rows of the index of words whose chunk is gone."""
-    return _ids(handle, _NOT_IN.format("chunk_terms_docsize", "chunks"))
+def read_lost_words(handle: Handle, index: KeywordIndex) -> list[int]:
+    """Return the rows of a keyword index whose owner is gone."""
+    return _ids(handle, _NOT_IN.format(f"{index.table}_docsize", index.owner))
 
 
-def read_wordless(handle: Handle) -> list[int]:
-    """Give the chunks whose words are not in the index of words."""
-    return _ids(handle, _NOT_IN.format("chunks", "chunk_terms_docsize"))
-
-
-def read_lost_paths(handle: Handle) -> list[int]:
-    """Give the rows of the index of paths whose file is gone."""
-    return _ids(handle, _NOT_IN.format("file_paths_docsize", "files"))
-
-
-def read_pathless(handle: Handle) -> list[int]:
-    """Give the files whose words are not in the index of paths."""
-    return _ids(handle, _NOT_IN.format("files", "file_paths_docsize"))
-
-
-def read_lost_memory_words(handle: Handle) -> list[int]:
-    """Give the rows of the index of memories' words whose memory is gone."""
-    return _ids(handle, _NOT_IN.format("memory_terms_docsize", "memories"))
-
-
-def read_wordless_memories(handle: Handle) -> list[int]:
-    """Give the memories whose words are not in the index of memories' words."""
-    return _ids(handle, _NOT_IN.format("memories", "memory_terms_docsize"))
+def read_wordless(handle: Handle, index: KeywordIndex) -> list[int]:
+    """Return the owners whose words are not in a keyword index."""
+    return _ids(handle, _NOT_IN.format(index.owner, f"{index.table}_docsize"))
 
 
 def read_memory_bytes(handle: Handle, ids: Sequence[int]) -> list[tuple[int, tuple[bytes, ...]]]:
@@ -228,45 +226,27 @@ def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, lis
     return spans
 
 
-def read_sample(handle: Handle, table: str, number: int) -> list[int]:
-    """Give ids of a table, evenly spread, all when there are no more than wanted.
-
-    Args:
-        handle: A read transaction.
-        table: chunks, files or memories.
-        number: How many are wanted.
-    """
-    assert table in ("chunks", "files", "memories")
-    ids = _ids(handle, f"SELECT id FROM {table} ORDER BY id")  # noqa: S608 - one of three names
+def read_sample(handle: Handle, index: KeywordIndex, number: int) -> list[int]:
+    """Return so many ids of a keyword index's owners, evenly spread; all when there are fewer."""
+    ids = _ids(handle, f"SELECT id FROM {index.owner} ORDER BY id")  # noqa: S608 - one of ours
     return ids[:: max(1, -(-len(ids) // number))]
 
 
-def has_words(handle: Handle, chunk_id: int, words: tuple[str, str, str]) -> bool:
-    """Say whether the index of words holds the words of a chunk, in their order."""
-    return all(
-        _holds(handle, "chunk_terms", chunk_id, column, text)
-        for column, text in zip(("name", "signature", "body"), words, strict=True)
-    )
-
-
-def has_path_words(handle: Handle, file_id: int, words: tuple[str, str]) -> bool:
-    """Say whether the index of paths holds the words of a file's path, in their order."""
-    return all(
-        _holds(handle, "file_paths", file_id, column, text)
-        for column, text in zip(("folders", "stem"), words, strict=True)
-    )
-
-
-def has_memory_words(handle: Handle, memory_id: int, words: tuple[str, str, str]) -> bool:
-    """Say whether the index of memories' words holds those of a memory, in their order."""
-    return all(
-        _holds(handle, "memory_terms", memory_id, column, text)
-        for column, text in zip(("summary", "tags", "description"), words, strict=True)
-    )
+def read_memory_ids(handle: Handle) -> list[int]:
+    """Return the ids of all memories."""
+    return _ids(handle, "SELECT id FROM memories ORDER BY id")
 
 
 #: So many words are looked for at once; FTS5 reads a list for each.
 _WORDS_AT_ONCE = 64
+
+
+def has_words(handle: Handle, index: KeywordIndex, rowid: int, words: Sequence[str]) -> bool:
+    """Return whether a keyword index holds the words of a row, one text a column, in order."""
+    return all(
+        _holds(handle, index.table, rowid, column, text)
+        for column, text in zip(index.columns, words, strict=True)
+    )
 
 
 def _holds(handle: Handle, table: str, rowid: int, column: str, text: str) -> bool:
@@ -302,14 +282,13 @@ def read_paths_of_blobs(handle: Handle, blob_ids: Sequence[int], most: int) -> l
     return [os.fsdecode(path) for (path,) in rows]
 
 
-def read_paths_of_chunks(handle: Handle, chunk_ids: Sequence[int], most: int) -> list[str]:
-    """Give some places of chunks, as ``path:line``."""
+def read_places_of_chunks(handle: Handle, chunk_ids: Sequence[int]) -> list[str]:
+    """Return the places of chunks, as ``path:line``."""
     rows: Iterator[tuple[Any, ...]] = handle.execute(
         """SELECT f.path, c.line_start FROM json_each(:ids) wanted
            CROSS JOIN chunks c ON c.id = wanted.value
-           CROSS JOIN files f ON f.id = (SELECT min(id) FROM files WHERE blob_id = c.blob_id)
-           LIMIT :most""",
-        {"ids": str(list(chunk_ids)), "most": most},
+           CROSS JOIN files f ON f.id = (SELECT min(id) FROM files WHERE blob_id = c.blob_id)""",
+        {"ids": str(list(chunk_ids))},
     )
     return [f"{os.fsdecode(path)}:{line}" for path, line in rows]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from engine.store import checks, files, models
-from engine.store.checks import VectorTable
+from engine.store.checks import KeywordIndex, VectorTable
 from engine.store.connection import Handle
 from engine.store.memories import MemoryText
 
@@ -77,10 +77,13 @@ def delete_strays(handle: Handle) -> int:
            SELECT fingerprint_id, 'lost', 0 FROM project WHERE fingerprint_id IS NOT NULL
            ON CONFLICT DO NOTHING"""
     )
-    for stray in checks.read_strays(handle):
-        if stray.table == "files":
-            files.delete_files(handle, [stray.rowid])
-        else:
+    strays = checks.read_strays(handle)
+    lost_files = [stray.rowid for stray in strays if stray.table == "files"]
+    if lost_files:
+        files.delete_files(handle, lost_files)
+        handle.execute("UPDATE branches SET complete = 0")
+    for stray in strays:
+        if stray.table != "files":
             assert stray.table in checks.expected_schema()
             handle.execute(f"DELETE FROM {stray.table} WHERE rowid = ?", (stray.rowid,))  # noqa: S608
     handle.executemany("DELETE FROM symbols WHERE id = ?", ((id_,) for id_ in lost))
@@ -98,19 +101,23 @@ def reindex(handle: Handle) -> None:
     handle.execute("REINDEX")
 
 
-def delete_words(handle: Handle, chunk_ids: Iterable[int]) -> None:
-    """Delete the words of chunks."""
-    handle.executemany("DELETE FROM chunk_terms WHERE rowid = ?", ((id_,) for id_ in chunk_ids))
+def clear_words(handle: Handle, index: KeywordIndex) -> None:
+    """Empty a keyword index."""
+    handle.execute(f"INSERT INTO {index.table} ({index.table}) VALUES ('delete-all')")  # noqa: S608
 
 
-def clear_words(handle: Handle) -> None:
-    """Empty the index of words."""
-    handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
+def delete_lost_words(handle: Handle, index: KeywordIndex, rowids: Sequence[int]) -> int:
+    """Delete those of some rows of a keyword index whose owner is gone, and return how many.
 
-
-def clear_paths(handle: Handle) -> None:
-    """Empty the index of paths."""
-    handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
+    Which those are is asked now: a new owner may have been given the number of one.
+    """
+    lost = handle.execute(
+        f"""SELECT value FROM json_each(:ids)
+            WHERE value NOT IN (SELECT id FROM {index.owner})""",  # noqa: S608 - our own name
+        {"ids": json.dumps(rowids)},
+    ).fetchall()
+    handle.executemany(f"DELETE FROM {index.table} WHERE rowid = ?", lost)  # noqa: S608
+    return len(lost)
 
 
 def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
@@ -122,21 +129,6 @@ def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
     )
     handle.execute("DELETE FROM memory_vectors WHERE memory_id = :id", {"id": memory_id})
     handle.execute("DELETE FROM memory_terms WHERE rowid = :id", {"id": memory_id})
-
-
-def clear_memory_words(handle: Handle) -> None:
-    """Empty the index of memories' words."""
-    handle.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
-
-
-def delete_lost_memory_words(handle: Handle) -> int:
-    """Delete the words of memories that are gone; gives of how many.
-
-    Which those are is asked now: a new memory may have been given the number of one.
-    """
-    lost = checks.read_lost_memory_words(handle)
-    handle.executemany("DELETE FROM memory_terms WHERE rowid = ?", ((id_,) for id_ in lost))
-    return len(lost)
 
 
 def delete_vectors(handle: Handle, table: VectorTable, rowids: Iterable[int]) -> None:

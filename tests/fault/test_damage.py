@@ -241,26 +241,6 @@ def test_damage_is_found_and_mended(name: str, config: Config, tree: Path, file:
     assert (again.ok, again.findings) == (True, ())
 
 
-@pytest.mark.parametrize("kept", ["text", "numbers of vectors", "other words"])
-def test_a_repair_keeps_what_is_sound(kept: str, config: Config, tree: Path, file: Path) -> None:
-    before = ids_of(file)
-    BROKEN[kept][0](file)
-    repair = repaired(config, tree)
-    assert (repair.ok, repair.aside) == (True, None)
-    indexed(config, tree)
-    after = ids_of(file)
-    assert after["files"] == before["files"]
-    assert len(after["blobs"] & before["blobs"]) >= len(before["blobs"]) - 1
-
-
-def ids_of(file: Path) -> dict[str, set[object]]:
-    with damage.writer(file) as handle:
-        return {
-            "files": set(handle.execute("SELECT id, uuid, path FROM files")),
-            "blobs": set(handle.execute("SELECT id, content_hash FROM blobs")),
-        }
-
-
 def flips(config: Config, tree: Path, file: Path, number: int) -> dict[str, int]:
     """Flip single bits in stored texts and vectors, each in a sound index; give those found."""
     whole = file.read_bytes()

@@ -1,0 +1,176 @@
+"""The check of vectors: are they what was written, in their place, and does each find itself?"""
+
+from collections.abc import Iterator, Sequence
+
+from engine.config import Config
+from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
+from engine.embedding.choice import Backend
+from engine.errors import EmbedderUnavailableError
+from engine.indexing.backfill import Backfill
+from engine.indexing.model_switch import reads_text
+from engine.indexing.progress import Tally
+from engine.records import display_path
+from engine.state_records import FindingCode
+from engine.store import checks, jobs, models, project, repair
+from engine.store.checks import VectorTable
+from engine.store.connection import Handle
+
+#: Vectors of a table that must find themselves; each costs some 30 ms in 100,000.
+_SELF_QUERIES = 20
+
+
+def _find_vectors(context: Context) -> Iterator[Trouble]:
+    """Find tables that do not hold together, and vectors that are damaged, lost or missing."""
+    with context.reading() as handle:
+        strange = checks.read_strange_tables(handle)
+        if strange:
+            message = f"Found {len(strange):,} tables of vectors that belong to no model"
+            yield Trouble(FindingCode.VECTOR_TABLES, message, len(strange), names=tuple(strange))
+        context.checked["vectors"] = 0
+        for table in checks.vector_tables(handle):
+            if checks.is_there(handle, table):
+                yield from _find_in_table(context, handle, table)
+                yield from _find_missing(handle, table, context.config)
+            else:
+                yield _broken(table, "is not there as a whole")
+
+
+def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iterator[Trouble]:
+    flipped: list[int] = []
+    broken = 0
+    for block in checks.check_blocks(handle, table):
+        context.stop_if_cancelled()
+        broken += not block.is_whole
+        flipped += block.flipped
+        context.checked["vectors"] += block.sound
+    if broken:
+        yield _broken(table, f"does not hold together in {broken:,} of its blocks")
+    if flipped:
+        message = f"Found {len(flipped):,} vectors of {table.owner} that are not what was written"
+        places = _places(handle, table, flipped)
+        yield Trouble(
+            FindingCode.VECTORS, message, len(flipped), flipped, places=places, table=table
+        )
+    lost = checks.read_lost_vectors(handle, table)
+    if lost:
+        message = f"Found {len(lost):,} vectors of {table.owner} that are gone"
+        yield Trouble(FindingCode.VECTORS_LOST, message, len(lost), lost, table=table)
+    if not (broken or flipped) and not all(_find_themselves(context, handle, table)):
+        yield _broken(table, "does not find its own vectors")
+
+
+def _find_themselves(context: Context, handle: Handle, table: VectorTable) -> Iterator[bool]:
+    for rowid in checks.read_some_rows(handle, table, _SELF_QUERIES):
+        context.stop_if_cancelled()
+        yield checks.finds_itself(handle, table, rowid)
+
+
+def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterator[Trouble]:
+    """Tell what has no vector: damage where each should have one, else a note."""
+    if table.model != models.read_current_model(handle):
+        return  # one that is being filled, or that goes
+    missing = checks.read_vectorless(handle, table)
+    if missing:
+        is_expected = (
+            config.model != Backend.STATIC
+            or table.model.name != Backend.STATIC
+            or jobs.read_active_job(handle) is not None
+            or not all(branch.complete for branch in project.read_branches(handle))
+        )
+        yield Trouble(
+            FindingCode.VECTORS_MISSING,
+            f"Found {len(missing):,} {table.owner} without a vector",
+            len(missing),
+            missing,
+            places=_places(handle, table, missing),
+            table=table,
+            is_note=is_expected,
+        )
+
+
+def _broken(table: VectorTable, what: str) -> Trouble:
+    message = f"Found that the table {table.name} {what}"
+    return Trouble(FindingCode.VECTOR_TABLES, message, 1, table=table)
+
+
+def _places(handle: Handle, table: VectorTable, ids: Sequence[int]) -> tuple[str, ...]:
+    some = ids[:MOST_PLACES]
+    if table.is_of_chunks:
+        return tuple(map(display_path, checks.read_places_of_chunks(handle, some)))
+    return tuple(map(display_path, checks.read_paths(handle, some).values()))
+
+
+def _make_tables(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
+    for trouble in troubles:
+        with context.store.write(durable=True) as handle:
+            if trouble.table is None:
+                repair.drop_strange_tables(handle, trouble.names)
+                done = "Deleted tables of vectors that belong to no model"
+            else:
+                number = repair.make_vector_table_anew(handle, trouble.table)
+                done = f"Made the table {trouble.table.name} again, with {number:,} vectors"
+        yield done
+
+
+def _delete_damaged(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
+    for trouble in troubles:
+        assert trouble.table
+        yield _delete(context, trouble.table, trouble.ids)
+
+
+def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
+    for ids in context.batches(rows):
+        with context.store.write() as handle:
+            repair.delete_vectors(handle, table, ids)
+    return f"Deleted {len(rows):,} vectors of {table.owner}"
+
+
+def _settle(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Delete the vectors of what is gone, and make those that are missing."""
+    with context.store.read() as handle:
+        lost = {
+            table: checks.read_lost_vectors(handle, table) for table in checks.vector_tables(handle)
+        }
+    for table, rows in lost.items():
+        if rows:
+            yield _delete(context, table, rows)
+    if any(trouble.table for trouble in troubles):
+        yield from _embed(context)
+
+
+def _embed(context: Context) -> Iterator[str]:
+    """Make vectors that are missing, when their model is the one that the settings name."""
+    try:
+        embedder = context.open_embedder(context.config)
+        if embedder is None:
+            return
+        try:
+            embedder.prepare(context.cancelled)
+            with context.store.read() as handle:
+                known = models.read_models(handle)
+            for model in known:
+                if model.identity == embedder.identity:
+                    tally = Tally()
+                    run = Backfill(
+                        context.store, model, embedder, tally, reads_text=reads_text(model)
+                    )
+                    run.fill(
+                        tell=lambda done, total, _: context.tell("embedding", done, total),
+                        stop=context.cancelled,
+                    )
+                    yield f"Embedded {tally.embeddings:,} chunks"
+        finally:
+            embedder.close()
+    except EmbedderUnavailableError as error:
+        yield f"Left vectors out, which the next indexing run makes: {error.message}"
+
+
+VECTORS = Check(
+    name="vectors",
+    find=_find_vectors,
+    fixes={
+        FindingCode.VECTOR_TABLES: _make_tables,
+        FindingCode.VECTORS: _delete_damaged,
+    },
+    settle=_settle,
+)
