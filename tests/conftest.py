@@ -1,4 +1,12 @@
-"""Fixtures: a data directory, a catalog over it, and a small project."""
+"""Tiers of tests, and fixtures: a data directory, a catalog over it, and a small project.
+
+A test without a marker is quick: ``make test`` and a plain ``pytest`` run it. What takes long for
+what it is, because it starts many processes, breaks them or drives a browser, has the marker
+``slow`` (``make test-all``, ``pytest -m slow``): all of ``tests/fault`` and ``tests/browser``
+by the hook below, others by a mark of their own. ``make test-all`` also runs tests/property once
+more, with all their examples (see tests/support/budget.py). What takes minutes has the marker
+``soak``.
+"""
 
 import os
 import signal
@@ -9,6 +17,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, load_config
+from tests.support.budget import ALL_EXAMPLES
 
 # Who runs the tests in the background of a script has them ignore Ctrl-C, and with them every
 # process that a test starts and interrupts, which then never ends.
@@ -19,6 +28,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # works: they yield nearly as much, or what one waits for would hardly run beside two others.
 _NICENESS = 9
 os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
+
+_TESTS = Path(__file__).parent
+_SLOW_FOLDERS = ("browser", "fault", *(("property",) if ALL_EXAMPLES else ()))
+
+
+@pytest.hookimpl(tryfirst=True)  # before the markers are chosen by
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is in a slow folder."""
+    for item in items:
+        if item.path.relative_to(_TESTS).parts[0] in _SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

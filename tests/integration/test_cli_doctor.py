@@ -10,6 +10,8 @@ from tests.support.command import Command
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cairn(tmp_path: Path) -> Command:

@@ -16,6 +16,8 @@ from tests.support.command import ROOT, Command
 from tests.support.patience import patience
 from tests.support.trees import SAMPLE, write_tree
 
+pytestmark = pytest.mark.slow
+
 GOLDEN: list[dict[str, Any]] = [
     {"query": "open_session", "relevant": ["app/session.py:7-20"], "category": "names"},
     {"query": "KeyError when there is none", "relevant": [{"path": "app/http/router.py"}]},

@@ -15,6 +15,8 @@ from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.patience import patience
 
+pytestmark = pytest.mark.slow
+
 CODE = "def refresh_session(token):\n    return token\n"
 
 

@@ -18,6 +18,8 @@ from tests.support.command import Command
 from tests.support.jobs import until
 from tests.support.patience import patience
 
+pytestmark = pytest.mark.slow
+
 FILES = 600
 
 

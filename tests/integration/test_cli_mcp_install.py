@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.command import Command
 
+pytestmark = pytest.mark.slow
+
 CLAUDE = ".claude.json"
 CODEX = ".codex/config.toml"
 CURSOR = ".cursor/mcp.json"

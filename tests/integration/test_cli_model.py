@@ -10,6 +10,8 @@ from tests.support.embedding_server import free_port
 from tests.support.model_hub import Hub, model_hub
 from tests.support.onnx_models import write_model
 
+pytestmark = pytest.mark.slow
+
 NAME = "BAAI/bge-small-en-v1.5"
 REPOSITORY = "Qdrant/bge-small-en-v1.5-onnx-Q"
 FILE = "model_optimized.onnx"

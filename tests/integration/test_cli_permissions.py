@@ -9,6 +9,8 @@ from tests.support.command import Command
 from tests.support.restricted import close_folder, run_as_nobody
 from web.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:

@@ -9,6 +9,8 @@ import pytest
 from tests.support.command import Command
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 CODE = "def refresh_session(token):\n    return token\n"
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.support.command import Command
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 _YEAR_2400_S = 13_569_465_600
 
 _FILES = {

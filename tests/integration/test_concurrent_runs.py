@@ -14,6 +14,8 @@ from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 _SIZES = (250, 120, 15)  # files of each project
 
 

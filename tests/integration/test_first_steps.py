@@ -11,6 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from tests.support.command import ROOT
+from tests.support.patience import patience
 from web.cli.first_steps import next_steps, sample_query
 
 
@@ -72,7 +73,7 @@ def test_it_searches_and_says_what_to_type_and_serves(
         assert httpx.get(f"{url}/health").json()["status"] == "ok"
         again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) in (0, 130)
+        assert process.wait(patience(20)) in (0, 130)
     text = "".join(shown)
     assert f"$ cairn search 'parse config' --project {folder} --limit 3" in text
     assert "app.py:1-2  function parse_config" in text

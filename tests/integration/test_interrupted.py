@@ -12,6 +12,8 @@ from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 FILES = 400
 
 

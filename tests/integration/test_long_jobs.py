@@ -16,6 +16,8 @@ from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import RESULT, FakeClock, ledger_in
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 HOUR_MS = 3_600_000
 HOURS = 30
 

@@ -116,6 +116,7 @@ def test_sessions_whose_clients_are_gone_end(address: str) -> None:
     until(lambda: open_sessions(address) == {"streamable": 0, "sse": 0}, within_s=60)
 
 
+@pytest.mark.slow
 def test_the_session_of_a_client_that_is_killed_ends(address: str) -> None:
     code = (
         "import asyncio, sys\n"

@@ -103,6 +103,7 @@ def test_large_messages_pass(home: Path, tree: Path) -> None:
         assert server.receive() == {"jsonrpc": "2.0", "id": 3, "result": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None], ids=str)
 def test_a_job_outlives_the_client_and_the_server(
     home: Path, tree: Path, number: int | None
@@ -133,6 +134,7 @@ def test_a_job_outlives_the_client_and_the_server(
         assert ended.attempt == 1
 
 
+@pytest.mark.slow
 def test_a_cancelled_request_lets_the_job_go_on(home: Path, tree: Path) -> None:
     for part in range(1500):
         (tree / f"part{part}.py").write_text(f"def part_{part}(text):\n    return text\n" * 8)
@@ -150,6 +152,7 @@ def test_a_cancelled_request_lets_the_job_go_on(home: Path, tree: Path) -> None:
         assert catalog.jobs.show(job.job_id).status is JobState.COMPLETED
 
 
+@pytest.mark.slow
 def test_what_was_left_goes_on_when_an_agent_starts(home: Path, tree: Path) -> None:
     with catalog_in(home) as catalog:
         job_id = catalog.jobs.submit(str(tree)).job_id  # and nobody runs it

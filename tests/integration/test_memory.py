@@ -118,6 +118,7 @@ def test_a_project_forgotten_elsewhere_is_gone(
     assert [hit.path for hit in hits] == ["quasar.py"]
 
 
+@pytest.mark.slow
 def test_threads_share_what_is_kept_while_another_process_writes(
     index: Index, elsewhere: Command, tree: Path
 ) -> None:

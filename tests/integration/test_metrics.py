@@ -25,6 +25,8 @@ from tests.support.metrics import Numbers
 from tests.support.server import Server, ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 
+pytestmark = pytest.mark.slow
+
 Said = TypeVar("Said")
 
 TOKEN = "a-token-of-some-length"

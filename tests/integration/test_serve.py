@@ -22,6 +22,8 @@ from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.security.serving import is_loopback, token_for
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a-token-of-some-length"
 
 

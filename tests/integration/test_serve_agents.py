@@ -14,6 +14,8 @@ from tests.support.mcp_calls import HANGS, projects_in, use_everything
 from tests.support.mcp_clients import INITIALIZE, called, refused
 from tests.support.server import Server, serving
 
+pytestmark = pytest.mark.slow
+
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 

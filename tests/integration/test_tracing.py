@@ -18,6 +18,8 @@ from tests.support.metrics import Numbers
 from tests.support.server import serving
 from tests.support.trees import SAMPLE, write_tree
 
+pytestmark = pytest.mark.slow
+
 Span = dict[str, Any]
 
 EXPORTER = """

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from engine.embedding.static import StaticModel
 from engine.source.content import Inspected, inspect
 from engine.syntax.analysis import analyse
 from tests.support.training import CODE, mirror_of
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 VERBS = {
     "open": "unlock start begin", "close": "shut finish end", "write": "store save keep",

@@ -5,6 +5,8 @@ import pytest
 from tests.support.command import Command
 from tests.support.trees import write_tree
 
+pytestmark = pytest.mark.slow
+
 _FILES = {
     ".gitignore": "build/\n\n*.log\n",
     "src/session.py": "def refresh(token):\n    return token\n",

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.search.branch_index import best_places, impact_of, total_of
+from tests.support.budget import examples
 
 SIZE = 700  # so that words in more than 128 places are common ones
 
@@ -38,7 +39,7 @@ _REGULAR = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(words=st.lists(_SPARSE | _REGULAR, max_size=5), number=st.integers(1, 60))
 def test_the_best_places_are_the_best(words: list[Word], number: int) -> None:
     check(words, number)

@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import NewMemory
+from tests.support.budget import examples
 from tests.support.trees import write_tree
 
 
@@ -95,7 +96,7 @@ class Pages(RuleBasedStateMachine):
 
 TestPages = Pages.TestCase
 TestPages.settings = settings(
-    max_examples=15,
+    max_examples=examples(15),
     stateful_step_count=15,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -12,6 +12,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Index
 from engine.records import MAX_LISTED, Checkpoint, NewMemory
+from tests.support.budget import examples
 from tests.support.trees import write_tree
 
 _FREE = ("a", "b", "A", "é", "python", ".py", ".md", "text of two words", "%", "*", '"', "1")
@@ -84,7 +85,7 @@ def test_the_stage_has_all_of_it(stage: Stage) -> None:
 _TAGS = st.lists(st.sampled_from([*_ASKED, *(f"!{tag}" for tag in _ASKED)]), max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(asked=_TAGS)
 def test_tags_choose_what_they_say(stage: Stage, asked: list[str]) -> None:
     wanted = [each for each in stage.everything if passes(each, asked)]

@@ -29,6 +29,7 @@ from engine.jobs.ledger import TRANSITIONS, IllegalTransitionError, Ledger
 from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobState
 from engine.store import jobs
 from engine.store.jobs import JobRow, JobSearch
+from tests.support.budget import examples
 from tests.support.ledger import (
     DAY_MS,
     ERROR,
@@ -301,7 +302,7 @@ def replay(events: list[EventType]) -> JobState:
     return state
 
 
-def live(examples: int) -> None:
+def live(lives: int) -> None:
     """Try so many lives of 50 steps each."""
     with memory_folder() as folder:
         Lives.clock = FakeClock()
@@ -310,14 +311,14 @@ def live(examples: int) -> None:
             run_state_machine_as_test(
                 Lives,
                 settings=settings(
-                    max_examples=examples, stateful_step_count=50, deadline=None, database=None
+                    max_examples=lives, stateful_step_count=50, deadline=None, database=None
                 ),
             )
-    print(f"{examples} lives of 50 steps: 0 illegal moves, one event a move, no gaps")
+    print(f"{lives} lives of 50 steps: 0 illegal moves, one event a move, no gaps")
 
 
 def test_no_order_of_steps_breaks_a_rule() -> None:
-    live(200)
+    live(examples(200))
 
 
 @pytest.mark.soak

@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import IndexOptions
 from engine.roots import project_id_of
+from tests.support.budget import examples
 from tests.support.oracle import check_sound, contents
 
 _NAMES = st.sampled_from(
@@ -149,5 +150,5 @@ class Edits(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Edits.TestCase.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+Edits.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=15, deadline=None)
 TestEdits = Edits.TestCase

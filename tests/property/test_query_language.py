@@ -7,6 +7,7 @@ from engine.errors import InvalidQueryError
 from engine.search.lexical import lexical_of
 from engine.search.patterns import patterns_of
 from engine.search.query import Query, parse_query
+from tests.support.budget import examples
 
 _PIECES = st.sampled_from(
     ['"', "/", "-", ":", "lang:", "path:", "kind:", "case:", "sym:", "a", " ", "\\", "(", "[", "\0"]
@@ -14,7 +15,7 @@ _PIECES = st.sampled_from(
 _QUERIES = st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=4))).map("".join))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(_QUERIES, st.booleans())
 def test_any_text_is_read_or_refused(text: str, as_pattern: bool) -> None:
     position = 0

@@ -11,6 +11,7 @@ from engine.store.filters import build_filters
 from engine.store.models import ModelRow
 from engine.store.vectors import has_its_sum, unpacked
 from engine.store.vectors import rows_of as stored_rows_of
+from tests.support.budget import examples
 
 DIMENSION = 16
 IDS = st.integers(1, 700)
@@ -62,7 +63,7 @@ def test_no_bit_of_a_row_flips_unseen(half: int, seed: int, data: st.DataObject)
     assert not has_its_sum(bytes(row))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.one_of(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from engine.records import FileEntry
 from engine.source.git import tracked_paths
 from engine.source.walker import WalkRules, walk
+from tests.support.budget import examples
 from tests.support.git_trees import git_environment, listed_by_git, run_git
 
 NAMES = ["a", "b", "ab", "foo", "foo.py", "foo.pyc", "x y", "é", "*", "[a]", "A", "#x", "!y", "z "]
@@ -138,7 +139,9 @@ def on_disk(tree: Tree) -> Iterator[tuple[Path, Path]]:
         yield top, home
 
 
-few = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(
+    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @given(tree=trees(), version=st.sampled_from(["2", "4"]))

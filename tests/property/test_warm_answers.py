@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import Hit, Mode, SearchAnswer, SearchRequest
+from tests.support.budget import examples
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
 from tests.support.vectors import drop_vectors
@@ -66,7 +67,7 @@ def adds_up(hit: Hit) -> None:
     assert has_words or not explanation.bm25
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(tree=_trees, questions=st.lists(_questions, min_size=1, max_size=6))
 def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +89,7 @@ def test_what_is_kept_changes_no_answer(tree: dict[str, str], questions: list[st
                     adds_up(hit)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(tree=_trees, questions=st.lists(_questions, min_size=1, max_size=3))
 def test_what_is_kept_of_vectors_changes_no_answer(
     tree: dict[str, str], questions: list[str]
@@ -114,7 +115,7 @@ def test_what_is_kept_of_vectors_changes_no_answer(
                         adds_up(hit)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(tree=_trees, name=st.sampled_from(_NAMES), mode=st.sampled_from([Mode.SYMBOL, Mode.HYBRID]))
 def test_every_mode_and_filter_is_explained(tree: dict[str, str], name: str, mode: Mode) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 from engine.syntax.languages import grammar_packages
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 MOST_LINES = 700
 
 
@@ -99,27 +100,41 @@ def test_every_grammar_is_a_declared_dependency() -> None:
     assert set(grammar_packages()) - declared == set()
 
 
-def _locked() -> dict[str, str]:
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
-    return {
-        canonicalize_name(name): version
-        for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock, re.MULTILINE)
-    }
+def _locked(file: str) -> dict[str, set[str]]:
+    lock = (ROOT / file).read_text("utf-8")
+    locked: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock, re.MULTILINE):
+        locked.setdefault(canonicalize_name(name), set()).add(version)
+    return locked
 
 
-def test_the_lock_file_satisfies_what_is_declared() -> None:
-    locked = _locked()
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
-    unmet = [
+def _unmet(wanted: list[str], locked: dict[str, set[str]]) -> list[str]:
+    return [
         str(each)
         for each in map(Requirement, wanted)
-        if not each.specifier.contains(locked.get(canonicalize_name(each.name), "0"))
+        if not (versions := locked.get(canonicalize_name(each.name)))
+        or not all(map(each.specifier.contains, versions))
     ]
-    assert unmet == []
 
 
-def test_the_lock_file_has_hashes_and_names_no_place() -> None:
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
+def test_the_lock_files_satisfy_what_is_declared() -> None:
+    run_time = [*PROJECT["dependencies"], *GROUPS["build"]]
+    assert _unmet(run_time, _locked("requirements.lock")) == []
+    dev = [each for each in GROUPS["dev"] if isinstance(each, str)]
+    assert _unmet(dev, _locked("requirements-dev.lock")) == []
+
+
+def test_running_installs_no_tool_of_development_and_both_locks_agree() -> None:
+    run_time, dev = _locked("requirements.lock"), _locked("requirements-dev.lock")
+    assert (
+        run_time.keys() & {"mypy", "playwright", "pytest", "ruff", "schemathesis", "scipy"} == set()
+    )
+    assert {name for name in run_time.keys() & dev if run_time[name] != dev[name]} == set()
+
+
+@pytest.mark.parametrize("file", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_file_has_hashes_and_names_no_place(file: str) -> None:
+    lock = (ROOT / file).read_text("utf-8")
     assert not re.search(r"https?:|file:|@ |--index|--find-links|--extra-index", lock)
     assert "/" not in re.sub(r"# via.*", "", lock)
     for entry in re.split(r"\n(?=[a-z])", lock.strip()):

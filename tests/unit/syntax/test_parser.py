@@ -131,7 +131,7 @@ def test_another_thread_runs_while_a_text_is_parsed() -> None:
     finally:
         done.set()
         thread.join()
-    assert len(ticks) > 10
+    assert len(ticks) > 2  # one before and one after would prove nothing
 
 
 def test_definitions_nested_too_deep_are_left_out() -> None:
