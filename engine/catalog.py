@@ -153,10 +153,10 @@ class OpenIndexes:
         file = self.file_of_root(root)
         if create:
             from engine.indexing.seed import seed
-            from engine.project_files import delete_strays
+            from engine.project_files import delete_temp_files
             from engine.source.git import sibling_folders
 
-            delete_strays(file)
+            delete_temp_files(file)
             if not file.exists():
                 seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
         return Index(

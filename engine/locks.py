@@ -1,13 +1,16 @@
-"""One indexer a project and one runner a data directory, over all processes.
+"""Lock files: one indexer and one watcher a project, one runner and one server a data directory.
+
+They lie in the folder ``locks`` of the data directory. The kernel frees a lock when its holder
+dies, however it dies, so a stale lock cannot exist, and a holder that ends in order deletes the
+file. What stands in a file that nobody has locked is of a process that was killed.
 
 One server a data directory, over all processes, and where it is.
 
-``server.lock`` is locked while a server lives, and ``server.json`` beside it has its URL.
+``locks/server.lock`` is locked while a server lives, and holds its process and its URL.
 
 One watcher a project, over all processes, and what it shows the others.
 
-The file ``<project id>.watch`` beside the database is locked while a watcher lives, and holds its
-process and its status. What stands in it without a lock is of a watcher that is no more.
+``locks/<project id>.watch`` is locked while a watcher lives, and holds its status.
 """
 
 import fcntl
@@ -18,10 +21,129 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from engine.errors import ProjectBusyError, ServerRunningError, UnavailableError
+from engine.errors import EngineError, ProjectBusyError, ServerRunningError, UnavailableError
 from engine.state_records import WatchState, WatchStatus
+
+#: Suffixes of what a runner writes about a project while one of its jobs runs.
+IN_FLIGHT: Final = ".inflight"
+WAITING: Final = ".wait"
+NOTES: Final = (IN_FLIGHT, WAITING)
+
+_FOLDER: Final = "locks"
+_TRIES: Final = 3
+_LOOK_S: Final = 0.001
+_MOST_BYTES: Final = 1 << 16
+
+
+def runner_lock(data_dir: Path) -> Path:
+    """Return the lock file of the process that runs the jobs of a data directory."""
+    return data_dir / _FOLDER / "runner.lock"
+
+
+def server_lock(data_dir: Path) -> Path:
+    """Return the lock file of the server of a data directory."""
+    return data_dir / _FOLDER / "server.lock"
+
+
+def project_file(database: Path, suffix: str) -> Path:
+    """Return the file of a project in the folder of the lock files.
+
+    Args:
+        database: The project's database file.
+        suffix: What the file is for, with the dot.
+    """
+    return database.parent / _FOLDER / f"{database.stem}{suffix}"
+
+
+class NamedFile:
+    """An open file that others find by its name, and that goes when its owner ends in order.
+
+    Args:
+        file: The name.
+        descriptor: Of the open file.
+    """
+
+    def __init__(self, file: Path, descriptor: int) -> None:
+        self.file = file
+        self.descriptor = descriptor
+
+    def is_in_place(self) -> bool:
+        """Say whether the name is still that of this file."""
+        return _has_name(self.descriptor, self.file)
+
+    def close(self) -> None:
+        """Delete and close it; another file that has the name by now is not ours, and stays."""
+        with suppress(OSError):
+            if self.is_in_place():
+                self.file.unlink()
+        os.close(self.descriptor)
+
+
+class Lock(NamedFile):
+    """A lock file that this process has locked; a context manager, which releases it.
+
+    It is deleted first and unlocked then: who has opened it meanwhile finds out, and tries again.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write(self, text: str) -> None:
+        """Replace what others read in the file; on a full disk that may fail, which is no error."""
+        data = text.encode()
+        with suppress(OSError):
+            os.pwrite(self.descriptor, data, 0)
+            os.ftruncate(self.descriptor, len(data))
+
+
+def take_lock(file: Path) -> Lock | None:
+    """Lock a file, which then holds the number of this process; None when another has locked it.
+
+    Raises:
+        UnavailableError: The folder cannot be made or written.
+    """
+    make_folder(file.parent)
+    while True:
+        descriptor = _opened(file)
+        try:
+            if not _is_locked_here(descriptor):
+                os.close(descriptor)
+                return None
+            if _has_name(descriptor, file):
+                break
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its last holder has deleted it since: not the lock of this name
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)  # what a process wrote that was killed
+    lock = Lock(file, descriptor)
+    lock.write(str(os.getpid()))
+    return lock
+
+
+def holder_of(file: Path) -> str | None:
+    """Return what the holder of a lock has written; None when nobody holds it.
+
+    Writes nothing, and keeps nobody from taking the lock.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(descriptor, _MOST_BYTES, 0).decode("utf-8", "replace").strip()
+    else:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -32,74 +154,72 @@ def indexing_lock(database: Path) -> Iterator[None]:
         ProjectBusyError: Another process holds it.
         UnavailableError: The data directory cannot be written.
     """
-    with held_lock(database.with_suffix(".lock")) as holder:
-        if holder is not None:
-            raise ProjectBusyError(
-                f"the project is being indexed by process {holder or '?'}",
-                hint="wait for it, or stop it",
-            )
+    file = project_file(database, ".lock")
+    lock = take_lock(file)
+    if lock is None:
+        raise ProjectBusyError(
+            f"the project is being indexed by process {holder_of(file) or '?'}",
+            hint="wait for it, or stop it",
+        )
+    with lock:
         yield
 
 
 def is_being_indexed(database: Path) -> bool:
     """Say whether another process holds the right to index a project."""
-    with held_lock(database.with_suffix(".lock")) as holder:
-        return holder is not None
+    return holder_of(project_file(database, ".lock")) is not None
 
 
-@contextmanager
-def held_lock(file: Path) -> Iterator[str | None]:
-    """Hold a lock while the block runs, if nobody else does; gives who does, else None.
+def make_folder(folder: Path) -> None:
+    """Make a folder inside the data directory, and that if need be, for this user alone.
 
-    The kernel frees the lock when its holder dies, however it dies, so a stale lock cannot exist.
-    The lock file stays for good: a second one under the same name would be a second lock.
+    Raises:
+        UnavailableError: It cannot be made.
+    """
+    data_dir = folder.parent
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot make the data directory {data_dir}: {error.strerror}",
+            hint="set CAIRN_HOME to a folder that you can write",
+        ) from error
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise _not_writable(folder, error) from error
+
+
+def new_file(file: Path) -> NamedFile:
+    """Make a file; one of that name, of a process that was killed or is not the owner, goes.
 
     Raises:
         UnavailableError: The folder cannot be made or written.
     """
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise UnavailableError(
-            f"cannot write {file}: {error.strerror}", hint="make the data directory writable"
-        ) from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-            return
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield None
-    finally:
-        os.close(descriptor)
+    make_folder(file.parent)
+    with suppress(OSError):
+        file.unlink()
+    return NamedFile(file, _opened(file))
 
 
-def holder_of(file: Path) -> str | None:
-    """Give who holds a lock, without writing anything; None when nobody does."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-    else:
-        return None
-    finally:
-        os.close(descriptor)
+def delete_notes(database: Path) -> None:
+    """Delete what runners have left about a project in the folder of the lock files."""
+    for suffix in NOTES:
+        with suppress(OSError):
+            project_file(database, suffix).unlink(missing_ok=True)
 
 
-def identity_of(file: Path) -> tuple[int, int] | None:
-    """Give what tells a lock file from another one of its name; None when it is not there."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def delete_left_locks(data_dir: Path) -> None:
+    """Delete the lock files of processes that were killed, and notes about projects that went."""
+    for file in _entries(data_dir / _FOLDER):
+        if file.suffix in NOTES:
+            if not (data_dir / f"{file.stem}.db").exists():
+                delete_notes(data_dir / f"{file.stem}.db")
+        elif holder_of(file) is None:
+            with suppress(EngineError):
+                lock = take_lock(file)
+                if lock:
+                    lock.close()
 
 
 def is_alive(process: int) -> bool:
@@ -113,35 +233,71 @@ def is_alive(process: int) -> bool:
     return True
 
 
-_TRIES: Final = 3  # somebody may just be looking whether it is locked
-_LOOK_S: Final = 0.05
-_MOST_BYTES: Final = 1 << 16
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _opened(file: Path) -> int:
+    try:
+        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _not_writable(file, error) from error
+
+
+def _is_locked_here(descriptor: int) -> bool:
+    """Lock an open file; False when another process has locked it and keeps it locked.
+
+    Who only looks shares the lock for some microseconds, so it can be shared with them, and who
+    deletes the file of a dead process holds it as briefly: neither is its owner.
+    """
+    refusals = 0
+    while refusals < _TRIES:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                refusals += 1
+            else:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+            time.sleep(_LOOK_S)
+        else:
+            return True
+    return False
+
+
+def _has_name(descriptor: int, file: Path) -> bool:
+    found = os.fstat(descriptor)
+    try:
+        named = file.stat()
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (named.st_dev, named.st_ino)
+
+
+def _not_writable(path: Path, error: OSError) -> UnavailableError:
+    return UnavailableError(
+        f"cannot write {path}: {error.strerror}", hint="make the data directory writable"
+    )
 
 
 class ServerBoard:
     """Shows other processes where the server is.
 
     Args:
-        file: Where that is written; replaced as a whole.
+        lock: The lock of the server, which this process holds.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
 
     def show(self, url: str) -> None:
         """Say where; what cannot be written, as on a full disk, is not said."""
-        draft = self._file.with_suffix(".json.new")
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with open(descriptor, "w", encoding="utf-8") as stream:
-                json.dump({"url": url, "pid": os.getpid()}, stream)
-            os.replace(draft, self._file)
-
-    def wipe(self) -> None:
-        """Say nothing any more."""
-        with suppress(OSError):
-            self._file.unlink(missing_ok=True)
+        self._lock.write(json.dumps({"url": url, "pid": os.getpid()}))
 
 
 @contextmanager
@@ -152,60 +308,43 @@ def server_board(data_dir: Path) -> Iterator[ServerBoard]:
         ServerRunningError: Another process holds it.
         UnavailableError: The data directory cannot be written.
     """
-    for attempt in range(_TRIES):
-        with held_lock(data_dir / "server.lock") as holder:
-            if holder is None:
-                board = ServerBoard(data_dir / "server.json")
-                try:
-                    yield board
-                finally:
-                    board.wipe()
-                return
-        if attempt + 1 < _TRIES:
-            time.sleep(_LOOK_S)
-    url = _url_in(data_dir)
-    raise ServerRunningError(
-        f"this data directory is served already, at {url or 'an address not known yet'}",
-        hint="use that one, or stop it first",
-        url=url,
-    )
+    lock = take_lock(server_lock(data_dir))
+    if lock is None:
+        url = server_url(data_dir)
+        raise ServerRunningError(
+            f"this data directory is served already, at {url or 'an address not known yet'}",
+            hint="use that one, or stop it first",
+            url=url,
+        )
+    with lock:
+        yield ServerBoard(lock)
 
 
 def server_url(data_dir: Path) -> str | None:
-    """Say where a data directory is served; None: nowhere, or not known yet."""
-    if not (data_dir / "server.lock").exists():
-        return None
-    with held_lock(data_dir / "server.lock") as holder:
-        return None if holder is None else _url_in(data_dir)
-
-
-def _url_in(data_dir: Path) -> str | None:
+    """Return where a data directory is served; None: nowhere, or not known yet."""
     try:
-        with open(data_dir / "server.json", encoding="utf-8") as stream:
-            url = json.loads(stream.read(_MOST_BYTES))["url"]
-    except (OSError, ValueError, KeyError, TypeError):
+        url = json.loads(holder_of(server_lock(data_dir)) or "")["url"]
+    except (ValueError, KeyError, TypeError):
         return None
     return url if isinstance(url, str) else None
+
+
+_SUFFIX: Final = ".watch"
 
 
 class Board:
     """Shows other processes a status.
 
     Args:
-        descriptor: Of the locked file.
+        lock: The lock of the watcher, which this process holds.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
 
     def show(self, status: WatchStatus) -> None:
         """Replace what is shown; a full disk is no reason to stop watching."""
-        data = json.dumps(asdict(status)).encode()
-        try:
-            os.pwrite(self._descriptor, data, 0)
-            os.ftruncate(self._descriptor, len(data))
-        except OSError:
-            return
+        self._lock.write(json.dumps(asdict(status)))
 
 
 @contextmanager
@@ -216,56 +355,25 @@ def watch_board(database: Path) -> Iterator[Board]:
         ProjectBusyError: Another watcher holds it.
         UnavailableError: The data directory cannot be written.
     """
-    file = database.with_suffix(".watch")
-    try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise UnavailableError(
-            f"cannot write {file}: {error.strerror}", hint="make the data directory writable"
-        ) from error
-    try:
-        if not _is_locked_by_us(descriptor):
-            other = _status_in(descriptor)
-            raise ProjectBusyError(
-                f"the project is being watched by process {other.pid if other else '?'}",
-                hint="one watcher is enough; stop that one to watch here",
-            )
-        yield Board(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _is_locked_by_us(descriptor: int) -> bool:
-    for _ in range(_TRIES):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_LOOK_S)  # somebody may just be looking whether it is locked
-        else:
-            return True
-    return False
+    lock = take_lock(project_file(database, _SUFFIX))
+    if lock is None:
+        other = watch_status_of(database)
+        raise ProjectBusyError(
+            f"the project is being watched by process {other.pid if other else '?'}",
+            hint="one watcher is enough; stop that one to watch here",
+        )
+    with lock:
+        yield Board(lock)
 
 
 def watch_status_of(database: Path) -> WatchStatus | None:
-    """Give the status of a project's watcher, in whatever process; None when it has none."""
-    try:
-        descriptor = os.open(database.with_suffix(".watch"), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _status_in(descriptor)
-    else:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def _status_in(descriptor: int) -> WatchStatus | None:
+    """Return the status of a project's watcher, in whatever process; None when it has none."""
     for _ in range(_TRIES):
+        text = holder_of(project_file(database, _SUFFIX))
+        if text is None:
+            return None
         try:
-            values = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
+            values = json.loads(text)
             return WatchStatus(**{**values, "state": WatchState(values["state"])})
         except (ValueError, TypeError, KeyError):
             continue

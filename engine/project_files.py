@@ -1,37 +1,64 @@
 """What is deleted of a project while nobody indexes it: its contents, or its database file.
 
-Files beside a database that processes made for a while, and died before they deleted them.
+Temp files in a data directory: whose processes have died, and what older versions left there.
 """
 
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from engine.faults import fault_point
-from engine.jobs.run import forget_note
-from engine.locks import indexing_lock, is_alive
+from engine.locks import delete_left_locks, delete_notes, holder_of, indexing_lock, is_alive
+from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database
 from engine.store.migrate import delete_copies
 
 # What a file is for, and the number of the process, behind the project's id.
 _OF_PROCESS = re.compile(r"\.(?:seed|part|rebuilt)-([0-9]{1,9})(?=[-.]|$)")
+#: Names of files that lie in ``locks`` and ``logs`` now.
+_OLD_NAMES = re.compile(
+    r"[0-9a-f]{64}\.(hand|lock|wait|watch)|(runner|server)\.lock|server\.json(\.new)?|rates\.json"
+)
+_OLD_RUNNER: Final = "runner.lock"
 
 
-def stray_files(file: Path) -> list[Path]:
-    """Give the files beside a database that belong to processes which have died."""
+def temp_files(file: Path) -> list[Path]:
+    """Return the temp files beside a database that belong to processes which have died."""
+    return _dead(sorted(file.parent.glob(f"{file.stem}.*")))
+
+
+def delete_temp_files(file: Path) -> None:
+    """Delete the temp files beside a database that dead processes left; what cannot be, stays."""
+    _delete(temp_files(file))
+
+
+def clean_up(data_dir: Path) -> None:
+    """Delete the temp files and lock files of dead processes, and those of older versions."""
+    try:
+        entries = sorted(data_dir.iterdir())
+    except OSError:
+        return
+    _delete(_dead([each for each in entries if is_project_id(each.name.partition(".")[0])]))
+    if holder_of(data_dir / _OLD_RUNNER) is None:  # of an older version, which may still run
+        old = [each for each in entries if _OLD_NAMES.fullmatch(each.name)]
+        _delete([each for each in old if holder_of(each) is None])
+    delete_left_locks(data_dir)
+
+
+def _dead(entries: list[Path]) -> list[Path]:
     found = []
-    for path in sorted(file.parent.glob(f"{file.stem}.*")):
+    for path in entries:
         process = _OF_PROCESS.search(path.name)
         if process and not is_alive(int(process[1])):
             found.append(path)
     return found
 
 
-def delete_strays(file: Path) -> None:
-    """Delete the files beside a database that dead processes left; those that cannot be, stay."""
-    for path in stray_files(file):
+def _delete(files: list[Path]) -> None:
+    for path in files:
         with suppress(OSError):
             path.unlink()
 
@@ -61,8 +88,7 @@ def delete_project(file: Path, *, keeps_damaged: bool = False) -> None:
     """
     with indexing_lock(file):
         delete_copies(file, keeps_damaged=keeps_damaged)
-        delete_strays(file)
+        delete_temp_files(file)
         delete_database(file)
-        file.with_suffix(".hand").unlink(missing_ok=True)
-        forget_note(file)
+        delete_notes(file)
     shutil.rmtree(file.parent / "logs" / file.stem, ignore_errors=True)

@@ -22,7 +22,7 @@ from engine.doctor.memories import make_readable, words_of_memories
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
-from engine.project_files import delete_strays
+from engine.project_files import delete_temp_files
 from engine.roots import project_id_of
 from engine.store import checks, memories, project, repair, salvage
 from engine.store.connection import Store, delete_database
@@ -92,7 +92,7 @@ def begin_anew(file: Path, root: str, config: Config) -> Anew:
     Raises:
         UnavailableError: There is no room, or the data directory cannot be written.
     """
-    delete_strays(file)
+    delete_temp_files(file)
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:

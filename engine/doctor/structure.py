@@ -5,9 +5,8 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Trouble, counted
-from engine.errors import UnavailableError
-from engine.locks import held_lock
-from engine.project_files import delete_strays, stray_files
+from engine.locks import holder_of, runner_lock
+from engine.project_files import delete_temp_files, temp_files
 from engine.state_records import FindingCode
 from engine.store import checks, jobs, repair
 from engine.store.connection import Store
@@ -124,23 +123,19 @@ def _waiting_job(store: Store, config: Config) -> str | None:
         row = jobs.read_active_job(handle)
     if row is None:
         return None
-    try:
-        with held_lock(config.data_dir / "runner.lock") as holder:
-            return row.uuid if holder is None else None
-    except UnavailableError:  # a data directory that cannot be written
-        return None
+    return row.uuid if holder_of(runner_lock(config.data_dir)) is None else None
 
 
 def leftovers_of(file: Path) -> Iterator[Trouble]:
     """Find the files beside a database that processes left when they died."""
-    names = tuple(each.name for each in stray_files(file))
+    names = tuple(each.name for each in temp_files(file))
     if names:
         message = f"Found {counted(len(names), 'file')} that processes left when they died"
         yield Trouble(FindingCode.LEFTOVERS, message, len(names), names=names, places=names)
 
 
 def _delete_leftovers(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    delete_strays(context.store.path)
+    delete_temp_files(context.store.path)
     yield f"Deleted {sum(each.number for each in troubles):,} files that dead processes left"
 
 

@@ -4,12 +4,12 @@ It accompanies every write of the run (see ``store.connection.Companion``), so t
 the work stands in the same transaction as the work. What is shown as done is on record: progress
 never runs ahead of what a crash would leave, and so never falls.
 
-Which file a process has in hand, noted so that a crash of the process cannot lose it.
+Which file a process is working on, noted so that a crash of the process cannot lose it.
 
 One write into the page cache a file, about a microsecond; a process that dies leaves it. A power
 cut may lose it, and no file causes those.
 
-Which files may be what kills the process: those it had in hand when it died, and how often.
+Which files may be what kills the process: those in flight when it died, and how often.
 """
 
 import json
@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.errors import StaleClaim, UnavailableError
 from engine.faults import fault_point
 from engine.indexing.progress import Tally
 from engine.jobs.ledger import Clock
 from engine.jobs.pace import Measured, Movement, Outlook, Pace, Stopwatch
+from engine.locks import IN_FLIGHT, new_file, project_file
 from engine.records import Phase, Progress, display_path
 from engine.state_records import CheckpointKind, EventType, JobOrigin
 from engine.store import jobs
@@ -35,46 +36,51 @@ from engine.store.connection import Handle, Store
 from engine.store.jobs import CheckpointRow, JobRow
 from engine.telemetry.recording import Stages
 
-_LENGTH_BYTES = 4
-_MOST_BYTES = 1 << 16
+_LENGTH_BYTES: Final = 4
+_MOST_BYTES: Final = 1 << 16
 
 
-class Hand:
-    """The note of one project, in a small file beside its database.
+class InFlightFile:
+    """The note of one project, in the folder of the lock files while a job of it runs.
 
     Args:
-        file: Where; made when it is not there.
+        database: The project's database.
 
     Raises:
         UnavailableError: The data directory cannot be written.
     """
 
-    def __init__(self, file: Path) -> None:
-        try:
-            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise UnavailableError(f"cannot write {file}: {error.strerror}") from error
-        self._is_empty = False
+    def __init__(self, database: Path) -> None:
+        file = project_file(database, IN_FLIGHT)
+        #: The path on which a process worked that has died since; ``""`` when none did.
+        self.left_path = _path_in(file)
+        self._file = new_file(file)
+        self._is_empty = True
 
     def hold(self, path: str) -> None:
-        """Note a path, or with ``""`` that no file is in hand; on a full disk nothing is noted."""
+        """Note a path, or with ``""`` that no file is in flight; nothing on a full disk."""
         if not path and self._is_empty:
             return
         name = os.fsencode(path)[:_MOST_BYTES]
+        data = len(name).to_bytes(_LENGTH_BYTES, "little") + name
         with suppress(OSError):
-            os.pwrite(self._descriptor, len(name).to_bytes(_LENGTH_BYTES, "little") + name, 0)
+            os.pwrite(self._file.descriptor, data, 0)
         self._is_empty = not path
 
-    def taken(self) -> str:
-        """Give the path that was noted, ``""`` when none was, and note that none is."""
-        size = int.from_bytes(os.pread(self._descriptor, _LENGTH_BYTES, 0), "little")
-        name = os.pread(self._descriptor, min(size, _MOST_BYTES), _LENGTH_BYTES)
-        self.hold("")
-        return os.fsdecode(name)
-
     def close(self) -> None:
-        """Let the file go; the note stays."""
-        os.close(self._descriptor)
+        """Delete the note: who comes to this has not crashed."""
+        self._file.close()
+
+
+def _path_in(file: Path) -> str:
+    try:
+        with open(file, "rb") as stream:
+            size = int.from_bytes(stream.read(_LENGTH_BYTES), "little")
+            return os.fsdecode(stream.read(min(size, _MOST_BYTES)))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise UnavailableError(f"cannot read {file}: {error.strerror}") from error
 
 
 _POISON_TRIES = 3
@@ -91,13 +97,13 @@ class Suspects:
         self._times: dict[str, int] = json.loads(stored)
 
     def is_poison(self, path: str) -> bool:
-        """Say whether a file was in hand too often when the process died."""
+        """Say whether a file was worked on too often when the process died."""
         return self._times.get(display_path(path), 0) >= _POISON_TRIES
 
     def after_crash(self, path: str) -> str:
-        """Give them as JSON after a death with this file in hand; ``""`` is none.
+        """Return them as JSON after a death with this file in flight; ``""`` is none.
 
-        A file that ends the process does so each time: who was not in hand this time is cleared.
+        A file that ends the process does so each time: who was not in flight this time is cleared.
         """
         times = {name: times for name, times in self._times.items() if times >= _POISON_TRIES}
         if path:
@@ -129,17 +135,22 @@ class JobContext:
     Args:
         store: The project's database.
         row: The job as claimed.
-        hand: Where the file in hand is noted.
+        in_flight: Where the file is noted on which this process works.
         outlook: What is expected of it.
         clock: Milliseconds since 1970.
     """
 
     def __init__(
-        self, store: Store, row: JobRow, hand: Hand, outlook: Outlook, clock: Clock
+        self,
+        store: Store,
+        row: JobRow,
+        in_flight: InFlightFile,
+        outlook: Outlook,
+        clock: Clock,
     ) -> None:
         self.row = row
         self._store = store
-        self._hand = hand
+        self._in_flight = in_flight
         self._clock = clock
         self._stop = threading.Event()
         self._recorded = json.loads(row.counts)
@@ -265,11 +276,11 @@ class JobContext:
         self._has_list = True
 
     def holds(self, path: str) -> None:
-        """Note which file this process has in hand, so that one that kills it is known."""
-        self._hand.hold(path)
+        """Note on which file this process works, so that one that kills it is known."""
+        self._in_flight.hold(path)
 
     def is_poison(self, path: str) -> bool:
-        """Say whether a file was in hand too often when the process died."""
+        """Say whether a file was worked on too often when the process died."""
         return self._suspects.is_poison(path)
 
     # The companion of its writes.
@@ -353,7 +364,7 @@ class JobContext:
 
     def close(self) -> None:
         """Free what it holds."""
-        self._hand.close()
+        self._in_flight.close()
 
     def resumes(self) -> None:
         """Hear that the job goes on after a wait."""

@@ -155,7 +155,7 @@ class Ledger:
         Args:
             row: The job as it was found.
             runner: Who claims it.
-            suspects: What to keep of the files in hand at crashes, if its runner died.
+            suspects: What to keep of the files in flight at crashes, if its runner died.
 
         Returns:
             The job as claimed; None when it is not there to be taken any more.

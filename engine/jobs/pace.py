@@ -5,7 +5,7 @@ by chunks. What was expected of this machine counts as two seconds of experience
 fades within a minute or so: the first guesses are not wild, a stall makes the end recede, and a
 faster part brings it nearer.
 
-How fast this machine indexes, as jobs that completed have shown; kept in ``rates.json``.
+How fast this machine indexes, as jobs that completed have shown; kept in ``logs/rates.json``.
 
 A rate is work and the seconds it took, both of late: once two minutes are remembered, older work
 fades as new work comes in. Before anything was measured it is what two cores do, with the weight of
@@ -193,7 +193,7 @@ class _Speed:
         return work / speed if speed else None
 
 
-_FILE = "rates.json"
+_FILE = "logs/rates.json"
 _MOST_BYTES = 1 << 16  # of the file
 _MOST_MODELS = 50
 _MEMORY_S = 120.0  # work of so many seconds is remembered
@@ -461,6 +461,7 @@ def save_rates(data_dir: Path, rates: Rates) -> None:
     path = data_dir / _FILE
     beside = data_dir / f"{_FILE}.{os.getpid()}"
     try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         beside.write_text(json.dumps(values, indent=1), "utf-8")
         os.replace(beside, path)
     except OSError:

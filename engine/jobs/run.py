@@ -7,7 +7,7 @@ that something that seems to be there and is not costs little and fills no histo
 
 That a job waits, noted where neither a full disk nor a locked database is in the way.
 
-Beside the database, in a small file whose room was taken when the job was claimed. It counts only
+In a small file among the lock files, whose room was taken when the job was claimed. It counts only
 as long as the database still says that this try of the job runs.
 """
 
@@ -33,7 +33,7 @@ from engine.errors import (
 from engine.faults import fault_point
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
-from engine.locks import is_being_indexed
+from engine.locks import WAITING, NamedFile, is_being_indexed, new_file, project_file
 from engine.state_records import JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
@@ -103,8 +103,10 @@ class WaitNote:
     """
 
     def __init__(self, database: Path, row: JobRow) -> None:
-        self._file = _file_of(database)
         self._row = row
+        self._file: NamedFile | None = None
+        with suppress(EngineError):
+            self._file = new_file(project_file(database, WAITING))
         self.clear()
 
     def write(self, reason: str) -> None:
@@ -120,36 +122,28 @@ class WaitNote:
         """Note that it does not wait, or that the database says so itself."""
         self._put(_NOTHING)
 
+    def close(self) -> None:
+        """Delete the note."""
+        if self._file:
+            self._file.close()
+
     def _put(self, content: bytes) -> None:
-        with suppress(OSError):
-            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                os.pwrite(descriptor, content, 0)
-            finally:
-                os.close(descriptor)
+        if self._file:
+            with suppress(OSError):
+                os.pwrite(self._file.descriptor, content, 0)
 
 
 def as_noted(row: JobRow, database: Path) -> JobRow:
-    """Give a job as it is: a running one is blocked when that is noted."""
+    """Return a job as it is: a running one is blocked when that is noted."""
     if row.state != JobState.RUNNING:
         return row
     try:
-        said = json.loads(_file_of(database).read_bytes())
+        said = json.loads(project_file(database, WAITING).read_bytes())
         if (said["job"], said["attempt"]) != (row.uuid, row.attempt):
             return row
         return row._replace(state=JobState.BLOCKED.value, waiting=str(said["reason"]))
     except (OSError, ValueError, KeyError, TypeError):
         return row
-
-
-def forget_note(database: Path) -> None:
-    """Delete the note of a project that goes."""
-    with suppress(OSError):
-        _file_of(database).unlink(missing_ok=True)
-
-
-def _file_of(database: Path) -> Path:
-    return database.with_suffix(".wait")
 
 
 #: What a kind of job does; gives its result, the JSON of a report.
@@ -384,6 +378,7 @@ class Run:
     def close(self) -> None:
         """Free what the run held."""
         self.context.close()
+        self._note.close()
         self.project.ledger.store.release_thread()
 
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
-from engine.jobs.context import Hand, JobContext, Suspects
+from engine.jobs.context import InFlightFile, JobContext, Suspects
 from engine.jobs.ledger import Clock
 from engine.jobs.pace import Outlook
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
@@ -28,6 +28,8 @@ from engine.telemetry.recording import on_behalf_of
 _LOOK_EVERY_S = 0.2  # for what other processes ask for; a request of this one wakes the runner
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
+_DAILY_S = 24 * 3600.0
+_TIDY_S = 1.0  # for housekeeping to close what it has open, when the runner ends
 
 
 class Surroundings(NamedTuple):
@@ -41,7 +43,7 @@ class Surroundings(NamedTuple):
     outlook: Callable[[JobRow], Outlook]  # what to expect of a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
     log: Callable[[OpenProject, JobRow, EventRow], None]  # something happened to a job
-    daily: Callable[[], None]  # housekeeping: at the start, and every 24 hours
+    daily: Callable[[Callable[[], bool]], None]  # housekeeping; asks whether to stop
     clock: Clock = now_ms
 
 
@@ -66,6 +68,7 @@ class Runner:
         #: Whether it stopped while there were jobs that another process can go on with.
         self.has_left_work = False
         self._next_daily_s = 0.0
+        self._housekeeping: threading.Thread | None = None
 
     def wake(self) -> None:
         """Look for jobs now."""
@@ -95,6 +98,8 @@ class Runner:
         finally:
             self._suspend_all()
             pulse.join()
+            if self._housekeeping:
+                self._housekeeping.join(_TIDY_S)
 
     def _look(self) -> None:
         """Find active jobs, in databases that were written since the last look."""
@@ -133,10 +138,10 @@ class Runner:
         row = found.row
         assert row
         with ExitStack() as undo:
-            hand = Hand(found.file.with_suffix(".hand"))
-            undo.callback(hand.close)
-            # Taken before the claim: a runner that dies between the two blames no file once more.
-            suspects = Suspects(row.suspects).after_crash(hand.taken())
+            # Read before the claim: a runner that dies between the two blames no file once more.
+            in_flight = InFlightFile(found.file)
+            undo.callback(in_flight.close)
+            suspects = Suspects(row.suspects).after_crash(in_flight.left_path)
             claimed = project.ledger.claim(row, self.boot_id, suspects)
             if claimed is None:
                 self._watchlist.look_again(found.file)
@@ -144,7 +149,7 @@ class Runner:
             undo.pop_all()
         fault_point("job claimed")
         outlook = self._around.outlook(claimed)
-        context = JobContext(project.ledger.store, claimed, hand, outlook, self._around.clock)
+        context = JobContext(project.ledger.store, claimed, in_flight, outlook, self._around.clock)
         run = Run(found.file, project, context, self)
         with self._lock:
             self._runs[claimed.uuid] = run
@@ -224,8 +229,14 @@ class Runner:
     def _keep_house(self) -> None:
         now_s = time.monotonic()
         if now_s >= self._next_daily_s:
-            self._next_daily_s = now_s + 24 * 3600
-            threading.Thread(target=self._around.daily, name="housekeeping", daemon=True).start()
+            self._next_daily_s = now_s + _DAILY_S
+            self._housekeeping = threading.Thread(
+                target=self._around.daily,
+                args=(lambda: self._is_stopping,),
+                name="housekeeping",
+                daemon=True,
+            )
+            self._housekeeping.start()
 
     def _suspend_all(self) -> None:
         with self._lock:

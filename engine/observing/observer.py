@@ -20,7 +20,7 @@ from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
 from engine.embedding.choice import Backend, choice_of, shown_setting
 from engine.errors import EngineError, InvalidConfigError
-from engine.locks import holder_of
+from engine.locks import holder_of, runner_lock
 from engine.observing.instruments import CONTENT_TYPE, Instruments, Values, peak_memory_bytes
 from engine.observing.survey import Survey
 from engine.observing.tracing import traced
@@ -111,7 +111,7 @@ def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> 
 
 def runner_of(data_dir: Path) -> RunnerState:
     """Say which process runs the jobs of a data directory."""
-    file = data_dir / "runner.lock"
+    file = runner_lock(data_dir)
     holder = holder_of(file)
     if holder is None or not holder.isdecimal():
         return RunnerState(pid=None, since=None)

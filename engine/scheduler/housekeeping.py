@@ -15,6 +15,7 @@ from engine.jobs.operation_log import keep_operation_log
 from engine.jobs.retention import DAY_MS, prune, prune_logs_of_others, thin
 from engine.jobs.run import OpenProject
 from engine.jobs.watchlist import database_files
+from engine.project_files import clean_up
 from engine.records import display_path
 from engine.scheduler.estimate import Foresight
 from engine.scheduler.runner_process import has_room
@@ -126,16 +127,23 @@ class Housekeeper:
                 if not row.attempt or event.type in told:
                     self.log(project, row, event)
 
-    def keep_house(self) -> None:
+    def keep_house(self, is_stopped: Callable[[], bool]) -> None:
         """Forget old jobs of all projects; one that cannot be written now waits for the next time.
 
         Called at each start of a runner and once a day. Operation logs that a runner has left
-        unwritten, because it was killed, are written.
+        unwritten, because it was killed, are written, and what other dead processes left in the
+        data directory is deleted: their temp files here, their WAL by opening and closing an index.
+
+        Args:
+            is_stopped: Asked between two projects.
         """
         config = self._config
+        clean_up(config.data_dir)
         retention_ms = config.job_retention * DAY_MS
         files = database_files(config.data_dir)
         for file in files:
+            if is_stopped():
+                return
             folder = self._logs / file.stem
             try:
                 with closing(Store(file, busy_timeout_ms=config.busy_timeout)) as store:

@@ -28,6 +28,7 @@ from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
+from engine.locks import delete_notes
 from engine.project import Index
 from engine.records import IndexOptions
 from engine.scheduler.estimate import Foresight
@@ -339,6 +340,7 @@ class Jobs:
 
         def cancel_orphan() -> None:
             project.ledger.request_cancel(job_id, reason=reason, is_orphan=True)
+            delete_notes(project.ledger.store.path)
 
         is_orphan = self._host.if_nobody_runs(cancel_orphan)
         if not is_orphan:

@@ -6,13 +6,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
 
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
 from engine.jobs.runner import Runner, Surroundings
-from engine.locks import held_lock, identity_of
+from engine.locks import Lock, runner_lock, take_lock
 from engine.processes import import_places
 
 # Who cancels a job that nobody runs has the lock for a moment, and so has a runner that ends.
@@ -34,8 +32,7 @@ class RunnerHost:
         self._config = config
         self._around = around
         self._lock = threading.Lock()
-        self._held = ExitStack()
-        self._lock_identity: tuple[int, int] | None = None
+        self._held: Lock | None = None
         self._runner: Runner | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -95,8 +92,7 @@ class RunnerHost:
             runner.run(until_idle=until_idle, stop=lambda: stop() or self._is_over())
         finally:
             with self._lock:
-                self._runner = None
-                self._held.close()
+                self._release()
         return True
 
     def close(self) -> bool:
@@ -114,11 +110,12 @@ class RunnerHost:
         with self._lock:
             if self._runner is not None:
                 return False
-            with held_lock(self._lock_file) as holder:
-                if holder is not None:
-                    return False
+            lock = take_lock(runner_lock(self._config.data_dir))
+            if lock is None:
+                return False
+            with lock:
                 act()
-                return True
+            return True
 
     def start_detached(self) -> None:
         """Start a process that runs jobs and ends when there are none; it ends if one runs.
@@ -150,35 +147,24 @@ class RunnerHost:
         # Whoever lives longer than it does not keep its remains.
         threading.Thread(target=process.wait, name="reaper", daemon=True).start()
 
-    @property
-    def _lock_file(self) -> Path:
-        return self._config.data_dir / "runner.lock"
-
     def _claimed(self) -> Runner | None:
         """Take the runner's lock; None when another has it."""
-        self._make_folder()
-        held = ExitStack()
-        if held.enter_context(held_lock(self._lock_file)) is not None:
-            held.close()
+        self._held = take_lock(runner_lock(self._config.data_dir))
+        if self._held is None:
             return None
-        self._held = held
-        self._lock_identity = identity_of(self._lock_file)
         self._runner = Runner(self._around)
         return self._runner
 
+    def _release(self) -> None:
+        """Be the runner no more. The caller holds the lock of the threads."""
+        self._runner = None
+        if self._held:
+            self._held.close()
+            self._held = None
+
     def _is_over(self) -> bool:
         """Say whether to stop: also when the lock file was replaced, for another may have that."""
-        return self._stop.is_set() or identity_of(self._lock_file) != self._lock_identity
-
-    def _make_folder(self) -> None:
-        folder = self._config.data_dir
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise UnavailableError(
-                f"cannot make the data directory {folder}: {error.strerror}",
-                hint="set CAIRN_HOME to a folder that you can write",
-            ) from error
+        return self._stop.is_set() or self._held is None or not self._held.is_in_place()
 
     def _run(self, runner: Runner) -> None:
         try:
@@ -187,8 +173,7 @@ class RunnerHost:
             self._failure = error
         finally:
             with self._lock:
-                self._held.close()
-                self._runner = None
+                self._release()
 
 
 def has_room(config: Config) -> bool:

@@ -1,8 +1,8 @@
 """The database file: how connections are opened, written through, read through and closed.
 
-One writer connection under one lock, and one read-only connection a thread. Handles travel, not
-connections: ``with store.write() as handle`` and ``with store.read() as handle``; every function of
-``store`` takes the handle first. ``apsw.Error`` never leaves this package.
+One writer connection under one lock, and one connection a thread that only reads. Handles travel,
+not connections: ``with store.write() as handle`` and ``with store.read() as handle``; every
+function of ``store`` takes the handle first. ``apsw.Error`` never leaves this package.
 """
 
 import os
@@ -194,7 +194,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Handle]:
-        """Run statements on this thread's read-only connection, in one snapshot."""
+        """Run statements on this thread's reading connection, in one snapshot."""
         with self._reading() as handle:
             if handle.in_transaction:  # nested: the outer block owns the snapshot
                 yield handle
@@ -235,7 +235,11 @@ class Store:
         """
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with self._reading() as handle:
-            handle.execute("VACUUM INTO ?", (str(target),))
+            handle.execute("PRAGMA query_only = OFF")  # of the target, too
+            try:
+                handle.execute("VACUUM INTO ?", (str(target),))
+            finally:
+                handle.execute("PRAGMA query_only = ON")
 
     def release_thread(self) -> None:
         """Close what this thread reads through; the next read opens it again."""
@@ -255,10 +259,10 @@ class Store:
     def close(self) -> None:
         """Close every connection, of other threads too.
 
-        The writer goes last: unlike a reader it can empty the WAL and take it away.
+        The last connection to a file, in whatever process, empties its WAL and deletes it.
         """
         with self._opened_lock:
-            for connection in sorted(self._opened, key=lambda each: each is self._writer):
+            for connection in self._opened:
                 close(connection)
             self._opened.clear()
         self._writer = None

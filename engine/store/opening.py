@@ -136,6 +136,9 @@ def open_writer(place: Place) -> apsw.Connection:
 def open_reader(place: Place) -> Reader:
     """Open a database file for reading.
 
+    The file itself is opened for writing where it may be, and statements that write are refused:
+    only so can the last connection that is closed empty the WAL and delete it.
+
     In a folder that cannot be written, and on a disk without any room, SQLite cannot make the file
     that the readers of a WAL share. When the WAL is empty, as every indexing leaves it, the file is
     then read as it is, without locks: compare ``stamp_of`` before each use.
@@ -143,8 +146,9 @@ def open_reader(place: Place) -> Reader:
     Raises:
         UnavailableError: So it is, and the WAL holds what is to be read with the file.
     """
-    handle = _opened(place, apsw.SQLITE_OPEN_READONLY)
+    handle = _opened(place, apsw.SQLITE_OPEN_READWRITE)
     try:
+        handle.execute("PRAGMA query_only = ON")
         handle.execute("PRAGMA schema_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError) as error:
         close(handle)

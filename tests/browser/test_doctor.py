@@ -43,7 +43,7 @@ def test_what_cannot_be_done_is_said_on_the_page_also_without_scripts(
     with (
         _patient(server, home, "busy") as project_id,
         visiting(browser, server.url, java_script_enabled=False) as page,
-        open(home / f"data/{project_id}.lock", "ab") as lock,
+        open(home / f"data/locks/{project_id}.lock", "ab") as lock,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)
         page.goto(f"/p/{project_id}")

@@ -125,7 +125,11 @@ def test_no_resource_leads_out(server: Server, client: httpx.Client, folder: Pat
     agent = AgentSession(server.url)
     root = quote(str(folder / "tree"))
     number = 0
-    for way in [*_encodings(), str(folder / "secret.txt"), str(folder / "home" / "server.json")]:
+    for way in [
+        *_encodings(),
+        str(folder / "secret.txt"),
+        str(folder / "home" / "locks" / "server.lock"),
+    ]:
         for uri in (
             f"symbols://file/{way}?project={root}",
             f"project://{quote(way)}/structure?project={root}",

@@ -230,7 +230,7 @@ def test_a_job_whose_runner_is_killed_while_it_waits_goes_on_by_itself(
             catalog.jobs.start_detached()
             until(lambda: catalog.jobs.show(job_id).attempt == attempt)  # noqa: B023
             check_waits(catalog, job_id, tree, "401")
-            os.kill(int((home / "runner.lock").read_text()), signal.SIGKILL)
+            os.kill(int((home / "locks/runner.lock").read_text()), signal.SIGKILL)
         stub.behave()
         catalog.jobs.start_detached()
         job = wait_for(catalog, job_id, JobState.COMPLETED)

@@ -25,13 +25,14 @@ _QUESTION = SearchRequest(query="session_77", mode=Mode.KEYWORD)
 
 #: Holds what its first argument names until its input ends.
 _HOLDER = """
-import fcntl, sys, apsw
+import fcntl, os, sys, apsw
 kind, file = sys.argv[1:]
 if kind == "database":
     handle = apsw.Connection(file)
     handle.set_busy_timeout(10_000)
     handle.execute("BEGIN IMMEDIATE")
 else:
+    os.makedirs(os.path.dirname(file), exist_ok=True)
     handle = open(file, "a")
     fcntl.flock(handle, fcntl.LOCK_EX)
 print("held", flush=True)
@@ -98,7 +99,7 @@ def test_a_database_that_another_process_writes_to(tree: Path, tmp_path: Path) -
 
 def test_a_project_that_another_process_indexes_or_clears(tree: Path, tmp_path: Path) -> None:
     model = FakeEmbedder("a")
-    lock = tmp_path / "home" / f"{project_id_of(str(tree))}.lock"
+    lock = tmp_path / "home" / "locks" / f"{project_id_of(str(tree))}.lock"
     with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
         job_id = catalog.jobs.submit(str(tree)).job_id
         with held("project", lock):
@@ -115,7 +116,7 @@ def test_a_project_that_another_process_indexes_or_clears(tree: Path, tmp_path: 
 
 
 def test_a_job_that_waits_for_a_project_is_cancelled_in_time(tree: Path, tmp_path: Path) -> None:
-    lock = tmp_path / "home" / f"{project_id_of(str(tree))}.lock"
+    lock = tmp_path / "home" / "locks" / f"{project_id_of(str(tree))}.lock"
     with catalog_in(tmp_path / "home", model="none") as catalog:
         job_id = catalog.jobs.submit(str(tree)).job_id
         with held("project", lock):

@@ -123,7 +123,7 @@ def test_files_that_may_not_be_larger(site: Site) -> None:
         job_id = catalog.jobs.submit(str(site.tree)).job_id
         catalog.jobs.start_detached()
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
-        runner = int((site.home / "runner.lock").read_text())
+        runner = int((site.home / "locks/runner.lock").read_text())
         largest = 600_000
         limits = resource.prlimit(runner, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
         check_waits(site, catalog, job_id)

@@ -117,7 +117,7 @@ def test_a_frozen_runner_still_is_the_runner(tree: Path, tmp_path: Path) -> None
         assert job.attempt == 1
 
 
-@pytest.mark.parametrize("locks", ["runner.lock", "*.lock"])
+@pytest.mark.parametrize("locks", ["locks/runner.lock", "locks/*.lock"])
 def test_one_that_lost_its_lock_file_writes_nothing_once_it_wakes_up(
     locks: str, tree: Path, tmp_path: Path
 ) -> None:
@@ -130,7 +130,7 @@ def test_one_that_lost_its_lock_file_writes_nothing_once_it_wakes_up(
             file.unlink()
         assert catalog.jobs.run_here()
         name = f"{catalog.jobs.show(job_id).project_id}.db"
-        if locks == "runner.lock":  # the lock of the project still is the frozen one's
+        if locks == "locks/runner.lock":  # the lock of the project still is the frozen one's
             job = wait_for(catalog, job_id, JobState.BLOCKED)
             assert f"process {process.pid}" in (job.waiting or "")
             process.send_signal(signal.SIGCONT)
@@ -158,7 +158,7 @@ def test_one_that_stopped_inside_a_transaction_is_waited_for(tree: Path, tmp_pat
     ):
         job_id = catalog.jobs.submit(str(tree)).job_id
         until(lambda: is_locked(home))
-        (home / "runner.lock").unlink()
+        (home / "locks/runner.lock").unlink()
         assert catalog.jobs.run_here()
         assert catalog.jobs.follow(job_id, timeout_s=1).attempt == 1
         process.kill()
@@ -174,7 +174,7 @@ def test_two_that_both_have_a_lock_do_not_take_jobs_from_each_other(
     with catalog_in(home) as catalog, runner(home, "hang:parse:zz/zz.py") as process:
         job_id = catalog.jobs.submit(str(tree)).job_id
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
-        for file in home.glob("*.lock"):
+        for file in home.glob("locks/*.lock"):
             file.unlink()
         assert catalog.jobs.run_here()
         job = wait_for(catalog, job_id, JobState.COMPLETED)

@@ -154,7 +154,7 @@ def test_a_detached_runner_is_killed_and_another_goes_on(
             catalog.jobs.start_detached()  # the second one ends at once
         until(lambda: catalog.jobs.show(job_id).files_done > 0)
         until(lambda: len(processes_of(home)) == 2)  # the first, and its parser
-        os.kill(int((home / "runner.lock").read_text()), signal.SIGKILL)
+        os.kill(int((home / "locks/runner.lock").read_text()), signal.SIGKILL)
         until(lambda: not processes_of(home))
         assert catalog.jobs.show(job_id).status is JobState.RUNNING
         monkeypatch.delenv("CAIRN_FAULT")

@@ -134,7 +134,7 @@ def test_a_data_directory_that_cannot_be_one(cairn: Command, tmp_path: Path) -> 
 def test_a_job_waits_for_another_indexer_and_says_so(fresh: Command) -> None:
     fresh("index", "--quiet")
     [database] = fresh.home.glob("*.db")
-    with database.with_suffix(".lock").open("w") as lock:
+    with (fresh.home / "locks" / f"{database.stem}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with fresh.start("index") as process:
             assert process.stderr is not None
@@ -243,7 +243,7 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_later(
 def test_an_interrupted_run_has_the_error_shape_with_json(fresh: Command) -> None:
     _large(fresh.folder)
     with fresh.start("index", "--json") as process:
-        until(lambda: bool(list(fresh.home.glob("*.lock"))))
+        until(lambda: bool(list(fresh.home.glob("locks/*.lock"))))
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=patience(30))

@@ -38,7 +38,7 @@ def cairn(tmp_path: Path) -> Iterator[Command]:
     for job in _jobs(command, "--all"):
         if job["status"] in {"pending", "running", "blocked"}:
             command("jobs", "cancel", job["job_id"])
-    until(lambda: not _is_held(command.home / "runner.lock"))
+    until(lambda: not _is_held(command.home / "locks/runner.lock"))
 
 
 def _jobs(command: Command, *options: str) -> list[dict[str, Any]]:
@@ -66,9 +66,9 @@ def _is_held(lock: Path) -> bool:
 @contextmanager
 def _busy(command: Command) -> Iterator[None]:
     """Hold the project as if another process were indexing it: its jobs are blocked meanwhile."""
-    command.home.mkdir(mode=0o700, exist_ok=True)
-    name = f"{project_id_of(str(command.folder))}.lock"
-    with (command.home / name).open("w") as lock:
+    folder = command.home / "locks"
+    folder.mkdir(mode=0o700, exist_ok=True, parents=True)
+    with (folder / f"{project_id_of(str(command.folder))}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -317,7 +317,7 @@ def test_being_the_runner(cairn: Command) -> None:
     idle = cairn("jobs", "run")
     assert (idle.code, idle.out) == (0, "no job is left\n")
     with cairn.start("jobs", "run", "--forever") as process:
-        until(lambda: _is_held(cairn.home / "runner.lock"))
+        until(lambda: _is_held(cairn.home / "locks/runner.lock"))
         assert cairn("jobs", "run", "--json").json()["idle"] is False
         assert cairn("index", "--json").json()["files_indexed"] == FILES
         process.send_signal(signal.SIGTERM)

@@ -47,7 +47,7 @@ def test_a_runner_keeps_house_every_24_hours(
             outlook=lambda _: Outlook(),
             on_end=lambda *_: None,
             log=lambda *_: None,
-            daily=lambda: times.append(ahead_s),
+            daily=lambda _: times.append(ahead_s),
         )
     )
     hours = iter((0, 1, 12, 23.9, 24.1, 25, 48, 48.3))

@@ -12,7 +12,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.jobs.pace import Rate, save_rates, usual_rates
-from engine.locks import held_lock
+from engine.locks import runner_lock, take_lock
 from engine.records import Phase, SearchRequest
 from engine.state_records import EventType, Job, JobFilter, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -190,7 +190,9 @@ def test_a_pending_job_is_run_by_a_runner_that_finds_the_lock_taken_for_a_moment
     home = tmp_path / "home"
     with catalog_in(home) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
-        with held_lock(home / "runner.lock"):
+        lock = take_lock(runner_lock(home))
+        assert lock
+        with lock:
             catalog.jobs.start_detached()
             time.sleep(1.5)  # longer than it takes to start
         wait_for(catalog, job_id, JobState.COMPLETED)

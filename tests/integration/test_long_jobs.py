@@ -70,7 +70,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             outlook=lambda _: Outlook(),
             on_end=lambda *_: None,
             log=lambda *_: None,
-            daily=lambda: None,
+            daily=lambda _: None,
             clock=clock,
         )
         Runner(around).run(until_idle=lambda: True, stop=lambda: False)

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from engine.clock import now_ms
-from engine.locks import held_lock
+from engine.locks import runner_lock, take_lock
 from engine.telemetry.logs import JobLog, server_log
 from tests.support import damage
 from tests.support.command import Command
@@ -154,8 +154,7 @@ def test_jobs_that_nobody_runs_are_told_with_the_reason(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "app", SAMPLE)
     with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
         catalog.create(str(tree)).for_jobs().ledger.enqueue({})
-    (tmp_path / "data/runner.lock").unlink(missing_ok=True)
-    (tmp_path / "data/runner.lock").mkdir()  # which no runner can take
+    (tmp_path / "data/locks/runner.lock").mkdir(parents=True)  # which no runner can take
     with site(tmp_path) as server, server.client() as client:
         until(lambda: "No process runs jobs" in Page.of(client.get("/status")).text)
         page = Page.of(client.get("/status"))
@@ -187,7 +186,9 @@ def test_failures_of_the_server_are_told_for_an_hour(tmp_path: Path) -> None:
 
 def test_each_job_is_shown_with_its_own_heartbeat(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with catalog_in(data, opens=Fakes()) as catalog, held_lock(data / "runner.lock"):
+    lock = take_lock(runner_lock(data))
+    assert lock
+    with catalog_in(data, opens=Fakes()) as catalog, lock:
         for name, minutes in (("app", 4), ("lib", 9)):
             job = catalog.create(str(write_tree(tmp_path / name, SAMPLE))).for_jobs()
             assert job.ledger.claim(job.ledger.enqueue({}).row, "runner")

@@ -38,4 +38,4 @@ def test_what_an_upgrade_kept_goes_with_the_project(config: Config, tree: Path) 
         catalog.open(str(tree))
         assert file.with_suffix(".v1.db").exists()
         catalog.forget(str(tree))
-    assert [each.suffix for each in config.data_dir.glob(f"{file.stem}*")] == [".lock"]
+    assert [each.name for each in config.data_dir.glob(f"{file.stem}*")] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from engine.jobs.context import Hand, JobContext
+from engine.jobs.context import InFlightFile, JobContext
 from engine.jobs.ledger import Ledger
 from engine.jobs.pace import Outlook
 from engine.state_records import CheckpointKind, JobState
@@ -49,8 +49,8 @@ def ledger_in(folder: Path, clock: FakeClock, project_id: str = PROJECT_ID) -> I
 @contextmanager
 def context_of(ledger: Ledger, row: JobRow, clock: FakeClock) -> Iterator[JobContext]:
     """Give a claimed job its context, as the runner does."""
-    hand = Hand(ledger.store.path.with_suffix(".hand"))
-    context = JobContext(ledger.store, row, hand, Outlook(), clock)
+    in_flight = InFlightFile(ledger.store.path)
+    context = JobContext(ledger.store, row, in_flight, Outlook(), clock)
     try:
         yield context
     finally:

@@ -126,9 +126,13 @@ def _replace_root(root: Path) -> None:
 
 
 def _close_home(place: Surroundings) -> None:
+    def reopen(path: Path, mode: int) -> None:
+        with suppress(FileNotFoundError):  # a log of changes that who may do all took away
+            path.chmod(mode & 0o7777)
+
     for path in (*place.home.iterdir(), place.home):
         mode = path.stat().st_mode
-        place.undo.callback(path.chmod, mode & 0o7777)
+        place.undo.callback(reopen, path, mode)
         path.chmod(mode & 0o555)
 
 

@@ -47,19 +47,20 @@ def test_a_killed_watcher_leaves_no_lock(tmp_path: Path) -> None:
     )
     database = tmp_path / "p.db"
     subprocess.run([sys.executable, "-c", code, str(database)], check=False)
-    assert (tmp_path / "p.watch").read_bytes()
+    assert (tmp_path / "locks/p.watch").read_bytes()
     assert watch_status_of(database) is None
     with watch_board(database):
         pass
 
 
 def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError), watch_board(tmp_path / "missing" / "p.db"):
+    (tmp_path / "locks").write_text("no folder")
+    with pytest.raises(UnavailableError), watch_board(tmp_path / "p.db"):
         pass
 
 
 def test_what_is_no_status_is_none(tmp_path: Path) -> None:
     with watch_board(tmp_path / "p.db"):
         for content in (b"", b"{", b"{}", b'{"state": "odd"}', os.urandom(200)):
-            (tmp_path / "p.watch").write_bytes(content)
+            (tmp_path / "locks/p.watch").write_bytes(content)
             assert watch_status_of(tmp_path / "p.db") is None

@@ -1,13 +1,14 @@
 """A job that runs: its beats, what it waits for, and who may stop it or write for it."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from engine.errors import StaleClaim
-from engine.jobs.context import Suspects
+from engine.jobs.context import InFlightFile, Suspects
 from engine.jobs.ledger import Ledger
 from engine.records import Phase
 from tests.support.ledger import ERROR, FakeClock, claimed, context_of, everything, ledger_in
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATHS = [f"f{n}.py" for n in range(2000)]
+
+
+def left_path(ledger: Ledger) -> str:
+    """Read what a process that died would have left of its file in flight."""
+    with closing(InFlightFile(ledger.store.path)) as file:
+        return file.left_path
 
 
 def test_a_beat_says_that_a_job_lives_and_changes_nothing_else(
@@ -98,16 +105,16 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
         with context_of(ledger, row, clock) as context:
             assert not context.is_poison("evil.py")
             context.holds("evil.py")
-        with context_of(ledger, row, clock) as context:
-            held = context._hand.taken()
-        taken = ledger.claim(row, f"runner {death}", Suspects(row.suspects).after_crash(held))
+            left = left_path(ledger)  # as if the process had died here
+        taken = ledger.claim(row, f"runner {death}", Suspects(row.suspects).after_crash(left))
         assert taken
         row = taken
     with context_of(ledger, row, clock) as context:
         assert context.is_poison("evil.py")
         assert not context.is_poison("good.py")
+        context.holds("evil.py")
         context.holds("")
-        assert context._hand.taken() == ""
+        assert left_path(ledger) == ""
     assert Suspects(row.suspects).after_crash("") == row.suspects
 
 

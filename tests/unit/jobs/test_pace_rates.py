@@ -129,7 +129,7 @@ def test_rates_are_kept(tmp_path: Path) -> None:
     save_rates(tmp_path, learned)
     save_rates(tmp_path, learned)
     assert load_rates(tmp_path, 8) == learned
-    assert [path.name for path in tmp_path.iterdir()] == ["rates.json"]
+    assert [path.name for path in (tmp_path / "logs").iterdir()] == ["rates.json"]
     save_rates(tmp_path / "missing", learned)  # no reason to fail
 
 
@@ -149,13 +149,15 @@ def test_rates_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_damage_gives_what_is_usual(tmp_path: Path, text: str) -> None:
-    (tmp_path / "rates.json").write_text(text, "utf-8", "surrogateescape")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/rates.json").write_text(text, "utf-8", "surrogateescape")
     assert load_rates(tmp_path, 2) == USUAL
 
 
 def test_damage_of_a_part_leaves_the_rest(tmp_path: Path) -> None:
     stored = {"walk": [9000, 3], "parse": [0, 1], "models": {"a": [50, 2], "b": []}}
-    (tmp_path / "rates.json").write_text(json.dumps(stored))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/rates.json").write_text(json.dumps(stored))
     rates = load_rates(tmp_path, 2)
     assert (rates.walk, rates.parse) == (Rate(9000, 3), USUAL.parse)
     assert rates.models == {"a": Rate(50, 2)}

@@ -1,7 +1,11 @@
 """Opening, writing, reading and what goes wrong."""
 
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import apsw
@@ -16,6 +20,26 @@ from engine.errors import (
 from engine.store import project
 from engine.store.connection import Store
 from engine.store.migrate import APPLICATION_ID, steps
+
+ROOT = str(Path(__file__).resolve().parents[3])
+
+# Opens and closes the file again and again, so that now this process is the last, now another.
+_VISITOR = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from engine.store.connection import Store
+sys.stdin.readline()
+for turn in range({turns}):
+    store = Store(Path({file!r}), busy_timeout_ms=20_000)
+    if {writes}:
+        with store.write():
+            pass
+    else:
+        with store.read() as handle:
+            handle.execute("SELECT changes FROM project").get
+    store.close()
+"""
 
 
 @pytest.fixture
@@ -184,3 +208,60 @@ def test_every_write_that_is_kept_counts_as_a_change(store: Store) -> None:
         other.close()
         assert project.count_changes(handle) == before == 1  # as the rest of its snapshot
     assert changes() == 2
+
+
+def beside(file: Path) -> list[str]:
+    """Name what SQLite has laid beside a database."""
+    return sorted(each.name.removeprefix(file.name) for each in file.parent.glob(f"{file.name}-*"))
+
+
+def test_the_last_that_closes_a_file_leaves_nothing_beside_it(store: Store) -> None:
+    write_project(store)
+    with closing(Store(store.path, busy_timeout_ms=100)) as reader:
+        with reader.read():
+            assert beside(store.path) == ["-shm", "-wal"]
+        store.close()
+        assert beside(store.path) == ["-shm", "-wal"]
+        with reader.read() as handle:
+            assert project.read_project(handle)
+    assert beside(store.path) == []
+
+
+def test_a_reader_puts_what_a_killed_writer_left_in_its_place(store: Store, tmp_path: Path) -> None:
+    write_project(store)
+    left = tmp_path / "left.db"
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{store.path}{suffix}", f"{left}{suffix}")
+    with closing(Store(left, busy_timeout_ms=100)) as reader, reader.read() as handle:
+        assert project.read_project(handle)
+    assert beside(left) == []
+    with closing(Store(left, busy_timeout_ms=100)) as reader, reader.read() as handle:
+        assert project.read_project(handle)
+
+
+def test_a_reader_writes_nothing(store: Store, tmp_path: Path) -> None:
+    write_project(store)
+    store.copy_to(tmp_path / "copy.db")
+    with store.read() as handle, pytest.raises(apsw.ReadOnlyError):
+        handle.execute("UPDATE project SET max_file_size = 2")
+
+
+def test_processes_that_open_and_close_a_file_at_once_lose_nothing(store: Store) -> None:
+    write_project(store)
+    store.close()
+    turns, kinds = 60, (True, True, False, False, False)
+    with ExitStack() as stack:
+        visitors = []
+        for writes in kinds:
+            code = _VISITOR.format(root=ROOT, file=str(store.path), turns=turns, writes=writes)
+            visitor = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+            visitors.append(stack.enter_context(visitor))
+        for visitor in visitors:
+            assert visitor.stdin
+            visitor.stdin.write(b"\n")
+            visitor.stdin.flush()
+        assert [visitor.wait() for visitor in visitors] == [0] * len(kinds)
+    assert beside(store.path) == []
+    with closing(Store(store.path, busy_timeout_ms=100)) as after, after.read() as handle:
+        assert project.count_changes(handle) == 1 + turns * sum(kinds)
+        assert handle.execute("PRAGMA integrity_check").get == "ok"
