@@ -1,4 +1,4 @@
-"""What somebody meant who typed a name that is not known."""
+"""Suggest the closest known name."""
 
 from collections.abc import Collection, Iterable
 

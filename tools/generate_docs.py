@@ -41,7 +41,7 @@ from engine.state_records import (
     Repair,
     Verification,
 )
-from engine.telemetry.measures import MEASURES
+from engine.telemetry.measures import Measure
 from web.app import create_app
 from web.cli.main import cairn
 from web.mcp.server import make_server
@@ -102,7 +102,7 @@ def metrics() -> str:
     """Return the table of metrics."""
     rows = (
         (_code(m.shown_name), str(m.kind), _code(*m.labels) or "–", str(m.scope), m.help)
-        for m in MEASURES
+        for m in Measure
     )
     return table(("metric", "kind", "labels", "counts", "meaning"), rows)
 

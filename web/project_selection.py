@@ -149,7 +149,7 @@ def index_of(
         paths = [project.path for project in usable]
         known = f", or name one of {', '.join(paths)}" if paths else ""
         raise ProjectNotFoundError(
-            f"{folder} is in no indexed project", hint=f"cairn index{known}", projects=paths
+            f"{folder} is not in an indexed project", hint=f"cairn index{known}", projects=paths
         ) from error
 
 

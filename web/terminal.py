@@ -5,52 +5,23 @@ settings of this program but habits of terminals).
 """
 
 import os
-import re
 import shutil
 import unicodedata
 from dataclasses import dataclass
 from typing import TextIO
 
-# Control characters of both halves (C1 holds the one-byte CSI), the marks that reorder text, and
-# lone surrogates (bytes of file names that are not UTF-8).
-_UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-_UNSAFE_IN_BLOCK = re.compile(f"[{_UNSAFE}]")
-_UNSAFE_IN_LINE = re.compile(f"[\t\n{_UNSAFE}]")
-_ESCAPED_BYTES = re.compile("[\udc80-\udcff]+")
-_NAMED_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+from engine.wording import printable, printable_block, rejoined
 
-
-def rejoined(text: str, errors: str) -> str:
-    """Read bytes of file names that the locale could not decode as UTF-8.
-
-    Args:
-        text: With such bytes as ``surrogateescape`` leaves them.
-        errors: What to do with those that are not UTF-8 either: ``replace`` or ``surrogateescape``.
-    """
-    return _ESCAPED_BYTES.sub(
-        lambda match: bytes(ord(each) - 0xDC00 for each in match[0]).decode("utf-8", errors), text
-    )
-
-
-def printable(text: str) -> str:
-    """Make text safe as a part of one line: control characters become visible escapes."""
-    return _UNSAFE_IN_LINE.sub(_escape, rejoined(text, "surrogateescape"))
-
-
-def printable_block(text: str) -> str:
-    """Make text of several lines safe; line ends and tabs stay."""
-    return _UNSAFE_IN_BLOCK.sub(_escape, text.replace("\r\n", "\n"))
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match.group()
-    named = _NAMED_ESCAPES.get(character)
-    if named:
-        return named
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # the byte that surrogateescape stands for
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+__all__ = [
+    "Style",
+    "columns_of",
+    "printable",
+    "printable_block",
+    "rejoined",
+    "shortened",
+    "style_for",
+    "width_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

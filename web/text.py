@@ -36,7 +36,7 @@ def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> s
 
 def related_text(answer: SearchAnswer, style: Style) -> str:
     """Give code like that of a place in the form of a search."""
-    return _answer_text(answer, style, nothing=f"nothing is like {printable(answer.query)}")
+    return _answer_text(answer, style, nothing=f"nothing similar to {printable(answer.query)}")
 
 
 def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str) -> str:
@@ -57,9 +57,7 @@ def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
     what = f"  {hit.kind or ''} {style.bold(printable(hit.symbol))}" if hit.symbol else ""
     lines = [f"{style.place(place)}{what}  {style.dim(f'[{hit.score:.2f}]')}"]
     if hit.fresh is False:
-        lines.append(
-            style.warning("  changed since it was indexed: cairn index brings it up to date")
-        )
+        lines.append(style.warning("  changed since it was indexed; run cairn index to update it"))
     if hit.signature:
         lines.append(f"  {printable(hit.signature)}")
     if hit.snippet:
@@ -131,7 +129,7 @@ def totals_of(answer: SearchAnswer) -> str:
     parts = [found, duration(answer.took_ms)]
     parts.append(_share_text(answer.coverage) if answer.notes else coverage_text(answer.coverage))
     if answer.truncated:
-        parts.append("truncated: there is more (--limit, --max-tokens)")
+        parts.append("truncated; raise --limit or --max-tokens for more")
     return ", ".join(parts)
 
 
@@ -139,7 +137,7 @@ def coverage_text(coverage: Coverage) -> str:
     """Say how much of a project can be found, and what to do when it is not all."""
     text = _share_text(coverage)
     if not coverage.complete:
-        text += ", the last indexing run did not finish or still goes on: cairn index completes it"
+        text += ", the last indexing run did not finish or is still going; cairn index completes it"
     return text
 
 
@@ -168,10 +166,10 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest) -> str:
     if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
         lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
     elif answer.mode is Mode.REGEX:
-        lines.append("  try: case:no, and \\ before ( [ { . * + ? | $ ^ that mean themselves")
+        lines.append("  try: case:no, and \\ before ( [ { . * + ? | $ ^ to match them literally")
     else:
-        lines.append("  try: the same without --mode")
-    lines.append("  try: cairn why FILE, when you know the file that should be here")
+        lines.append("  try: the same query without --mode")
+    lines.append("  try: cairn why FILE, if you know which file should match")
     return "\n".join(lines)
 
 

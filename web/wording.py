@@ -1,11 +1,44 @@
-"""Numbers in words for people: counts, durations, sizes, shares, and the way to say a plural.
+"""All words for people about numbers and jobs, whoever shows them: what stands here stands once.
 
 What there is to know about an answer, in the sentences that terminals and agents read.
 """
 
-from engine.records import SearchAnswer
+from collections.abc import Mapping
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+from engine.records import Phase, SearchAnswer
+from engine.state_records import ACTIVE, Job, JobOrigin, JobState
+from engine.wording import count, duration, printable, size
+
+__all__ = [
+    "activity_of",
+    "age",
+    "amount_of",
+    "asker_of",
+    "changes_of",
+    "contents_of",
+    "count",
+    "duration",
+    "expected",
+    "is_active",
+    "is_starting",
+    "kept_text",
+    "line_of",
+    "ordinal",
+    "percent",
+    "phase_words",
+    "quantity",
+    "queue_place",
+    "rate_of",
+    "share_of",
+    "short_id",
+    "shortened",
+    "size",
+    "state_of",
+    "summary_of",
+    "time_left_of",
+    "wait_of",
+]
+
 _AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 #: The larger units of what is told in another one, the largest first, with how many it has.
 _LARGER = {
@@ -16,32 +49,19 @@ _LARGER = {
 _SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "thread"}
 _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
-
-
-def count(number: int, noun: str) -> str:
-    """Give a number with its noun in the right form: ``1 file``, ``1,200 files``."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {plural}"
-
-
-def duration(milliseconds: float) -> str:
-    """Give a time with two or three digits: ``3.2 ms``, ``850 ms``, ``4.1 s``, ``2 min 05 s``."""
-    if milliseconds < 9.95:
-        return f"{milliseconds:.1f} ms"
-    if milliseconds < 999.5:
-        return f"{milliseconds:.0f} ms"
-    seconds = milliseconds / 1000
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+_SHORT_ID_CHARS = 8
+_SLOW = 10.0  # files a second; below it a decimal says something
+_PHASES = {
+    Phase.SCANNING: "looking for files",
+    Phase.PARSING: "indexing",
+    Phase.EMBEDDING: "embedding",
+    Phase.STORING: "storing",
+    Phase.FINISHING: "finishing",
+}
 
 
 def age(milliseconds: float) -> str:
-    """Give a time in its largest unit alone: ``12 s``, ``5 min``, ``3 h``, ``2 d``."""
+    """Return a time in its largest unit alone: ``12 s``, ``5 min``, ``3 h``, ``2 d``."""
     for unit, length_ms in _AGES:
         if milliseconds >= length_ms:
             return f"{int(milliseconds // length_ms)} {unit}"
@@ -49,23 +69,13 @@ def age(milliseconds: float) -> str:
 
 
 def ordinal(number: int) -> str:
-    """Give a place in a row: ``1st``, ``2nd``, ``3rd``, ``4th``, ``11th``."""
+    """Return a place in a row: ``1st``, ``2nd``, ``3rd``, ``4th``, ``11th``."""
     ending = "th" if 10 < number % 100 < 20 else _ORDINALS.get(number % 10, "th")
     return f"{number:,}{ending}"
 
 
-def size(number_of_bytes: int) -> str:
-    """Give a size in decimal units: ``812 bytes``, ``1.4 MB``."""
-    value = float(number_of_bytes)
-    for unit in _UNITS[:-1]:
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} {_UNITS[-1]}"
-
-
 def quantity(number: int, unit: str) -> str:
-    """Give a number of a unit in its largest one: ``1 MiB``, ``1.5 s``, ``1 day``, ``14 days``."""
+    """Return a number in its largest unit: ``1 MiB``, ``1.5 s``, ``1 day``, ``14 days``."""
     for name, many in _LARGER.get(unit, ()):
         if number >= many:
             return f"{number / many:.1f}".removesuffix(".0") + f" {name}"
@@ -73,7 +83,7 @@ def quantity(number: int, unit: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Give a share as a percentage that reaches 100 and 0 only when it is all or nothing."""
+    """Return a share as a percentage that reaches 100 and 0 only when it is all or nothing."""
     if 0 < share < 0.01:
         return "<1 %"
     if 0.99 < share < 1:
@@ -82,10 +92,173 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str) -> str:
-    """Give a sentence that ends with a list with the first few of it, and how many are left."""
+    """Return a sentence that ends with a list with the first few of it, and how many are left."""
     names = text.split(", ")
     left = len(names) - _MOST_NAMED
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
+
+
+def phase_words(phase: Phase) -> str:
+    """Say what a job does in a phase."""
+    return _PHASES[phase]
+
+
+def short_id(job_id: str) -> str:
+    """Return the end of a job's id: its beginning is the same for all jobs of a project."""
+    return job_id[-_SHORT_ID_CHARS:]
+
+
+def is_active(job: Job) -> bool:
+    """Say whether a job still is to do something."""
+    return job.status in ACTIVE
+
+
+def is_starting(job: Job) -> bool:
+    """Say whether a job waits for its turn, or has only just got it."""
+    if job.status is JobState.RUNNING:
+        return job.phase is None
+    return job.status is JobState.PENDING
+
+
+def state_of(job: Job) -> str:
+    """Return a job's state in a word, ``stopping`` when it was asked to stop and has not yet."""
+    return "stopping" if job.cancel_requested and is_active(job) else job.status.value
+
+
+def activity_of(job: Job) -> str:
+    """Say what a job is doing: its phase in words, or that it does nothing."""
+    if job.status is JobState.PENDING:
+        return "waiting"
+    if job.status is JobState.BLOCKED:
+        return "blocked"
+    return _PHASES[job.phase] if job.phase else "starting"
+
+
+def _unit_of(job: Job) -> str:
+    return "chunk" if job.phase is Phase.EMBEDDING else "file"
+
+
+def amount_of(job: Job) -> str:
+    """Say how far the phase of a job is: ``250/1,000 files``, or ``70 files`` of unknown many.
+
+    While files are looked for, those that are done say nothing.
+    """
+    if job.phase is Phase.SCANNING:
+        return ""
+    if job.total is None:
+        return count(job.done, _unit_of(job))
+    return f"{job.done:,}/{count(job.total, _unit_of(job))}"
+
+
+def share_of(job: Job) -> float | None:
+    """Return how much of the phase is done, 0 to 1; ``None`` when nobody knows how much it is."""
+    if job.total is None or job.phase is Phase.SCANNING:
+        return None
+    return min(job.done / job.total, 1.0) if job.total else 1.0
+
+
+def rate_of(job: Job) -> str:
+    """Say how fast a job is; empty when nothing can be said."""
+    if not job.rate:
+        return ""
+    rate = f"{job.rate:,.1f}" if job.rate < _SLOW else f"{job.rate:,.0f}"
+    return f"{rate} {_unit_of(job)}s/s"
+
+
+def time_left_of(job: Job) -> str:
+    """Say how long the phase of a job will take; empty when nothing can be said."""
+    return f"{duration(job.eta_seconds * 1000)} left" if job.eta_seconds else ""
+
+
+def queue_place(position: int | None) -> str:
+    """Say where in the queue a job stands; 1 is next."""
+    if position is None:
+        return "in the queue"
+    return "next in the queue" if position == 1 else f"{ordinal(position)} in the queue"
+
+
+def wait_of(job: Job) -> str:
+    """Say what a job waits for, in printable words; empty when it does not wait."""
+    if job.waiting:
+        return printable(job.waiting)
+    if job.status is JobState.PENDING:
+        return queue_place(job.position)
+    return "something it needs is unavailable" if job.status is JobState.BLOCKED else ""
+
+
+def line_of(job: Job) -> str:
+    """Say how far a job is in one line: phase, files, share, rate, time left, current file."""
+    if job.status in (JobState.PENDING, JobState.BLOCKED):
+        return f"{activity_of(job)}: {wait_of(job)}"
+    if job.phase is None:
+        return activity_of(job)
+    share = share_of(job)
+    amount = amount_of(job) if share is None else f"{amount_of(job)} ({percent(share)})"
+    line = ", ".join(
+        part for part in (activity_of(job), amount, rate_of(job), time_left_of(job)) if part
+    )
+    if job.waiting:
+        line += f", {printable(job.waiting)}"
+    return f"{line}: {printable(job.current_file)}" if job.current_file else line
+
+
+def kept_text(job: Job) -> str:
+    """Say what remains of a job that did not come to its end."""
+    if job.files_total is None:
+        return f"the {count(job.files_done, 'file')} done so far can be searched"
+    return f"the {job.files_done:,} of {count(job.files_total, 'file')} done so far can be searched"
+
+
+def asker_of(job: Job) -> str:
+    """Say who asked for a job."""
+    return "the watcher" if job.origin is JobOrigin.WATCH else "a request"
+
+
+def expected(seconds: float | None) -> str:
+    """Say how long a job is expected to take, as the end of a phrase; empty when nobody knows."""
+    return "" if seconds is None else f", about {duration(seconds * 1000)}"
+
+
+def changes_of(report: Mapping[str, object]) -> str:
+    """Count the files of a report: ``3 new or changed, 12 unchanged, 1 skipped, 0 failed``."""
+    names = ("new or changed", "unchanged", "skipped", "failed")
+    keys = ("files_indexed", "files_unchanged", "files_skipped", "files_failed")
+    return ", ".join(
+        f"{_number(report, key):,} {name}" for key, name in zip(keys, names, strict=True)
+    )
+
+
+def contents_of(counted: Mapping[str, object]) -> str:
+    """Count symbols, chunks and vectors, by the names of a report or of a job's counts."""
+    keys = (
+        ("symbol", "symbols_extracted", "symbols"),
+        ("chunk", "chunks", "chunks"),
+        ("vector", "embeddings_generated", "embeddings"),
+    )
+    return ", ".join(
+        count(_number(counted, name if name in counted else other), noun)
+        for noun, name, other in keys
+    )
+
+
+def summary_of(job: Job) -> str:
+    """Say in one line how a job goes, or what it did."""
+    if is_active(job):
+        return line_of(job)
+    if job.error:
+        return printable(str(job.error.get("message", "")))
+    took = duration(job.elapsed_seconds * 1000)
+    if job.status is JobState.CANCELLED:
+        return f"stopped after {took}, {count(job.files_done, 'file')} kept"
+    result = job.result or {}
+    changed, failed = _number(result, "files_indexed"), _number(result, "files_failed")
+    said = f"{changed:,} new or changed" if changed else "no change"
+    return f"{said}{f', {failed:,} failed' if failed else ''}, in {took}"
+
+
+def _number(counted: Mapping[str, object], name: str) -> int:
+    value = counted.get(name)
+    return value if isinstance(value, int) else 0
 
 
 def notes_on(answer: SearchAnswer) -> list[str]:

@@ -98,12 +98,3 @@ class Check:
     # After all fixes, told all troubles: deletes what is of nothing, makes what is missing.
     settle: Fix | None = None
     unreadable: FindingCode = FindingCode.PAGES  # what it means when it cannot look to the end
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("y"):
-        return f"{number:,} {noun[:-1]}ies"
-    return f"{number:,} {noun}{'es' if noun.endswith('x') else 's'}"

@@ -14,6 +14,7 @@ from engine.state_records import FindingCode
 from engine.store import checks, memories, repair
 from engine.store.connection import Handle
 from engine.store.memories import MemoryRow, MemoryTerms, MemoryText
+from engine.wording import count
 
 _AT_ONCE = 20  # texts of up to 1 MiB
 _MOST_CHARS = 1024  # of a text whose words are looked for
@@ -42,7 +43,7 @@ def _mend_memories(context: Context, troubles: Sequence[Trouble]) -> Iterator[st
         for ids in context.batches(trouble.ids):
             with context.store.write(durable=True, bookkeeping=True) as handle:
                 make_readable(handle, ids)
-        yield f"Kept what can be read of {trouble.number:,} memories"
+        yield f"Kept what can be read of {count(trouble.number, 'memory')}"
 
 
 def make_readable(handle: Handle, ids: Sequence[int]) -> None:

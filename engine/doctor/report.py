@@ -8,14 +8,7 @@ from pathlib import Path
 
 from engine.clock import now_ms
 from engine.doctor.check import MOST_PLACES, Trouble
-from engine.jobs.operation_log import (
-    VERIFIED_SOUND,
-    bytes_of,
-    duration_of,
-    log_block,
-    number_of,
-    write_log,
-)
+from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
 from engine.state_records import (
     Finding,
     FindingCode,
@@ -25,6 +18,7 @@ from engine.state_records import (
     remedies_of,
     remedy_of,
 )
+from engine.wording import size
 
 _COMMANDS = {
     Remedy.INDEX: "cairn index PATH",
@@ -103,7 +97,7 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
     yield from log_block(
         started_ms, "VERIFY START", f"Repository: {found.path}", f"Index: {found.project_id}.db"
     )
-    counted = [f"{name.capitalize()}: {number_of(n)}" for name, n in found.checked.items()]
+    counted = [f"{name.capitalize()}: {n:,}" for name, n in found.checked.items()]
     if counted:
         yield from log_block(at_ms, "Checked", *counted)
     for finding in found.findings:
@@ -111,7 +105,7 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
         yield from log_block(at_ms, f"{title} {finding.code}", *_told(finding))
     lines = [f"Warnings: {len(found.warnings)}"]
     lines += [f"What to do: {fix}" for fix in found.suggested_fixes]
-    lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {bytes_of(size_bytes)}"]
+    lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {size(size_bytes)}"]
     end = VERIFIED_SOUND if found.ok else "VERIFY COMPLETE: damaged"
     yield from list(log_block(at_ms, end, *lines))[:-1]
 
@@ -121,4 +115,4 @@ def _told(finding: Finding) -> Iterator[str]:
     yield from (f"  {place}" for place in finding.places)
     left = finding.count - len(finding.places)
     if finding.places and left > 0:
-        yield f"  and {number_of(left)} more"
+        yield f"  and {left:,} more"

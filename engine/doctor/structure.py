@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.config import Config
-from engine.doctor.check import MOST_PLACES, Check, Context, Trouble, counted
+from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
 from engine.locks import holder_of, runner_lock
 from engine.project_files import delete_temp_files, temp_files
 from engine.state_records import FindingCode
 from engine.store import checks, jobs, repair
 from engine.store.connection import Store
+from engine.wording import count
 
 #: Problems that SQLite is asked for; a damaged file has thousands.
 _MOST_PROBLEMS = 100
@@ -29,7 +30,7 @@ def _find_schema(context: Context) -> Iterator[Trouble]:
     missing = [name for name, sql in problems.items() if sql is None]
     indexes = tuple(name for name in missing if checks.is_index_or_trigger(name))
     if problems and len(indexes) == len(problems):
-        message = f"Found that {counted(len(indexes), 'index')} of the tables missing"
+        message = f"Found that {count(len(indexes), 'index')} of the tables missing"
         yield Trouble(FindingCode.SCHEMA, message, len(indexes), names=indexes)
     elif problems:
         message = "Found tables that are missing, or others than they should be: "
@@ -56,12 +57,12 @@ def _find_pages(context: Context) -> Iterator[Trouble]:
         problems = others
     indexes = [each for each in problems if any(words in each for words in _INDEX_WORDS)]
     if indexes:
-        message = f"Found {counted(len(indexes), 'entry')} of indexes that are wrong"
+        message = f"Found {count(len(indexes), 'entry')} of indexes that are wrong"
         places = tuple(indexes[:MOST_PLACES])
         yield Trouble(FindingCode.INDEXES, message, len(indexes), places=places)
     pages = [each for each in problems if each not in indexes]
     if pages:
-        message = f"Found {counted(len(pages), 'problem')} in the pages of the file"
+        message = f"Found {count(len(pages), 'problem')} in the pages of the file"
         places = tuple(pages[:MOST_PLACES])
         yield Trouble(FindingCode.PAGES, message, len(pages), places=places)
 
@@ -86,16 +87,16 @@ def _find_stray_rows(context: Context) -> Iterator[Trouble]:
     if strays:
         tables = sorted({stray.table for stray in strays})
         message = (
-            f"Found {counted(len(strays), 'row')} of {', '.join(tables)} that refer to what is not"
+            f"Found {count(len(strays), 'row')} of {', '.join(tables)} that refer to what is not"
             " there"
         )
         yield Trouble(FindingCode.STRAY_ROWS, message, len(strays), names=tuple(tables))
     if lost:
-        message = f"Found {counted(len(lost), 'symbol')} of texts that are gone"
+        message = f"Found {count(len(lost), 'symbol')} of texts that are gone"
         yield Trouble(FindingCode.STRAY_ROWS, message, len(lost), names=("symbols",))
     if unparsed:
         message = (
-            f"Found {counted(unparsed, 'file')} whose damaged contents were taken out: the next"
+            f"Found {count(unparsed, 'file')} whose damaged contents were taken out: the next"
             " indexing run reads them again"
         )
         yield Trouble(FindingCode.UNPARSED, message, unparsed)
@@ -105,7 +106,7 @@ def _mend_stray_rows(context: Context, _troubles: Sequence[Trouble]) -> Iterator
     with context.store.write(durable=True) as handle:
         number = repair.delete_strays(handle)
     if number:
-        yield f"Put {number:,} rows right that referred to what is not there"
+        yield f"Repaired {count(number, 'dangling row')}"
 
 
 def _find_surroundings(context: Context) -> Iterator[Trouble]:
@@ -130,13 +131,14 @@ def leftovers_of(file: Path) -> Iterator[Trouble]:
     """Find the files beside a database that processes left when they died."""
     names = tuple(each.name for each in temp_files(file))
     if names:
-        message = f"Found {counted(len(names), 'file')} that processes left when they died"
+        message = f"Found {count(len(names), 'file')} that processes left when they died"
         yield Trouble(FindingCode.LEFTOVERS, message, len(names), names=names, places=names)
 
 
 def _delete_leftovers(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
     delete_temp_files(context.store.path)
-    yield f"Deleted {sum(each.number for each in troubles):,} files that dead processes left"
+    number = sum(each.number for each in troubles)
+    yield f"Deleted {count(number, 'file')} that dead processes left"
 
 
 TABLES = Check(name="tables", find=_find_schema, fixes={FindingCode.SCHEMA: _make_schema_objects})

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b, sha256
 
-from engine.doctor.check import MOST_PLACES, Check, Context, Trouble, counted
+from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
 from engine.errors import EngineError, IndexCorruptError
 from engine.records import display_path
 from engine.state_records import FindingCode
 from engine.store import checks, repair
 from engine.store.checks import BlobText, ChunkSpan
 from engine.store.compression import unpack_text
+from engine.wording import count
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
 _TEXTS_AT_ONCE = 200
@@ -21,7 +22,7 @@ def _find_texts(context: Context) -> Iterator[Trouble]:
     """Find blobs whose text, or whose chunks, are not what was stored."""
     found = list(_damaged_blobs(context))
     if found:
-        message = f"Found {counted(len(found), 'text')} that are not what was stored"
+        message = f"Found {count(len(found), 'text')} that are not what was stored"
         yield _of_blobs(context, FindingCode.TEXTS, message, found)
 
 
@@ -70,7 +71,7 @@ def _find_symbols(context: Context) -> Iterator[Trouble]:
     with context.reading() as handle:
         blobs = checks.read_blobs_with_wrong_symbols(handle)
     if blobs:
-        message = f"Found {counted(len(blobs), 'text')} whose symbols do not fit the chunks"
+        message = f"Found {count(len(blobs), 'text')} whose symbols do not fit the chunks"
         yield _of_blobs(context, FindingCode.SYMBOLS, message, blobs)
 
 
@@ -86,7 +87,8 @@ def _empty_blobs(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]
         for ids in context.batches(trouble.ids):
             with context.store.write(durable=True) as handle:
                 repair.empty_blobs(handle, ids)
-        yield f"Took out {trouble.number:,} damaged texts; the next indexing run reads their files"
+        texts = count(trouble.number, "damaged text")
+        yield f"Took out {texts}; the next run reads the files again"
 
 
 TEXTS = Check(name="texts", find=_find_texts, fixes={FindingCode.TEXTS: _empty_blobs})

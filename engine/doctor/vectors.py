@@ -14,6 +14,7 @@ from engine.state_records import FindingCode
 from engine.store import checks, jobs, models, project, repair
 from engine.store.checks import VectorTable
 from engine.store.connection import Handle
+from engine.wording import count
 
 #: Vectors of a table that must find themselves; each costs some 30 ms in 100,000.
 _SELF_QUERIES = 20
@@ -108,7 +109,7 @@ def _make_tables(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]
                 done = "Deleted tables of vectors that belong to no model"
             else:
                 number = repair.make_vector_table_anew(handle, trouble.table)
-                done = f"Made the table {trouble.table.name} again, with {number:,} vectors"
+                done = f"Made the table {trouble.table.name} again, with {count(number, 'vector')}"
         yield done
 
 
@@ -122,7 +123,7 @@ def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
     for ids in context.batches(rows):
         with context.store.write() as handle:
             repair.delete_vectors(handle, table, ids)
-    return f"Deleted {len(rows):,} vectors of {table.owner}"
+    return f"Deleted {count(len(rows), 'vector')} of {table.owner}"
 
 
 def _settle(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
@@ -158,7 +159,7 @@ def _embed(context: Context) -> Iterator[str]:
                         tell=lambda done, total, _: context.tell("embedding", done, total),
                         stop=context.cancelled,
                     )
-                    yield f"Embedded {tally.embeddings:,} chunks"
+                    yield f"Embedded {count(tally.embeddings, 'chunk')}"
         finally:
             embedder.close()
     except EmbedderUnavailableError as error:

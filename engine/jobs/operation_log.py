@@ -2,8 +2,6 @@
 
 ``<completed|failed|cancelled|verify>-<UTC time of its end>.log``. It names paths and counts, never
 what is in a file.
-
-Numbers, sizes, times and names as the operation log writes them.
 """
 
 import contextlib
@@ -22,53 +20,7 @@ from engine.state_records import CheckpointKind, EventType
 from engine.store import jobs, models
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
-
-# Control characters of both halves, the marks that reorder text, and lone surrogates, which stand
-# for bytes of file names that are not UTF-8.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def printable(text: str) -> str:
-    """Make text safe as one line: control characters become visible escapes."""
-    return _UNSAFE.sub(_escape, text)
-
-
-def number_of(value: object) -> str:
-    """Write a whole number with separators; what is none as it is."""
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def bytes_of(value: object) -> str:
-    """Write a size."""
-    if not isinstance(value, int):
-        return str(value)
-    if value < 1000:
-        return f"{value} bytes"
-    if value < 1_000_000:
-        return f"{value / 1000:.1f} kB"
-    return f"{value / 1_000_000:,.1f} MB"
-
-
-def duration_of(milliseconds: int) -> str:
-    """Write a length of time: ``0.4s``, ``27s``, ``5m 27s``, ``2h 5m``."""
-    seconds = milliseconds / 1000
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    if not minutes:
-        return f"{rest}s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if 0xDC80 <= code <= 0xDCFF:  # the byte that surrogateescape stands for
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
+from engine.wording import count, printable, size
 
 MOST_FILES = 1000  # that failed are named
 _MOST_EVENTS = 100_000  # that are looked at
@@ -318,7 +270,9 @@ def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
     context: Mapping[str, Any] = json.loads(event.context)
     done = _done(context)
     if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
-        found = f"{number_of(context.get('files'))} files, {bytes_of(context.get('bytes'))}"
+        found = (
+            f"{count(_whole(context.get('files')), 'file')}, {size(_whole(context.get('bytes')))}"
+        )
         yield from log_block(event.at_ms, "Scanning", f"To be read: {found}")
     elif event.type == EventType.PROGRESS and is_told:
         phase = str(context.get("phase") or "working").capitalize()
@@ -339,14 +293,15 @@ def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
 
 def _done(context: Mapping[str, Any]) -> str:
     """Tell how far the job was."""
-    done = context.get("files_processed", context.get("files_done"))
+    done = _whole(context.get("files_processed", context.get("files_done")))
     total = context.get("files_total")
-    of = "" if total is None else f" of {number_of(total)}"
-    chunks = context.get("chunks_total")
+    files = count(done, "file") if total is None else f"{done:,} of {count(_whole(total), 'file')}"
+    chunks = _whole(context.get("chunks_total"))
     more = ""
     if chunks:
-        more = f", {number_of(context.get('chunks_done'))} of {number_of(chunks)} chunks embedded"
-    return f"Done: {number_of(done)}{of} files{more}"
+        embedded = _whole(context.get("chunks_done"))
+        more = f", {embedded:,} of {count(chunks, 'chunk')} embedded"
+    return f"Done: {files}{more}"
 
 
 def _failures(row: JobRow, errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -354,8 +309,8 @@ def _failures(row: JobRow, errors: Sequence[Mapping[str, Any]]) -> Iterator[str]
         return
     lines = [f"{error.get('file')}: {error.get('error')}" for error in errors[:MOST_FILES]]
     if len(errors) > MOST_FILES:
-        lines.append(f"and {number_of(len(errors) - MOST_FILES)} more")
-    title = f"Failed files, left out: {number_of(len(errors))}"
+        lines.append(f"and {len(errors) - MOST_FILES:,} more")
+    title = f"Failed files, left out: {len(errors):,}"
     yield from log_block(row.finished_at_ms or 0, title, *lines)
 
 
@@ -366,7 +321,7 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
         if name in counts:
             vectors = facts.dimension and label == "Embeddings generated"
             shape = f" ({facts.dimension}D)" if vectors else ""
-            lines.append(f"{label}: {number_of(counts[name])}{shape}")
+            lines.append(f"{label}: {_whole(counts[name]):,}{shape}")
     if not result:
         lines.insert(0, _done({"files_done": row.files_done, "files_total": row.files_total}))
     if row.error:
@@ -381,7 +336,7 @@ def _end(row: JobRow, result: Mapping[str, Any], facts: LogFacts) -> Iterator[st
     if row.started_at_ms is not None and row.finished_at_ms is not None:
         duration_ms = max(0, row.finished_at_ms - row.started_at_ms)
         lines.append(f"Duration: {duration_of(duration_ms)}")
-    lines.append(f"Index size: {bytes_of(facts.size_bytes)}")
+    lines.append(f"Index size: {size(facts.size_bytes)}")
     title = f"{row.kind.upper()} {_ENDS.get(row.state, row.state.upper())}"
     block = list(log_block(row.finished_at_ms or 0, title, *lines))
     yield from block[:-1]
@@ -393,3 +348,19 @@ def _moment(at_ms: int) -> str:
 
 def _stamp(at_ms: int) -> str:
     return iso_time(at_ms)[:19].replace("T", "-").replace(":", "-")
+
+
+def duration_of(milliseconds: int) -> str:
+    """Return a length of time as these logs have always had it: ``0.4s``, ``27s``, ``5m 27s``."""
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,9 +1,9 @@
-"""Listens to this process and looks at all projects, with OpenTelemetry, and tells Prometheus.
+"""Metrics of this process and of all projects for Prometheus, and spans for OpenTelemetry.
 
 ``observer`` is the door: it listens for as long as a server lives, and writes what ``/metrics``
-gives. ``instruments`` turns measures into those of OpenTelemetry, ``survey`` reads from databases
-what other processes do, ``tracing`` hands spans to the exporters that the environment names.
+gives. ``instruments`` keeps measures as metrics of Prometheus' client, ``survey`` reads from
+databases what other processes do, ``tracing`` hands spans to the exporters that the environment
+names.
 
-The only room that imports OpenTelemetry, and nobody imports it before it is wanted: a third of a
-second.
+The only room that imports either library, and nobody imports them before they are wanted.
 """

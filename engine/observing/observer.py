@@ -21,7 +21,7 @@ from engine.config import SETTINGS, Config, Origin
 from engine.embedding.choice import Backend, choice_of, shown_setting
 from engine.errors import EngineError, InvalidConfigError
 from engine.locks import holder_of, runner_lock
-from engine.observing.instruments import CONTENT_TYPE, Instruments, Values, peak_memory_bytes
+from engine.observing.instruments import Instruments, Values, peak_memory_bytes
 from engine.observing.survey import Survey
 from engine.observing.tracing import traced
 from engine.records import display_path
@@ -36,7 +36,6 @@ from engine.state_records import (
 )
 from engine.store.migrate import versions
 from engine.store.models import ModelRow
-from engine.telemetry import measures
 from engine.telemetry.logs import server_log
 from engine.telemetry.measures import Measure
 from engine.telemetry.recording import heard_by
@@ -207,14 +206,13 @@ class Observer:
     """
 
     #: What ``exposition`` gives, as a header says it before the charset, which is UTF-8.
-    content_type = CONTENT_TYPE
+    content_type = "text/plain; version=0.0.4"
 
     def __init__(self, config: Config, version: str) -> None:
         self._config = config
         self._version = version
         self._started_s = time.monotonic()
-        self._values: dict[Measure, Values] = {}
-        self._instruments = Instruments(self._value_of)
+        self._instruments = Instruments(self._gauges)
         self._survey = Survey(config, self._instruments)
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -234,7 +232,6 @@ class Observer:
         if self._thread:
             self._thread.join()
         self._listening.close()
-        self._instruments.close()
 
     def exposition(self) -> bytes:
         """Give all numbers in Prometheus' text format, some milliseconds after the last look.
@@ -243,7 +240,6 @@ class Observer:
         """
         with self._lock:
             self._survey.look()
-            self._values = self._survey.values()
             return self._instruments.text()
 
     def condition(self) -> ServerCondition:
@@ -260,8 +256,8 @@ class Observer:
             memory=memory_use(),
             model=model_in_force(self._config, models),
             runner=runner_of(data_dir),
-            jobs={state: int(number) for (state,), number in values[measures.JOBS].items()},
-            unreadable=int(values[measures.PROJECTS][("false",)]),
+            jobs={state: int(number) for (state,), number in values[Measure.JOBS].items()},
+            unreadable=int(values[Measure.PROJECTS][("false",)]),
             settings=settings_in_force(self._config),
             problems=problems_of(data_dir),
         )
@@ -276,9 +272,10 @@ class Observer:
             if self._stop.wait(_LOOK_S):
                 return
 
-    def _value_of(self, measure: Measure) -> Values:
-        if measure is measures.UPTIME:
-            return {(): time.monotonic() - self._started_s}
-        if measure is measures.BUILD:
-            return {(self._version,): 1}
-        return self._values.get(measure, {})
+    def _gauges(self) -> dict[Measure, Values]:
+        return {
+            **self._survey.values(),
+            Measure.PEAK_MEMORY: {(): peak_memory_bytes()},
+            Measure.UPTIME: {(): time.monotonic() - self._started_s},
+            Measure.BUILD: {(self._version,): 1},
+        }

@@ -24,7 +24,6 @@ from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import Contents, JobCount
 from engine.store.models import ModelRow, read_current_model
-from engine.telemetry import measures
 from engine.telemetry.measures import Measure
 from engine.telemetry.recording import Meter
 
@@ -33,11 +32,11 @@ _REST: Final = "other"
 _BUSY_MS: Final = 200  # a database that is locked for longer is asked the next time
 #: The names in a job's counts, and in its result, of what is added up.
 _COUNTED: Final = {
-    "files_indexed": (measures.FILES, ("indexed",), "files_indexed"),
-    "files_failed": (measures.FILES, ("failed",), "files_failed"),
-    "symbols": (measures.SYMBOLS, (), "symbols_extracted"),
-    "chunks": (measures.CHUNKS, (), "chunks"),
-    "embeddings": (measures.EMBEDDINGS, (), "embeddings_generated"),
+    "files_indexed": (Measure.FILES, ("indexed",), "files_indexed"),
+    "files_failed": (Measure.FILES, ("failed",), "files_failed"),
+    "symbols": (Measure.SYMBOLS, (), "symbols_extracted"),
+    "chunks": (Measure.CHUNKS, (), "chunks"),
+    "embeddings": (Measure.EMBEDDINGS, (), "embeddings_generated"),
 }
 
 
@@ -99,13 +98,13 @@ class Survey:
         readable = sum(each.is_readable for each in known)
         unread = len(self._files) - readable
         return {
-            measures.PROJECTS: {("true",): readable, ("false",): max(0, unread)},
-            measures.JOBS: {(str(state),): number for state, number in states.items()},
-            measures.JOBS_FLAGGED: {(): sum(each.flagged for each in known)},
-            measures.OLDEST_JOB: {(): age_s},
-            measures.INDEXED_FILES: {(): sum(each.contents.files for each in known)},
-            measures.INDEXED_CHUNKS: {(): sum(each.contents.chunks for each in known)},
-            measures.SKIPPED_FILES: {(reason,): number for reason, number in skips.items()},
+            Measure.PROJECTS: {("true",): readable, ("false",): max(0, unread)},
+            Measure.JOBS: {(str(state),): number for state, number in states.items()},
+            Measure.JOBS_FLAGGED: {(): sum(each.flagged for each in known)},
+            Measure.OLDEST_JOB: {(): age_s},
+            Measure.INDEXED_FILES: {(): sum(each.contents.files for each in known)},
+            Measure.INDEXED_CHUNKS: {(): sum(each.contents.chunks for each in known)},
+            Measure.SKIPPED_FILES: {(reason,): number for reason, number in skips.items()},
             **self._sizes(),
             **_watch_values([watch_status_of(file) for file in self._files]),
         }
@@ -159,12 +158,12 @@ class Survey:
         if row.finished_at_ms is None or row.finished_at_ms < self._since_ms:
             return
         seconds = max(0, row.finished_at_ms - (row.started_at_ms or row.finished_at_ms)) / 1000
-        self._meter.time(measures.JOB_DURATION, seconds, (row.state, row.origin))
+        self._meter.time(Measure.JOB_DURATION, seconds, (row.state, row.origin))
         result = json.loads(row.result or "{}")
         for outcome in ("unchanged", "skipped"):
             number = result.get(f"files_{outcome}", 0)
             if number:
-                self._meter.count(measures.FILES, number, (outcome,))
+                self._meter.count(Measure.FILES, number, (outcome,))
 
     def _sizes(self) -> dict[Measure, Values]:
         sizes = sorted(((_size(file), file) for file in self._files), reverse=True)
@@ -174,7 +173,7 @@ class Survey:
             project = (file.stem if place < _MOST_PROJECTS else _REST,)
             shown[project] = shown.get(project, 0) + size
             logs[project] = logs.get(project, 0) + _size(Path(f"{file}-wal"))
-        return {measures.DATABASE_SIZE: shown, measures.WAL_SIZE: logs}
+        return {Measure.DATABASE_SIZE: shown, Measure.WAL_SIZE: logs}
 
 
 def _done(row: JobCount) -> dict[str, int]:
@@ -191,9 +190,9 @@ def _watch_values(found: list[WatchStatus | None]) -> dict[Measure, Values]:
     states = Counter({str(state): 0 for state in WatchState if state is not WatchState.STOPPED})
     states.update(str(status.state) for status in known)
     return {
-        measures.WATCHERS: {(state,): number for state, number in states.items()},
-        measures.WATCHED_FOLDERS: {(): sum(status.folders for status in known)},
-        measures.WATCH_PENDING: {(): sum(status.pending for status in known)},
+        Measure.WATCHERS: {(state,): number for state, number in states.items()},
+        Measure.WATCHED_FOLDERS: {(): sum(status.folders for status in known)},
+        Measure.WATCH_PENDING: {(): sum(status.pending for status in known)},
     }
 
 

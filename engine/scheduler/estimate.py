@@ -51,6 +51,7 @@ from engine.store.connection import Handle, Store
 from engine.store.files import KnownFile
 from engine.store.jobs import JobRow
 from engine.store.project import BranchRow, ProjectRow
+from engine.wording import size
 
 MIB = 1 << 20
 
@@ -152,7 +153,7 @@ def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:
         raise DiskFullError(
-            f"the index needs about {_mb(needed_bytes)}, {_mb(free_bytes)} are free in {folder}",
+            f"the index needs about {size(needed_bytes)}, {size(free_bytes)} are free in {folder}",
             hint="free some disk space, or exclude a part of the tree",
             needed_bytes=needed_bytes,
             free_bytes=free_bytes,
@@ -163,10 +164,6 @@ def _needed_bytes(survey: Survey, *, is_later: bool) -> int:
     factor = _INDEX_OF_SOURCE + (_VECTORS_OF_SOURCE if is_later else 0.0)
     rows = int(survey.changed_bytes * factor)
     return rows + min(rows, _WAL_BYTES) + _LEAST_BYTES
-
-
-def _mb(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:,.0f} MB"
 
 
 BUDGET_S = 0.4

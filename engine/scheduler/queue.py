@@ -220,6 +220,11 @@ class Jobs:
         )
         self._host = RunnerHost(config, around)
 
+    @property
+    def retention_days(self) -> int:
+        """How long jobs are kept after their end."""
+        return self._config.job_retention
+
     def submit(
         self,
         path: str,

@@ -5,5 +5,5 @@
 * ``measures`` is the table of all that is counted and timed.
 * ``recording`` takes in counts, times and spans, and hands them to whoever listens.
 
-No library of telemetry is imported here; ``engine.observing`` listens with OpenTelemetry.
+No library of telemetry is imported here; ``engine.observing`` is who listens.
 """

@@ -1,8 +1,8 @@
 """Takes in counts, times and spans, and hands them to whoever listens.
 
-Who listens is of the process, as the libraries of telemetry have it: a measure is taken deep in the
-engine, and who wants it stands at the top. While nobody listens, a call is a look at a tuple: some
-0.1 µs, without anything made.
+The listener belongs to the process, as in telemetry libraries: a measure is taken deep in the
+engine, and whoever wants it stands at the top. While nobody listens, a call looks at a global
+variable: some 0.1 µs, and nothing is made.
 
 On whose behalf something is done: which face was asked, by which request.
 
@@ -13,12 +13,10 @@ thread that begins by itself, such as the runner's, acts on nobody's behalf.
 import re
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Final, NamedTuple, Protocol
 
-from engine.telemetry import measures
 from engine.telemetry.measures import Measure
 
 _SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -112,7 +110,7 @@ class _Unheard:
 
 
 _UNHEARD: Final = _Unheard()
-_meters: tuple[Meter, ...] = ()
+_meter: Meter | None = None
 _tracer: Tracer | None = None
 #: Whether a question is being answered: one that is put to several projects is one.
 _is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
@@ -120,13 +118,13 @@ _is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
 
 @contextmanager
 def heard_by(meter: Meter) -> Iterator[None]:
-    """Let somebody hear the numbers of this process."""
-    global _meters  # noqa: PLW0603 - see above
-    _meters = (*_meters, meter)
+    """Let a meter hear the numbers of this process."""
+    global _meter  # noqa: PLW0603 - see above
+    before, _meter = _meter, meter
     try:
         yield
     finally:
-        _meters = tuple(each for each in _meters if each is not meter)
+        _meter = before
 
 
 @contextmanager
@@ -142,14 +140,14 @@ def traced_by(tracer: Tracer) -> Iterator[None]:
 
 def count(measure: Measure, *labels: str, amount: float = 1) -> None:
     """Add to a counter."""
-    for meter in _meters:
-        meter.count(measure, amount, labels)
+    if _meter is not None:
+        _meter.count(measure, amount, labels)
 
 
 def took(measure: Measure, seconds: float, *labels: str) -> None:
-    """Say how long something took."""
-    for meter in _meters:
-        meter.time(measure, seconds, labels)
+    """Record how long something took."""
+    if _meter is not None:
+        _meter.time(measure, seconds, labels)
 
 
 def span(name: str) -> AbstractContextManager[Span]:
@@ -161,51 +159,33 @@ class Stages:
     """Spans that follow each other, such as the phases of a job; for one thread."""
 
     def __init__(self) -> None:
-        self._now: AbstractContextManager[Span] | None = None
+        self._now = ExitStack()
 
     def enter(self, name: str) -> None:
         """Begin the next one."""
         self.leave()
-        if _tracer is not None:
-            self._now = _tracer.span(name)
-            self._now.__enter__()
+        self._now.enter_context(span(name))
 
     def leave(self) -> None:
         """End the last one."""
-        if self._now is not None:
-            self._now.__exit__(None, None, None)
-            self._now = None
+        self._now.close()
 
 
-class _Asking:
-    """Measures a question."""
-
-    __slots__ = ("_mode", "_span", "_started_s", "_token")
-
-    def __init__(self, mode: str) -> None:
-        self._mode = mode
-
-    def __enter__(self) -> Span:
-        self._span = span("search")
-        shown = self._span.__enter__()
-        self._token = _is_asking.set(True)
-        self._started_s = time.perf_counter()
-        return shown
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        seconds = time.perf_counter() - self._started_s
-        _is_asking.reset(self._token)
-        self._span.__exit__(kind, error, traceback)
-        face = origin().face
-        if error is None:
-            took(measures.SEARCH_DURATION, seconds, self._mode, face)
-        else:
-            count(measures.SEARCH_ERRORS, str(getattr(error, "code", "internal_error")), face)
+@contextmanager
+def _asked(mode: str) -> Iterator[Span]:
+    token = _is_asking.set(True)
+    started_s = time.perf_counter()
+    face = origin().face
+    try:
+        with span("search") as shown:
+            yield shown
+    except BaseException as error:
+        count(Measure.SEARCH_ERRORS, str(getattr(error, "code", "internal_error")), face)
+        raise
+    else:
+        took(Measure.SEARCH_DURATION, time.perf_counter() - started_s, mode, face)
+    finally:
+        _is_asking.reset(token)
 
 
 def asking(mode: str) -> AbstractContextManager[Span]:
@@ -214,6 +194,6 @@ def asking(mode: str) -> AbstractContextManager[Span]:
     Args:
         mode: Of the search, or ``related`` or ``symbols``.
     """
-    if not (_meters or _tracer) or _is_asking.get():
+    if not (_meter or _tracer) or _is_asking.get():
         return _UNHEARD
-    return _Asking(mode)
+    return _asked(mode)

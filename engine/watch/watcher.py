@@ -25,7 +25,7 @@ from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFo
 from engine.locks import watch_board
 from engine.source.walker import WalkRules
 from engine.state_records import WatchState, WatchStatus
-from engine.telemetry import measures
+from engine.telemetry.measures import Measure
 from engine.telemetry.recording import count
 from engine.watch.debounce import Pending, gathered
 from engine.watch.listener import Listener, NoRoomToWatchError, NoticesFailedError
@@ -267,7 +267,7 @@ class Watcher:
             self._fail(str(error))
             return
         if heard.paths:
-            count(measures.WATCH_EVENTS, amount=heard.events)
+            count(Measure.WATCH_EVENTS, amount=heard.events)
             # At once: a name by which a file was changed may be gone when the time has come.
             paths = heard.paths | self._project.other_names(heard.paths)
             self._pending.add(paths, self._timer(), events=heard.events)
@@ -355,7 +355,7 @@ class Watcher:
         cost_s = self._timer() - started_s
         self._poll_s = min(max(cost_s / _POLL_SHARE, _SHORTEST_POLL_S), _LONGEST_POLL_S)
         is_done = self._ran(None if self._is_first else stale)
-        count(measures.WATCH_RECONCILES, "done" if is_done else "failed")
+        count(Measure.WATCH_RECONCILES, "done" if is_done else "failed")
         if is_done:
             self._is_first = False
             self._teller.note(last_reconcile_at=self._teller.now())

@@ -360,7 +360,8 @@ def test_clear_empties_and_forget_deletes_and_both_ask(fresh: Command) -> None:
     for arguments in (("clear",), ("forget", ".")):
         ended = fresh(*arguments)
         assert ended.code == 2
-        assert ended.err.startswith("error: there is no terminal to ask on\nhint: add --yes")
+        said = "error: no terminal to ask for confirmation on\nhint: add --yes"
+        assert ended.err.startswith(said)
     assert fresh("clear", "--yes", "--json").json()["cleared"] is True
     assert fresh("status", "--json").json()["files"] == 0
     assert fresh("index", "--json").json()["include_patterns"] == ["*.py"]

@@ -114,7 +114,7 @@ def test_the_text_has_tables_and_lists(cairn: Command, tmp_path: Path) -> None:
     golden = _golden(tmp_path, *GOLDEN, {"query": "zebra", "relevant": ["README.md"]})
     ended = cairn("eval", golden, "--mode", "keyword", "--mode", "symbol")
     assert (ended.code, ended.err) == (0, "")
-    assert f"4 queries with 5 targets, asked of {cairn.folder}\n" in ended.out
+    assert f"4 queries with 5 targets, on {cairn.folder}\n" in ended.out
     lines = ended.out.splitlines()
     # One of two targets at rank 1 is 1 of a possible 1.631: (1 + 1 + 0.613 + 0) / 4.
     assert "keyword         4    0.653      0.625  0.750      75 %" in lines
@@ -123,7 +123,7 @@ def test_the_text_has_tables_and_lists(cairn: Command, tmp_path: Path) -> None:
     assert "keyword against symbol: NDCG@10 +0.250, 95 % interval " in ended.out
     assert "  1 better, 0 worse, 3 equal" in lines
     assert "  +1.00  KeyError when there is none  rank 1 against -" in lines
-    assert "keyword finds no target of 1 of 4 queries" in lines
+    assert "keyword found no target for 1 of 4 queries" in lines
     assert "  line 7: zebra  no hits at all" in lines
     assert "1 target is not in the index, and cannot be found" in lines
     assert "  line 5: gone.go  missing: there is no such path on the disk" in ended.out
@@ -149,7 +149,7 @@ def test_what_is_below_the_least_ndcg_fails(cairn: Command, tmp_path: Path) -> N
     assert cairn("eval", golden, "--min-ndcg", "0.87").code == 0
     below = cairn("eval", golden, "--min-ndcg", "0.88", "--json")
     assert (below.code, below.json()["queries"]) == (1, 3)
-    assert below.err == "below: NDCG@10 of hybrid is 0.8710, wanted 0.88 or more\n"
+    assert below.err == "NDCG@10 of hybrid is 0.8710, below the required 0.88\n"
     assert cairn("eval", golden, "--min-ndcg", "2").code == 2
 
 

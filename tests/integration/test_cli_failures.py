@@ -48,7 +48,7 @@ def fresh(tmp_path: Path) -> Command:
         (("serch", "x"), 2, "validation_error", "did you mean 'search'"),
         (("search", "x lang:Pyhton"), 2, "validation_error", "did you mean 'python'"),
         (("search", "x", "--kind", "fucntion"), 2, "validation_error", "did you mean 'function'"),
-        (("search",), 2, "validation_error", "there is no query"),
+        (("search",), 2, "validation_error", "no query given"),
         (("search", ""), 2, "validation_error", "nothing to search for"),
         (("search", "nosuch:x"), 2, "validation_error", "nosuch"),
         (("search", '"open'), 2, "validation_error", "not closed"),
@@ -62,7 +62,7 @@ def fresh(tmp_path: Path) -> Command:
         (("search", "x", "--max-tokens", "0"), 2, "validation_error", "max_tokens is 0"),
         (("search", "x", "--branch", "nowhere"), 3, "not_found", "nowhere"),
         (("search", "x", "--project", "/nonexistent"), 3, "not_found", "/nonexistent"),
-        (("search", "x", "--batch", "f"), 2, "validation_error", "exclude each other"),
+        (("search", "x", "--batch", "f"), 2, "validation_error", "cannot be used together"),
         (("doctor", "--repair", "--compact"), 2, "validation_error", "--repair and --compact"),
         (("doctor", "--rebuild", "--backup", "f"), 2, "validation_error", "--rebuild and --backup"),
         (("search", "--batch", "/nonexistent"), 2, "validation_error", "/nonexistent"),
@@ -108,7 +108,7 @@ def test_a_folder_without_a_project_lists_those_there_are(cairn: Command, tmp_pa
     empty = replace(cairn, home=tmp_path / "home")
     ended = empty("search", "token")
     assert (ended.code, ended.out) == (3, "")
-    assert f"error: {cairn.folder} is in no indexed project\nhint: cairn index" in ended.err
+    assert f"error: {cairn.folder} is not in an indexed project\nhint: cairn index" in ended.err
 
 
 @pytest.mark.parametrize(

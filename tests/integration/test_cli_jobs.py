@@ -168,7 +168,8 @@ def test_who_follows_can_leave_and_the_job_goes_on(cairn: Command) -> None:
     job = _job(cairn)
     name = job["job_id"][-8:]
     assert (process.returncode, out) == (130, b"")
-    assert f"interrupted: job {name} goes on: cairn jobs show {name} --follow".encode() in err
+    said = f"interrupted: job {name} is still active: cairn jobs show {name} --follow"
+    assert said.encode() in err
     assert not job["cancel_requested"]
     assert cairn("jobs", "show", name, "--follow").code == 0
     assert _job(cairn)["status"] == "completed"
@@ -185,7 +186,7 @@ def test_a_job_whose_runner_was_killed_goes_on(cairn: Command) -> None:
     job = _job(cairn)
     assert (job["job_id"], job["attempt"], job["status"]) == (killed["job_id"], 2, "completed")
     assert report["files_indexed"] == FILES
-    assert "try 2" in cairn("jobs", "show", job["job_id"]).out
+    assert "attempt 2" in cairn("jobs", "show", job["job_id"]).out
     types = [json.loads(line)["type"] for line in _events(cairn, job).splitlines()]
     assert (types[0], types[-1]) == ("created", "completed")
     assert "resumed" in types
@@ -287,8 +288,8 @@ def test_a_waiting_job_is_shown_with_its_reason_and_cancelled(cairn: Command) ->
         job = _jobs(small)[0]
         assert job["waiting"]
         shown = small("jobs", "show", job["job_id"]).out
-        assert f"waits     {job['waiting']}" in shown
-        assert "it goes on by itself" in shown
+        assert f"waiting   {job['waiting']}" in shown
+        assert "it continues by itself" in shown
         assert f"          {job['waiting']}" in small("jobs").out
         assert small("jobs", "cancel", job["job_id"], "--json").json()["status"] == "cancelled"
 
@@ -315,7 +316,7 @@ def test_a_failed_job_ends_whoever_follows_it_as_its_error_would(cairn: Command)
 
 def test_being_the_runner(cairn: Command) -> None:
     idle = cairn("jobs", "run")
-    assert (idle.code, idle.out) == (0, "no job is left\n")
+    assert (idle.code, idle.out) == (0, "no jobs left\n")
     with cairn.start("jobs", "run", "--forever") as process:
         until(lambda: _is_held(cairn.home / "locks/runner.lock"))
         assert cairn("jobs", "run", "--json").json()["idle"] is False

@@ -82,7 +82,7 @@ def test_a_model_is_pulled_answers_offline_and_heals(cairn: Command, hub: Hub, h
     assert (row["model"], row["here"]) == (f"onnx:{NAME}", True)
 
     asked = len(hub.asked)
-    assert "is here (" in online("model", "pull", NAME).out
+    assert "is downloaded (" in online("model", "pull", NAME).out
     assert len(hub.asked) == asked  # all of it was there
 
     [weights] = [path for path in home.rglob(FILE) if path.is_file()]

@@ -130,7 +130,7 @@ def test_a_project_that_the_query_names_in_vain_is_not_found(
 def test_a_phrase_with_project_in_it_chooses_nothing(three: Command) -> None:
     ended = three("search", '"see project:x"', "--json")
     assert (ended.code, ended.json()["error"]) == (3, "not_found")
-    assert "is in no indexed project" in ended.json()["message"]
+    assert "is not in an indexed project" in ended.json()["message"]
     inside = replace(three, folder=three.folder.parent / "three")
     assert _projects(inside, '"see project:x"') == ["three"]
 

@@ -156,7 +156,7 @@ def test_an_evaluation_leaves_the_index_as_it_is(index: Index) -> None:
 
 
 def test_what_cannot_be_evaluated_is_refused(index: Index) -> None:
-    with pytest.raises(InvalidInputError, match="there is no query"):
+    with pytest.raises(InvalidInputError, match="no query given"):
         index.evaluate([])
     for options in (EvaluationOptions(limit=0), EvaluationOptions(rounds=101)):
         with pytest.raises(InvalidInputError, match="wanted 1 to 100"):

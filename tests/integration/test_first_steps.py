@@ -67,7 +67,7 @@ def test_it_searches_and_says_what_to_type_and_serves(
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         shown = [next(process.stdout)]
-        while not shown[-1].startswith("CodeCairn serves on"):
+        while not shown[-1].startswith("CodeCairn is serving on"):
             shown.append(next(process.stdout))
         url = shown[-1].split()[3]
         assert httpx.get(f"{url}/health").json()["status"] == "ok"
@@ -79,4 +79,4 @@ def test_it_searches_and_says_what_to_type_and_serves(
     assert "app.py:1-2  function parse_config" in text
     assert 'export PATH=/tools:"$PATH"' in text
     assert "$ cairn serve\n" in text
-    assert again.stdout.endswith(f"CodeCairn serves on {url} already.\n")
+    assert again.stdout.endswith(f"CodeCairn is already serving on {url}.\n")

@@ -9,6 +9,7 @@ from mcp.shared.exceptions import MCPError
 
 from engine.catalog import Catalog
 from tests.support.command import ROOT
+from tests.support.jobs import catalog_in
 from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SMALL, write_tree
 
@@ -33,6 +34,15 @@ ALL_TOOLS = [
 def tree(tree: Path) -> Path:
     """A small project."""
     return write_tree(tree, SMALL)
+
+
+def test_the_description_says_how_long_jobs_are_kept(tmp_path: Path) -> None:
+    async def body(client: Client) -> None:
+        said = {tool.name: tool.description for tool in (await client.list_tools()).tools}
+        assert "kept for 14 days" in str(said["list_indexing_jobs"])
+
+    with catalog_in(tmp_path / "home", job_retention=14) as catalog:
+        ask(catalog, body)
 
 
 def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:

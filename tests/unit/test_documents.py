@@ -15,7 +15,7 @@ import engine
 from engine import errors
 from engine.config import SETTINGS
 from engine.embedding.choice import Backend
-from engine.telemetry.measures import MEASURES
+from engine.telemetry.measures import Measure
 from tools.generate_docs import PARTS, renewed
 from web.cli.main import COMMANDS, cairn
 from web.errors import OUTCOMES, REFUSALS
@@ -151,7 +151,7 @@ def test_every_setting_is_on_the_page_of_operations() -> None:
 
 def test_every_metric_is_on_the_page_of_operations() -> None:
     page = _page("operations.md")
-    names = [measure.shown_name for measure in MEASURES]
+    names = [measure.shown_name for measure in Measure]
     assert [name for name in names if f"\n| `{name}` | " not in page] == []
 
 

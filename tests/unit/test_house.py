@@ -1,6 +1,7 @@
 """The rules of the house that no linter knows: sizes, names, dependencies and the lock file."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -155,3 +156,29 @@ def test_the_help_of_the_command_imports_next_to_nothing() -> None:
     assert "click" in modules
     heavy = ("rich", "numpy", "apsw", "tree_sitter", "platformdirs", "pathspec", "engine")
     assert [name for name in modules if name.partition(".")[0] in heavy] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["search f --json --project TREE", "jobs list", "doctor TREE", "index TREE --json"]
+)
+def test_what_draws_no_bar_does_not_import_rich(tmp_path: Path, line: str) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "app.py").write_text("def f():\n    return 1\n")
+    code = (
+        "import sys; from web.cli.main import run; from engine import Catalog, load_config;"
+        "catalog = Catalog(load_config()); catalog.create(sys.argv[1]).index(); catalog.close();"
+        "code = run(sys.argv[2:]); print(code, *sorted(sys.modules), file=sys.stderr)"
+    )
+    tree = str(tmp_path / "tree")
+    ended = subprocess.run(
+        [sys.executable, "-c", code, tree, *line.replace("TREE", tree).split()],
+        cwd=ROOT,
+        env={**os.environ, "CAIRN_HOME": str(tmp_path / "home"), "CAIRN_WORKERS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code_, *modules = ended.stderr.splitlines()[-1].split()
+    assert code_ == "0"
+    assert "click" in modules
+    assert "rich" not in modules

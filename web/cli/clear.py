@@ -43,5 +43,5 @@ def command(path: str | None, *, yes: bool, as_json: bool) -> int:
     if as_json:
         print_json({"project_id": status.project_id, "path": status.path, "cleared": True})
     else:
-        print_text(f"emptied the index of {root}: cairn index fills it again\n")
+        print_text(f"emptied the index of {root}; run cairn index to fill it again\n")
     return OK

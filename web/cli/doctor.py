@@ -63,9 +63,9 @@ def repair_text(repair: Repair, style: Style) -> str:
     if repair.done and repair.kept:
         lines.append(f"  kept {', '.join(map(printable, repair.kept))}")
     if repair.aside:
-        lines.append(f"  the damaged file is {printable(repair.aside)}: delete it when all is well")
+        lines.append(f"  the damaged file was kept as {printable(repair.aside)}")
     if not repair.before.findings:
-        lines.append("  nothing is damaged, so nothing was changed")
+        lines.append("  no damage found; nothing was changed")
     head = style.good("sound") if repair.ok else style.bad("still damaged")
     lines.append(f"{head}: the index of {printable(repair.path)}, {duration(repair.took_ms)}")
     return "\n".join(lines) + "\n"
@@ -136,7 +136,7 @@ def command(
     asked = [*dict.fromkeys(actions), *(["backup"] if backup is not None else [])]
     if len(asked) > 1:
         both = " and ".join(f"--{each}" for each in asked)
-        raise InvalidInputError(f"{both} exclude each other", field=asked[-1])
+        raise InvalidInputError(f"{both} cannot be used together", field=asked[-1])
     action = actions[0] if actions else None
     with Catalog(load_config()) as catalog:
         root = root_for(catalog, path, destroys=action == "rebuild")

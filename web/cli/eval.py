@@ -63,7 +63,7 @@ def evaluation_text(evaluation: Evaluation, style: Style, *, shown: int) -> str:
 
 def _head(evaluation: Evaluation) -> str:
     asked = f"{count(evaluation.queries, 'query')} with {count(evaluation.targets, 'target')}"
-    return f"{asked}, asked of {printable(evaluation.project)}"
+    return f"{asked}, on {printable(evaluation.project)}"
 
 
 def _quality(evaluation: Evaluation, style: Style) -> list[str]:
@@ -137,7 +137,7 @@ def _signed(difference: float) -> str:
 def _verdict(comparison: Comparison) -> str:
     if comparison.low > 0:
         return "better"
-    return "worse" if comparison.high < 0 else "no difference is shown"
+    return "worse" if comparison.high < 0 else "no significant difference"
 
 
 def _ranks_text(ranks: Sequence[int | None]) -> str:
@@ -149,7 +149,7 @@ def _not_found(variant: VariantResult, style: Style, shown: int) -> list[str]:
     if not results:
         return []
     asked = count(len(variant.results), "query")
-    head = f"{printable(variant.name)} finds no target of {len(results):,} of {asked}"
+    head = f"{printable(variant.name)} found no target for {len(results):,} of {asked}"
     rows = [
         f"  {_place((result.line,))}{_query_text(result.query)}"
         + ("" if result.hits else style.dim("  no hits at all"))
@@ -311,7 +311,9 @@ def _setting_of(text: str) -> dict[str, int | str]:
     name, equals, value = given_text(text).partition("=")
     if not equals or not name:
         raise InvalidInputError(
-            f"--set wants NAME=VALUE, got {text!r}", hint="such as --set model=none", field="set"
+            f"--set expects NAME=VALUE, got {text!r}",
+            hint="such as --set model=none",
+            field="set",
         )
     return {name.strip(): value.strip()}
 
@@ -322,7 +324,7 @@ def _exit_code(evaluation: Evaluation, least: float | None) -> int:
     if least is None or first.overall.ndcg >= least:
         return OK
     sys.stderr.write(
-        f"below: NDCG@{evaluation.limit} of {printable(first.name)} is {first.overall.ndcg:.4f}, "
-        f"wanted {least:g} or more\n"
+        f"NDCG@{evaluation.limit} of {printable(first.name)} is {first.overall.ndcg:.4f}, "
+        f"below the required {least:g}\n"
     )
     return FAILURE

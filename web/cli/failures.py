@@ -116,7 +116,7 @@ def failure_of(error: BaseException) -> Failure:
 
 def _job_failure(job: "Job") -> Failure:
     """Give the error that a job stored, with the job's id beside its details."""
-    from web.job_wording import short_id
+    from web.wording import short_id
 
     stored = job.error or {}
     code = str(stored.get("error", EngineError.code))
@@ -142,7 +142,7 @@ def _internal_failure(error: BaseException) -> Failure:
     try:
         log_path = log_traceback(error, _log_folder())
     except OSError as problem:
-        return Failure(FAILURE, "internal_error", f"{what} (no traceback was kept: {problem})")
+        return Failure(FAILURE, "internal_error", f"{what} (the traceback is lost: {problem})")
     return Failure(
         FAILURE, "internal_error", f"{what} (traceback in {log_path})", details={"log": log_path}
     )

@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
     if code:
         return code
     if url:
-        sys.stdout.write(f"\nCodeCairn serves on {url} already.\n")
+        sys.stdout.write(f"\nCodeCairn is already serving on {url}.\n")
         return 0
     return _shown("serve")
 

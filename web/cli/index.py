@@ -16,11 +16,10 @@ from engine.state_records import Job, JobState, Submitted, Waits
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
-from web.job_wording import kept_text, short_id
 from web.project_selection import current_folder
 from web.schemas import report_json
 from web.terminal import printable
-from web.wording import count, duration
+from web.wording import changes_of, contents_of, duration, expected, kept_text, short_id
 
 
 def follow(catalog: Catalog, job_id: str, *, quiet: bool, owns: bool, notice: str = "") -> Job:
@@ -59,7 +58,7 @@ def _followed(
                 show(job)
             if interrupt.cancelled() and not owns:
                 name = short_id(job_id)
-                raise Cancelled(f"job {name} goes on: cairn jobs show {name} --follow")
+                raise Cancelled(f"job {name} is still active: cairn jobs show {name} --follow")
             return interrupt.cancelled()
 
         return catalog.jobs.follow(job_id, on_change=on_change, cancelled=cancelled)
@@ -78,7 +77,7 @@ def completed(job: Job) -> Job:
         name = short_id(job.job_id)
         raise Cancelled(
             f"job {name} was stopped: {kept_text(job)};"
-            f" the same command, or cairn jobs retry {name}, goes on from there"
+            f" the same command, or cairn jobs retry {name}, continues from there"
         )
     return job
 
@@ -177,8 +176,8 @@ def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_
         Cancelled: It was cancelled, or not followed any more.
     """
     already = (
-        f"already {submitted.status} as job {short_id(submitted.job_id)}, following it"
-        " (Ctrl-C stops the watching, not the job)\n"
+        f"already {submitted.status} as job {short_id(submitted.job_id)}; following it"
+        " (Ctrl-C stops following, not the job)\n"
     )
     job = follow(
         catalog,
@@ -211,12 +210,10 @@ def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None
 
 def submitted_text(submitted: Submitted) -> str:
     """Say that a job goes on by itself, how long it may take, and how to look."""
-    seconds = submitted.estimated_seconds
-    expected = "" if seconds is None else f", about {duration(seconds * 1000)}"
     already = f"already {submitted.status} as " if submitted.duplicate else ""
     name = short_id(submitted.job_id)
     return (
-        f"{already}job {submitted.job_id}{expected}\n"
+        f"{already}job {submitted.job_id}{expected(submitted.estimated_seconds)}\n"
         f"  cairn jobs show {name} --follow   watch it\n"
         f"  cairn jobs cancel {name}          stop it\n"
     )
@@ -231,13 +228,8 @@ def report_text(report: Mapping[str, object]) -> str:
     seen = _number(report, "files_indexed") + _number(report, "files_unchanged")
     lines = [
         f"indexed {_text(report['path'])} in {duration(_number(report, 'duration_ms'))}",
-        f"  files    {_number(report, 'files_indexed'):,} new or changed, "
-        f"{_number(report, 'files_unchanged'):,} unchanged, "
-        f"{_number(report, 'files_skipped'):,} skipped, "
-        f"{_number(report, 'files_failed'):,} failed",
-        f"  content  {count(_number(report, 'symbols_extracted'), 'symbol')}, "
-        f"{count(_number(report, 'chunks'), 'chunk')}, "
-        f"{count(_number(report, 'embeddings_generated'), 'vector')}",
+        f"  files    {changes_of(report)}",
+        f"  content  {contents_of(report)}",
     ]
     errors = _list(report, "errors")
     lines += [
@@ -249,7 +241,7 @@ def report_text(report: Mapping[str, object]) -> str:
         lines.append(f"  failed   and {len(errors) - _ERRORS_SHOWN:,} more: cairn status")
     lines += [f"  note     {_text(note)}" for note in _list(report, "notes")]
     if not seen:
-        lines.append("  nothing here can be searched; cairn status counts the reasons")
+        lines.append("  no searchable files; cairn status shows why")
     return "\n".join(lines) + "\n"
 
 

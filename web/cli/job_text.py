@@ -10,13 +10,19 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TextIO
 
 from engine.state_records import Job, JobPage, JobState
-from web.job_wording import (
+from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
+from web.wording import (
     activity_of,
+    age,
     amount_of,
+    asker_of,
+    contents_of,
+    count,
+    duration,
     is_active,
     kept_text,
     line_of,
-    marked_state,
+    percent,
     queue_place,
     rate_of,
     share_of,
@@ -25,8 +31,6 @@ from web.job_wording import (
     time_left_of,
     wait_of,
 )
-from web.terminal import Style, columns_of, printable, shortened, style_for, width_of
-from web.wording import age, count, duration, percent
 
 _GAP = "  "
 _BAR_CELLS = 10
@@ -43,7 +47,7 @@ _HEADS = {
     "age": "AGE",
 }
 # What a narrow terminal does without, in this order.
-_EXPENDABLE = ("bar", "rate", "age", "time")
+_EXPENDABLE = ("bar", "rate", "age", "time", "amount")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,32 +67,27 @@ def view_of(stream: TextIO) -> View:
 class _Row(NamedTuple):
     job: Job
     cells: dict[str, str]  # by column; printable and without colours
-    bar: str  # what the progress begins with when there is room
+    progress: tuple[str, str, str]  # the same with a bar, without, and in few words
     detail: str
 
 
-class _Layout(NamedTuple):
-    columns: list[str]
-    widths: dict[str, int]
-    has_bar: bool
-
-
-def jobs_text(page: JobPage, view: View, *, is_filtered: bool) -> str:
+def jobs_text(page: JobPage, view: View, *, is_filtered: bool, retention_days: int) -> str:
     """Give jobs as a table with its heads, then how many there are and how to see more.
 
     Args:
         page: What was found.
         view: Where it is drawn.
         is_filtered: Not all jobs were asked for.
+        retention_days: How long jobs are kept after their end.
     """
     notes = [view.style.warning(f"note: {printable(error)}") for error in page.errors]
     if not page.jobs:
-        return "\n".join([*notes, *_nothing(is_filtered=is_filtered)]) + "\n"
+        return "\n".join([*notes, *_nothing(None if is_filtered else retention_days)]) + "\n"
     rows = [_row(job, view) for job in page.jobs]
-    layout = _layout(rows, view)
-    lines = [view.style.dim(_line(_HEADS, layout, view, {}))]
+    widths = _fit(rows, view)
+    lines = [view.style.dim(_line(_HEADS, widths, view, {}))]
     for row in rows:
-        lines.append(_line(_with_bar(row, layout), layout, view, _marks(row.job, view.style)))
+        lines.append(_line(row.cells, widths, view, _marks(row.job, view.style)))
         if row.detail:
             detail = " " * _INDENT + row.detail
             lines.append(view.style.dim(shortened(detail, view.width) if view.width else detail))
@@ -104,14 +103,14 @@ def bar_of(share: float | None) -> str:
     return "█" * full + "░" * (_BAR_CELLS - full)
 
 
-def _nothing(*, is_filtered: bool) -> list[str]:
-    if is_filtered:
-        return ["no job is like that", "  try: cairn jobs list --all"]
+def _nothing(retention_days: int | None) -> list[str]:
+    if retention_days is None:
+        return ["No jobs match.", "  try: cairn jobs list --all"]
     return [
-        "no jobs in the last 7 days",
-        "  cairn index PATH               indexes a folder and waits for it",
-        "  cairn index PATH --background  the same while you go on",
-        "  cairn jobs list --all          shows those of the watcher too",
+        f"No jobs in the last {count(retention_days, 'day')}.",
+        "  cairn index PATH               index a folder and wait for it",
+        "  cairn index PATH --background  index it in the background",
+        "  cairn jobs list --all          include the watcher's jobs",
     ]
 
 
@@ -128,34 +127,41 @@ def _row(job: Job, view: View) -> _Row:
         "id": short_id(job.job_id),
         "state": state_of(job),
         "project": printable(job.path),
-        "progress": _progress(job),
         "rate": rate_of(job) if job.status is JobState.RUNNING else "",
         "time": _time(job),
         "age": age(_age_ms(job, view.now)),
     }
-    bar = bar_of(share_of(job)) if view.width and _is_under_way(job) else ""
-    return _Row(job, cells, bar, _detail(job))
+    return _Row(job, cells, _progress(job, view), _detail(job))
 
 
-def _is_under_way(job: Job) -> bool:
-    return is_active(job) and job.phase is not None
-
-
-def _progress(job: Job) -> str:
+def _progress(job: Job, view: View) -> tuple[str, str, str]:
+    """Say how far a job is: with a bar, without, and in few words."""
+    if is_active(job) and job.phase is not None:
+        return _share(job, view)
     if job.status is JobState.PENDING:
-        return queue_place(job.position)
-    if is_active(job):
-        share = share_of(job)
-        if job.phase is None:
-            return activity_of(job)
-        amount = f"{job.phase} {amount_of(job)}".rstrip()
-        return amount if share is None else f"{amount} {percent(share)}"
-    if job.result is not None:
-        return f"{_number(job, 'files_indexed'):,} new or changed"
-    if not job.started_at:
-        return "never began"
-    total = "" if job.files_total is None else f" of {job.files_total:,}"
-    return f"{job.files_done:,}{total} files kept"
+        said = brief = queue_place(job.position)
+    elif is_active(job):
+        said = brief = activity_of(job)
+    elif job.result is not None:
+        changed = _number(job, "files_indexed")
+        said, brief = f"{changed:,} new or changed", f"{changed:,} changed"
+    elif not job.started_at:
+        said = brief = "never started"
+    else:
+        total = "" if job.files_total is None else f" of {job.files_total:,}"
+        said, brief = f"{job.files_done:,}{total} files kept", f"{job.files_done:,} kept"
+    return said, said, brief
+
+
+def _share(job: Job, view: View) -> tuple[str, str, str]:
+    share = share_of(job)
+    many = "" if share is None else percent(share)
+    said, brief = (
+        " ".join(filter(None, parts))
+        for parts in ((job.phase, amount_of(job), many), (job.phase, many))
+    )
+    bar = bar_of(share) if view.width else ""
+    return f"{bar} {said}".lstrip(), said, brief
 
 
 def _number(job: Job, name: str) -> int:
@@ -180,59 +186,48 @@ def _detail(job: Job) -> str:
     if is_active(job) and job.waiting:
         parts.append(printable(job.waiting))
     if job.flagged:
-        parts.append(f"active for very long: cairn jobs events {short_id(job.job_id)}")
+        parts.append(f"active for a long time: cairn jobs events {short_id(job.job_id)}")
     if job.error:
         parts.append(printable(str(job.error.get("message", "failed"))))
     return ", ".join(parts)
 
 
-def _layout(rows: Sequence[_Row], view: View) -> _Layout:
-    """Choose columns and their widths so that a line fits; the path is cut first."""
-    columns, has_bar = list(_HEADS), True
-    expendable = list(_EXPENDABLE)
-    while True:
-        layout = _Layout(columns, _widths(rows, columns, has_bar=has_bar), has_bar)
-        excess = 0 if view.width is None else max(_width(layout) - view.width, 0)
-        project = layout.widths["project"]
-        if project - excess >= min(project, _LEAST_PROJECT) or not expendable:
-            layout.widths["project"] = max(project - excess, 1)
-            return layout
-        least = expendable.pop(0)
-        if least == "bar":
-            has_bar = False
-        else:
-            columns.remove(least)
-
-
-def _widths(rows: Sequence[_Row], columns: Sequence[str], *, has_bar: bool) -> dict[str, int]:
-    layout = _Layout(list(columns), {}, has_bar)
-    return {
-        name: max(len(_HEADS[name]), *(width_of(_with_bar(row, layout)[name]) for row in rows))
-        for name in columns
-        if name != "rate" or any(row.cells["rate"] for row in rows)
-    }
-
-
-def _width(layout: _Layout) -> int:
-    return sum(layout.widths.values()) + len(_GAP) * (len(layout.widths) - 1)
-
-
-def _with_bar(row: _Row, layout: _Layout) -> dict[str, str]:
-    if not (layout.has_bar and row.bar):
-        return row.cells
-    return {**row.cells, "progress": f"{row.bar} {row.cells['progress']}"}
+def _fit(rows: Sequence[_Row], view: View) -> dict[str, int]:
+    """Choose columns, how much they say, and their widths; the path is cut first."""
+    widths: dict[str, int] = {}
+    for gone in range(len(_EXPENDABLE) + 1):
+        missing = _EXPENDABLE[:gone]
+        for row in rows:
+            row.cells["progress"] = row.progress[("bar" in missing) + ("amount" in missing)]
+        widths = {
+            name: max(len(head), *(width_of(row.cells[name]) for row in rows))
+            for name, head in _HEADS.items()
+            if name not in missing and (name != "rate" or any(row.cells[name] for row in rows))
+        }
+        if view.width is None:
+            break
+        room = view.width - sum(widths.values()) - len(_GAP) * (len(widths) - 1)
+        wished = widths["project"]
+        room += wished
+        widths["project"] = max(1, min(wished, room))
+        if room >= min(wished, _LEAST_PROJECT):
+            break
+    return widths
 
 
 def _line(
-    cells: dict[str, str], layout: _Layout, view: View, marks: dict[str, Callable[[str], str]]
+    cells: dict[str, str],
+    widths: dict[str, int],
+    view: View,
+    marks: dict[str, Callable[[str], str]],
 ) -> str:
     """Put cells side by side, marked after they have been filled up."""
     parts = []
     left = view.width
-    for name, width in layout.widths.items():
+    for name, width in widths.items():
         text = cells[name]
         if name == "project":
-            text = shortened(text, width, keep="end")
+            text = shortened(text, width, keep="start" if cells is _HEADS else "end")
         if left is not None:
             if left <= 0:
                 break
@@ -249,6 +244,19 @@ def _marks(job: Job, style: Style) -> dict[str, Callable[[str], str]]:
         "state": lambda text: marked_state(text, job, style),
         "age": style.dim,
     }
+
+
+def marked_state(text: str, job: Job, style: Style) -> str:
+    """Mark text with the colour of a job's state."""
+    marks = {
+        JobState.PENDING: style.dim,
+        JobState.RUNNING: style.place,
+        JobState.BLOCKED: style.warning,
+        JobState.COMPLETED: style.good,
+        JobState.FAILED: style.bad,
+        JobState.CANCELLED: style.warning,
+    }
+    return marks[job.status](text)
 
 
 _NAME_WIDTH = 9
@@ -299,14 +307,14 @@ def next_step(job: Job) -> str:
     """Say what can be done with a job in its state."""
     name = short_id(job.job_id)
     if job.cancel_requested and is_active(job):
-        return "it stops soon and keeps what it did"
+        return "it is stopping and keeps what it did"
     if job.status is JobState.BLOCKED:
-        return f"it goes on by itself; cairn jobs cancel {name} gives it up"
+        return f"it continues by itself; cairn jobs cancel {name} stops it"
     if is_active(job):
         return f"cairn jobs show {name} --follow, or cairn jobs cancel {name}"
     if job.status is JobState.COMPLETED:
         return f"cairn search QUERY --project {printable(shlex.quote(job.path))}"
-    return f"cairn jobs retry {name} goes on with what is left"
+    return f"cairn jobs retry {name} continues with what is left"
 
 
 def _state(job: Job) -> str:
@@ -314,9 +322,9 @@ def _state(job: Job) -> str:
     if job.status is JobState.PENDING:
         facts.append(queue_place(job.position))
     if job.attempt > 1:
-        facts.append(f"try {job.attempt}: it went on after its process had ended")
+        facts.append(f"attempt {job.attempt}: continued after its process had died")
     if job.flagged:
-        facts.append("active for very long")
+        facts.append("active for a long time")
     return ", ".join(facts)
 
 
@@ -331,7 +339,7 @@ def _progress_rows(job: Job, view: View) -> list[tuple[str, str]]:
     if is_active(job):
         rows.append(("file", printable(job.current_file or "")))
     waiting = wait_of(job) if job.waiting or job.status is JobState.BLOCKED else ""
-    rows.append(("waits", view.style.warning(waiting) if waiting else ""))
+    rows.append(("waiting", view.style.warning(waiting) if waiting else ""))
     return rows
 
 
@@ -344,16 +352,16 @@ def _history_rows(job: Job, view: View) -> list[tuple[str, str]]:
     took = f", took {duration(job.elapsed_seconds * 1000)}" if job.started_at else ""
     running = f", {duration(job.elapsed_seconds * 1000)} so far" if is_active(job) else ""
     return [
-        ("asked", f"{_moment(job.created_at, view)} by {_asker(job)}{estimate}"),
-        ("for", _wishes(job.parameters)),
+        ("created", f"{_moment(job.created_at, view)} by {asker_of(job)}{estimate}"),
+        ("options", _wishes(job.parameters)),
         ("started", f"{_moment(job.started_at, view)}{running}" if job.started_at else ""),
         ("ended", f"{_moment(job.finished_at, view)}{took}" if job.finished_at else ""),
-        ("alive", _moment(job.heartbeat_at, view) if is_active(job) and job.heartbeat_at else ""),
+        ("heartbeat", _moment(job.heartbeat_at, view) if is_active(job) else ""),
     ]
 
 
 def _outcome_rows(job: Job, style: Style) -> list[tuple[str, str]]:
-    rows = [("did", _done_text(job))]
+    rows = [("done", _done_text(job))]
     if job.error:
         details = job.error.get("details")
         hint = details.get("hint") if isinstance(details, Mapping) else ""
@@ -371,28 +379,10 @@ def _done_text(job: Job) -> str:
             for key, name in _COUNTS.items()
             if isinstance(value := job.result.get(key), int) and (value or key == "files_indexed")
         ]
-        return f"{', '.join(facts)}; {_contents(job.result)}"
+        return f"{', '.join(facts)}; {contents_of(job.result)}"
     if not job.started_at:
         return ""
-    return f"{_contents(job.counts)}; {kept_text(job)}"
-
-
-def _contents(counted: Mapping[str, object]) -> str:
-    """Count symbols, chunks and vectors, by the names of reports or of counts."""
-    keys = (
-        ("symbol", ("symbols_extracted", "symbols")),
-        ("chunk", ("chunks",)),
-        ("vector", ("embeddings_generated", "embeddings")),
-    )
-    facts = []
-    for noun, names in keys:
-        found = next((counted[name] for name in names if name in counted), 0)
-        facts.append(count(found if isinstance(found, int) else 0, noun))
-    return ", ".join(facts)
-
-
-def _asker(job: Job) -> str:
-    return "the watcher" if job.origin == "watch" else "request"
+    return f"{contents_of(job.counts)}; {kept_text(job)}"
 
 
 def _wishes(parameters: Mapping[str, object]) -> str:

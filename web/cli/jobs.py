@@ -22,9 +22,10 @@ from web.cli.index import exit_code_of, follow, follow_to_report, print_submitte
 from web.cli.job_text import job_text, jobs_text, view_of
 from web.cli.options import Group, Interrupt, examples, json_option, print_json, print_text
 from web.errors import FAILURE, OK
-from web.job_wording import event_lines, is_active, kept_text, short_id, state_of
+from web.job_events import event_lines
 from web.project_selection import index_of
 from web.terminal import printable, style_for
+from web.wording import is_active, kept_text, short_id, state_of
 
 _LEAST_ID_CHARS = 4
 _MOST_NAMED = 5
@@ -58,19 +59,19 @@ def job_id_of(catalog: Catalog, typed: str) -> str:
         return wanted
     if len(wanted) < _LEAST_ID_CHARS:
         raise InvalidInputError(
-            f"{typed!r} is too short for a job's id", hint="4 characters at least", field="id"
+            f"{typed!r} is too short for a job id", hint="at least 4 characters", field="id"
         )
     found = list(_jobs_named(catalog, wanted)) if _PART_OF_ID.fullmatch(wanted) else []
     if not found:
         raise JobNotFoundError(
-            f"no job's id begins or ends with {typed!r}", hint="cairn jobs list --all"
+            f"no job id starts or ends with {typed!r}", hint="cairn jobs list --all"
         )
     if len(found) > 1:
         named = [f"{short_id(job.job_id)} ({state_of(job)}, {job.path})" for job in found]
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
         raise InvalidInputError(
-            f"{typed!r} fits {len(found)} jobs: {', '.join(named[:_MOST_NAMED])}{more}",
-            hint="type more of the id; jobs of a project differ at the end of theirs",
+            f"{typed!r} matches {len(found)} jobs: {', '.join(named[:_MOST_NAMED])}{more}",
+            hint="type more of the id; ids of one project differ at the end",
             field="id",
             job_ids=[job.job_id for job in found],
         )
@@ -113,7 +114,7 @@ def moment_of(typed: str | None, now: datetime, field: str) -> str | None:
         return iso_time(int(moment.timestamp() * 1000))
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"--{field} is {typed!r}, wanted a date, a time or a span",
+            f"--{field} is {typed!r}; expected a date, a time or a time span",
             hint=f"--{field} 2025-01-31, --{field} 2025-01-31T09:30, --{field} 2h or 3d",
             field=field,
         ) from error
@@ -179,7 +180,7 @@ def list_command(
 ) -> None:
     """List the jobs of all projects, the newest first.
 
-    Jobs that have ended are kept for some days (the setting job_retention). Times are UTC.
+    Jobs that have ended are kept for as long as the setting job_retention says. Times are UTC.
     """
     now = datetime.now(UTC)
     wanted = JobFilter(
@@ -190,7 +191,8 @@ def list_command(
         limit=limit,
         cursor=cursor,
     )
-    with Catalog(load_config()) as catalog:
+    config = load_config()
+    with Catalog(config) as catalog:
         if project is not None:
             wanted = replace(wanted, target=_root_of(catalog, project))
         page = catalog.jobs.list(wanted)
@@ -198,7 +200,14 @@ def list_command(
         print_json(page)
         return
     is_filtered = any((wanted.status, wanted.target, since, until, wanted.cursor))
-    print_text(jobs_text(page, view_of(sys.stdout), is_filtered=is_filtered))
+    print_text(
+        jobs_text(
+            page,
+            view_of(sys.stdout),
+            is_filtered=is_filtered,
+            retention_days=config.job_retention,
+        )
+    )
 
 
 def _root_of(catalog: Catalog, project: str) -> str:
@@ -315,13 +324,15 @@ def run_command(*, forever: bool, as_json: bool) -> None:
     with Catalog(load_config()) as catalog, Interrupt("stopping") as interrupt:
         while not catalog.jobs.work(until_idle=lambda: not forever, stop=interrupt.cancelled):
             if not forever:
-                _print_outcome("another process runs jobs already", is_idle=False, as_json=as_json)
+                _print_outcome(
+                    "another process already runs the jobs", is_idle=False, as_json=as_json
+                )
                 return
             if interrupt.cancelled():
                 break
             time.sleep(_POLL_S)
     is_idle = not interrupt.cancelled()
-    _print_outcome("no job is left" if is_idle else "stopped", is_idle=is_idle, as_json=as_json)
+    _print_outcome("no jobs left" if is_idle else "stopped", is_idle=is_idle, as_json=as_json)
 
 
 def _print_outcome(said: str, *, is_idle: bool, as_json: bool) -> None:
@@ -343,13 +354,13 @@ def _stopped(catalog: Catalog, job: Job) -> Job:
 def _cancelled_text(job: Job) -> str:
     name = short_id(job.job_id)
     if is_active(job):
-        return f"job {name} was asked to stop: cairn jobs show {name}\n"
+        return f"job {name} is stopping: cairn jobs show {name}\n"
     if job.status is not JobState.CANCELLED:
         return f"job {name} had {state_of(job)} before it could be stopped\n"
     return (
         f"stopped job {name} of {printable(job.path)}\n"
         f"  {kept_text(job)}\n"
-        f"  cairn jobs retry {name} goes on from there\n"
+        f"  cairn jobs retry {name} continues from there\n"
     )
 
 

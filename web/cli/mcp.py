@@ -132,7 +132,7 @@ def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
     found = [agent for agent in AGENTS if agent.is_installed(home)]
     if not found:
         raise InvalidInputError(
-            "no agent was found on this machine",
+            "no coding agent found on this machine",
             hint=f"name one: {', '.join(_NAMES)}; or add --print",
             field="agent",
         )
@@ -182,5 +182,5 @@ def _print_changes(changes: Sequence[Change], *, as_json: bool) -> None:
         print_json({"agents": changes})
         return
     for change in changes:
-        backup = f" (before: {printable(change.backup)})" if change.backup else ""
+        backup = f" (backup: {printable(change.backup)})" if change.backup else ""
         print_text(f"{change.agent}: {change.outcome} in {printable(change.file)}{backup}\n")

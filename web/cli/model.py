@@ -1,9 +1,7 @@
 """``cairn model``: which models can find by meaning, the chosen one tried, one downloaded."""
 
 import sys
-import time
 from collections.abc import Sequence
-from typing import TextIO
 
 import click
 
@@ -18,11 +16,10 @@ from engine.models import (
     show_model,
 )
 from web.cli.options import examples, json_option, print_json, print_text
+from web.cli.progress import download_on
 from web.errors import OK, UNAVAILABLE
 from web.terminal import Style, printable, style_for
 from web.wording import duration, size
-
-_LINE_INTERVAL_S = 10.0
 
 
 @click.group(
@@ -60,11 +57,8 @@ def list_command(*, as_json: bool) -> None:
 @json_option
 def pull_command(name: str, *, as_json: bool) -> None:
     """Download the model NAME into the data directory."""
-    download = _Download(name, sys.stderr)
-    try:
-        pulled = pull_model(name, load_config(), download.came)
-    finally:
-        download.end()
+    with download_on(sys.stderr, name) as came:
+        pulled = pull_model(name, load_config(), came)
     if as_json:
         print_json(pulled)
     else:
@@ -100,8 +94,8 @@ def models_text(models: Sequence[ModelEntry], forms: Sequence[str], style: Style
         row = f"{facts[0]:>6}  {facts[1]:>9}  {facts[2]:<4}  {entry.licence}"
         mark = "*" if entry.chosen else " "
         lines.append(f"{mark} {style.bold(name) if entry.chosen else name}  {row}".rstrip())
-    lines.append(style.dim(f"  the setting model takes: {'; '.join(forms)}"))
-    lines.append(style.dim("  cairn model pull NAME downloads one that is not here"))
+    lines.append(style.dim(f"  values of the setting model: {'; '.join(forms)}"))
+    lines.append(style.dim("  cairn model pull NAME downloads a model"))
     return "\n".join(lines) + "\n"
 
 
@@ -112,14 +106,14 @@ def state_text(state: ModelState, style: Style) -> str:
         rows += [
             ("dimension", f"{state.dimension:,}"),
             ("identity", printable(state.identity or "")),
-            ("opened in", duration(state.open_ms or 0)),
+            ("loaded in", duration(state.open_ms or 0)),
             ("question", duration(state.query_ms or 0)),
         ]
     elif state.error:
         rows += [("answers", style.warning(f"no: {printable(state.error)}"))]
         rows += [("try", printable(state.hint))] if state.hint else []
     else:
-        rows = [rows[0], ("answers", "no: words, names and patterns only")]
+        rows = [rows[0], ("answers", "no: search by word, name and pattern only")]
     return "".join(f"{name:<9}  {value}\n" for name, value in rows)
 
 
@@ -127,41 +121,8 @@ def pulled_text(pulled: PulledModel) -> str:
     """Say where a model is now, and how to choose it."""
     came = f", {size(pulled.size_bytes)}" if pulled.size_bytes else ""
     return (
-        f"{printable(pulled.model)} is here{came} ({duration(pulled.duration_ms)})\n"
+        f"{printable(pulled.model)} is downloaded{came} ({duration(pulled.duration_ms)})\n"
         f"  {printable(pulled.path)}\n"
-        f'  choose it: model = "{printable(pulled.model)}" in config.toml of the data directory,'
+        f'  to use it: model = "{printable(pulled.model)}" in config.toml of the data directory,'
         f" or CAIRN_MODEL={printable(pulled.model)}\n"
     )
-
-
-class _Download:
-    """How much has come: a line that is written anew on a terminal, now and then a line elsewhere.
-
-    Args:
-        name: What is downloaded.
-        stream: Where the lines go.
-    """
-
-    def __init__(self, name: str, stream: TextIO) -> None:
-        self._name = printable(name)
-        self._stream = stream
-        self._is_terminal = stream.isatty()
-        self._said_at_s = time.monotonic()
-        self._is_open = False
-
-    def came(self, number_of_bytes: int) -> None:
-        """Take note of the bytes that have come."""
-        text = f"downloading {self._name}: {size(number_of_bytes)}"
-        if self._is_terminal:
-            self._is_open = True
-            self._stream.write(f"\r\x1b[K{text}")
-            self._stream.flush()
-        elif time.monotonic() - self._said_at_s >= _LINE_INTERVAL_S:
-            self._said_at_s = time.monotonic()
-            self._stream.write(f"{text}\n")
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._is_open:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()

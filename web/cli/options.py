@@ -77,7 +77,9 @@ def is_agreed(question: str, *, yes: bool) -> bool:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInputError(
-            "there is no terminal to ask on", hint="add --yes when you are sure", field="yes"
+            "no terminal to ask for confirmation on",
+            hint="add --yes to confirm",
+            field="yes",
         )
     return click.confirm(question, err=True)
 

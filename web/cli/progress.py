@@ -1,358 +1,287 @@
-"""How far a job is, for whoever waits: a bar on a terminal, some lines elsewhere.
+"""Progress of jobs, checks, evaluations and downloads: a bar on a terminal, lines elsewhere.
 
-Progress goes to standard error, so that it never mixes with an answer.
-
-The lines about a job's progress that a pipe or a log gets.
-
-The progress bar on a terminal, drawn by rich. Only ``progress`` imports it, when needed.
-
-How far the doctor is: one line that changes on a terminal, lines now and then elsewhere.
-
-How far an evaluation is: a bar on a terminal, a line now and then elsewhere.
+It goes to standard error, so that it never mixes with an answer.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Self, TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, Task
-from rich.progress import Progress as Bars
-from rich.text import Text
+from typing import Generic, NamedTuple, TextIO, TypeVar
 
 from engine.evaluation.golden import Asked, AskedCallback
 from engine.records import Phase
 from engine.state_records import CheckCallback, CheckProgress, Job, JobState
-from web.job_wording import (
+from web.terminal import printable, shortened, width_of
+from web.wording import (
     activity_of,
+    duration,
     is_active,
     is_starting,
     line_of,
+    percent,
     rate_of,
+    size,
     time_left_of,
     wait_of,
 )
-from web.terminal import columns_of, printable, shortened
-from web.wording import duration, percent
 
-_LINE_INTERVAL_S = 10.0
-_LINE_FILES = 100
-_START_S = 1.0
-_SHORTEST_INTERVAL_S = 2.0  # 100 files can be 20 ms of work; a log is read by people
+_REDRAWS_A_SECOND = 8
+_BAR_WIDTH = 24  # columns
+_LEAST_BAR_WIDTH = 10
+_PATH_WIDTH = 40  # for which the bar gets shorter
+_LEAST_PATH_WIDTH = 12
+_INTERVAL_S = 10.0  # between two lines
+_JOB_FILES = 100  # after which a line is due too
+_JOB_INTERVAL_S = 2.0  # at least; 100 files can be 20 ms of work, and a log is read by people
+_JOB_START_S = 1.0  # a job that begins within it does not say that it waits
 
-
-class ProgressLines:
-    """A line when the job changes to something else, and after 100 files or 10 seconds.
-
-    At most one in 2 seconds speaks of the same phase. That it has not begun yet is said when it
-    lasts for a second.
-
-    Args:
-        stream: Where the lines go. When nobody reads it any more the job goes on in silence.
-        clock: Seconds that only grow.
-    """
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._doing: object = None
-        self._first_s: float | None = None
-        self._said_at_s = 0.0
-        self._said_done = 0
-
-    def update(self, job: Job) -> None:
-        """Take note of how far the job is; write a line when one is due."""
-        now_s = self._clock()
-        if self._first_s is None:
-            self._first_s = now_s
-        if is_starting(job) and now_s - self._first_s < _START_S:
-            return
-        if not self._is_due(job, now_s):
-            return
-        self._doing, self._said_at_s, self._said_done = _doing(job), now_s, job.done
-        try:
-            self._stream.write(line_of(job) + "\n")
-            self._stream.flush()
-        except OSError:
-            self._said_at_s = float("inf")
-
-    def _is_due(self, job: Job, now_s: float) -> bool:
-        if self._said_at_s == float("inf"):
-            return False
-        if _doing(job) != self._doing:
-            return True
-        waited_s = now_s - self._said_at_s
-        if job.done - self._said_done >= _LINE_FILES:
-            return waited_s >= _SHORTEST_INTERVAL_S
-        return waited_s >= _LINE_INTERVAL_S
+Progress = TypeVar("Progress")
 
 
-def _doing(job: Job) -> tuple[object, ...]:
-    """Give what a new line is due for when it changes; a running job counts while it waits."""
-    waiting = bool(job.waiting) if job.status is JobState.RUNNING else job.waiting
-    return job.status, job.phase, waiting, job.position
+class _Drawn(NamedTuple):
+    """What a bar shows."""
+
+    doing: str  # in printable words
+    done: int
+    total: int | None  # None: nobody knows
+    facts: tuple[str, ...]  # amount, rate, times; the last ones go first where there is no room
+    path: str = ""  # the file it is at
+    waiting: str = ""  # for what; shown in place of the path
 
 
 @contextmanager
 def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[Callable[[Job], None]]:
-    """Show progress while the block runs; what a job that has ended did is for others to say.
+    """Show the progress of a job while the block runs; how it ended is for others to say.
 
     Args:
         stream: Where to show it; a terminal gets a bar, anything else lines.
         quiet: Show nothing.
     """
-    if quiet:
-        yield _ignore
-    elif stream.isatty():
-        with ProgressBar(stream) as bar:
-            yield _while_active(bar.update)
-    else:
-        yield _while_active(ProgressLines(stream).update)
-
-
-def _while_active(update: Callable[[Job], None]) -> Callable[[Job], None]:
-    def update_if_active(job: Job) -> None:
-        if is_active(job):
-            update(job)
-
-    return update_if_active
-
-
-def _ignore(_job: Job) -> None:
-    pass
-
-
-_REDRAWS_A_SECOND = 8
-_PATH_WIDTH = 40  # columns; the end of a path says more than its beginning
-
-
-class _Words(ProgressColumn):
-    """One named field of the task, shown as it is."""
-
-    def __init__(self, name: str, style: str = "") -> None:
-        super().__init__()
-        self._name = name
-        self._style = style
-
-    def render(self, task: Task) -> Text:
-        return Text(str(task.fields[self._name]), style=self._style, no_wrap=True)
-
-
-class ProgressBar:
-    """Phase, bar, files done and in all, rate, elapsed and remaining time, current file.
-
-    A job that waits has its reason in the place of the file. The bar vanishes when the block ends:
-    the summary takes its place.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._bars = Bars(
-            _Words("phase"),
-            BarColumn(bar_width=24),
-            _Words("files"),
-            _Words("rate"),
-            _Words("times"),
-            _Words("path", style="dim"),
-            console=Console(file=stream, highlight=False, markup=False),
-            refresh_per_second=_REDRAWS_A_SECOND,
-            transient=True,
-        )
-        self._task = self._bars.add_task(
-            "", total=None, phase="starting", files="", rate="", times="", path=""
-        )
-        self._drawn_at_s = 0.0
-        self._doing: tuple[object, ...] = ()
-        self._path = ""  # the last one that was told; some news name none
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._bars.stop()
-
-    def update(self, job: Job) -> None:
-        """Take note of how far the job is; at most as often as the bar is drawn."""
-        doing = (job.status, job.phase)
-        if job.current_file or doing != self._doing:
-            self._path = job.current_file or ""
-        now_s = time.monotonic()
-        if doing == self._doing and now_s - self._drawn_at_s < 1 / _REDRAWS_A_SECOND:
-            return
-        self._drawn_at_s, self._doing = now_s, doing
-        waiting = wait_of(job)
-        self._bars.update(
-            self._task,
-            total=None if job.phase is Phase.SCANNING else job.total,
-            completed=job.done,
-            phase=activity_of(job),
-            files=_files_of(job),
-            rate="" if waiting else rate_of(job),
-            times=_times_of(job),
-            path=waiting or shortened(printable(self._path), _PATH_WIDTH, keep="end"),
-        )
-
-
-def _files_of(job: Job) -> str:
-    if job.phase in (None, Phase.SCANNING):
-        return ""
-    return f"{job.done:,}" if job.total is None else f"{job.done:,}/{job.total:,}"
-
-
-def _times_of(job: Job) -> str:
-    elapsed = duration(job.elapsed_seconds * 1000)
-    return ", ".join(part for part in (elapsed, time_left_of(job)) if part)
-
-
-_CHECK_LINE_INTERVAL_S = 5.0
-_REDRAW_INTERVAL_S = 0.1
+    with _shown(stream, _drawn_job, JobLines(stream).update, quiet=quiet) as update:
+        yield lambda job: update(job) if is_active(job) else None
 
 
 @contextmanager
-def checks_on(
-    stream: TextIO, *, quiet: bool, clock: Callable[[], float] = time.monotonic
-) -> Iterator[CheckCallback]:
-    """Show progress while the block runs.
-
-    Args:
-        stream: Where to show it.
-        quiet: Show nothing.
-        clock: Seconds that only grow.
-    """
-    lines = CheckLines(stream, clock)
-    try:
-        yield _ignore_check if quiet else lines.update
-    finally:
-        lines.end()
-
-
-class CheckLines:
-    """Shows what is looked at; what is quickly done says nothing in a pipe."""
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._is_terminal = stream.isatty()
-        self._said_at_s = 0.0 if self._is_terminal else clock()
-        self._is_open = False
-
-    def update(self, progress: CheckProgress) -> None:
-        """Take note of how far it is."""
-        interval_s = _REDRAW_INTERVAL_S if self._is_terminal else _CHECK_LINE_INTERVAL_S
-        now_s = self._clock()
-        if now_s - self._said_at_s < interval_s:
-            return
-        self._said_at_s = now_s
-        line = check_line_of(progress)
-        if self._is_terminal:
-            line = shortened(line, max(1, (columns_of(self._stream) or 80) - 1))
-            self._write(f"\r\x1b[K{line}")
-            self._is_open = True
-        else:
-            self._write(f"{line}\n")
-
-    def end(self) -> None:
-        """Wipe the line that changes."""
-        if self._is_open:
-            self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except OSError:  # nobody reads it any more
-            self._said_at_s = float("inf")
-
-
-def check_line_of(progress: CheckProgress) -> str:
-    """Say how far the doctor is in one line."""
-    step = printable(progress.step.replace("_", " "))
-    if progress.total:
-        return f"{step}, {progress.done:,}/{progress.total:,}"
-    return step
-
-
-def _ignore_check(_progress: CheckProgress) -> None:
-    pass
+def checks_on(stream: TextIO, *, quiet: bool) -> Iterator[CheckCallback]:
+    """Show the progress of the doctor while the block runs; the arguments of ``progress_on``."""
+    lines = Lines(stream, check_line)
+    with _shown(stream, _drawn_check, lines.update, quiet=quiet) as update:
+        yield update
 
 
 @contextmanager
 def asked_on(stream: TextIO, *, quiet: bool) -> Iterator[AskedCallback]:
-    """Show progress while the block runs.
-
-    Args:
-        stream: Where to show it; a terminal gets a bar, anything else lines.
-        quiet: Show nothing.
-    """
-    if quiet:
-        yield _ignore_query
-    elif stream.isatty():
-        with _bar_on(stream) as update:
-            yield update
-    else:
-        yield AskedLines(stream).update
-
-
-class AskedLines:
-    """A line every 10 seconds, so that what is quickly done says nothing.
-
-    Args:
-        stream: Where the lines go.
-        clock: Seconds that only grow.
-    """
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._said_at_s = clock()
-
-    def update(self, asked: Asked) -> None:
-        """Take note of how far it is; write a line when one is due."""
-        now_s = self._clock()
-        if now_s - self._said_at_s < _LINE_INTERVAL_S:
-            return
-        self._said_at_s = now_s
-        try:
-            self._stream.write(evaluation_line_of(asked) + "\n")
-            self._stream.flush()
-        except OSError:  # nobody reads it any more
-            self._said_at_s = float("inf")
-
-
-def evaluation_line_of(asked: Asked) -> str:
-    """Say how far an evaluation is in one line."""
-    left_ms = (asked.total - asked.done) * asked.elapsed_ms / asked.done
-    share = percent(asked.done / asked.total)
-    return (
-        f"{printable(asked.variant)}, {asked.done:,}/{asked.total:,} queries ({share}), "
-        f"{duration(left_ms)} left"
-    )
-
-
-@contextmanager
-def _bar_on(stream: TextIO) -> Iterator[AskedCallback]:
-    from rich.console import Console  # rich takes 100 ms to import
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    bars = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("queries"),
-        console=Console(file=stream, highlight=False, markup=False),
-        refresh_per_second=_REDRAWS_A_SECOND,
-        transient=True,
-    )
-    task = bars.add_task("starting", total=None)
-
-    def update(asked: Asked) -> None:
-        description = printable(asked.variant)
-        bars.update(task, total=asked.total, completed=asked.done, description=description)
-
-    with bars:
+    """Show the progress of an evaluation while the block runs, as ``progress_on`` does."""
+    lines = Lines(stream, asked_line)
+    with _shown(stream, _drawn_query, lines.update, quiet=quiet) as update:
         yield update
 
 
-def _ignore_query(_asked: Asked) -> None:
-    pass
+@contextmanager
+def download_on(stream: TextIO, name: str) -> Iterator[Callable[[int], None]]:
+    """Show how many bytes of a model have come while the block runs."""
+    said = f"downloading {printable(name)}"
+    lines: Lines[int] = Lines(stream, lambda number: f"{said}: {size(number)}")
+
+    def drawn(number: int) -> _Drawn:
+        return _Drawn(doing=said, done=number, total=None, facts=(size(number),))
+
+    with _shown(stream, drawn, lines.update, quiet=False) as update:
+        yield update
+
+
+@contextmanager
+def _shown(
+    stream: TextIO,
+    drawn: Callable[[Progress], _Drawn],
+    write: Callable[[Progress], None],
+    *,
+    quiet: bool,
+) -> Iterator[Callable[[Progress], None]]:
+    if quiet:
+        yield lambda _progress: None
+    elif stream.isatty():
+        with _bar_on(stream) as draw:
+            yield lambda progress: draw(drawn(progress))
+    else:
+        yield write
+
+
+class Lines(Generic[Progress]):
+    """A line every 10 seconds, so that what is quickly done says nothing.
+
+    Args:
+        stream: Where the lines go. When nobody reads it any more the work goes on in silence.
+        text_of: What a line says.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        text_of: Callable[[Progress], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._text_of = text_of
+        self._clock = clock
+        self._said_at_s = clock()
+        self._is_read = True
+
+    def update(self, progress: Progress) -> None:
+        """Take note of how far it is; write a line when one is due."""
+        now_s = self._clock()
+        if now_s - self._said_at_s >= _INTERVAL_S:
+            self._say(progress, now_s)
+
+    def _say(self, progress: Progress, now_s: float) -> None:
+        self._said_at_s = now_s
+        if not self._is_read:
+            return
+        try:
+            self._stream.write(self._text_of(progress) + "\n")
+            self._stream.flush()
+        except OSError:
+            self._is_read = False
+
+
+class JobLines(Lines[Job]):
+    """A line when the job changes to something else, and after 100 files or 10 seconds.
+
+    At most one in 2 seconds speaks of the same phase.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream, line_of, clock)
+        self._began_at_s = self._said_at_s
+        self._doing: object = None
+        self._said_done = 0
+
+    def update(self, progress: Job) -> None:
+        """Take note of how far the job is; write a line when one is due."""
+        job, now_s = progress, self._clock()
+        if is_starting(job) and now_s - self._began_at_s < _JOB_START_S:
+            return
+        # A running job counts the seconds while it waits: that is no change.
+        waiting = bool(job.waiting) if job.status is JobState.RUNNING else job.waiting
+        doing = (job.status, job.phase, waiting, job.position)
+        waited_s = now_s - self._said_at_s
+        many = job.done - self._said_done >= _JOB_FILES
+        if doing != self._doing or waited_s >= (_JOB_INTERVAL_S if many else _INTERVAL_S):
+            self._doing, self._said_done = doing, job.done
+            self._say(job, now_s)
+
+
+def check_line(progress: CheckProgress) -> str:
+    """Say how far the doctor is in one line."""
+    step = printable(progress.step.replace("_", " "))
+    return f"{step}, {progress.done:,}/{progress.total:,}" if progress.total else step
+
+
+def asked_line(asked: Asked) -> str:
+    """Say how far an evaluation is in one line."""
+    return (
+        f"{printable(asked.variant)}, {asked.done:,}/{asked.total:,} queries "
+        f"({percent(asked.done / asked.total)}), {_time_left_of(asked)}"
+    )
+
+
+def _time_left_of(asked: Asked) -> str:
+    return f"{duration((asked.total - asked.done) * asked.elapsed_ms / asked.done)} left"
+
+
+def _drawn_job(job: Job) -> _Drawn:
+    waiting, is_scanning = wait_of(job), job.phase is Phase.SCANNING
+    amount = "" if job.phase is None or is_scanning else _amount(job.done, job.total)
+    elapsed = duration(job.elapsed_seconds * 1000)
+    return _Drawn(
+        doing=activity_of(job),
+        done=job.done,
+        total=None if is_scanning else job.total,
+        facts=(
+            amount,
+            ", ".join(part for part in (elapsed, time_left_of(job)) if part),
+            "" if waiting else rate_of(job),
+        ),
+        path=printable(job.current_file or ""),
+        waiting=waiting,
+    )
+
+
+def _drawn_check(progress: CheckProgress) -> _Drawn:
+    step = printable(progress.step.replace("_", " "))
+    amount = _amount(progress.done, progress.total) if progress.total else ""
+    return _Drawn(doing=step, done=progress.done, total=progress.total, facts=(amount,))
+
+
+def _drawn_query(asked: Asked) -> _Drawn:
+    facts = (f"{_amount(asked.done, asked.total)} queries", _time_left_of(asked))
+    return _Drawn(doing=printable(asked.variant), done=asked.done, total=asked.total, facts=facts)
+
+
+def _amount(done: int, total: int | None) -> str:
+    return f"{done:,}" if total is None else f"{done:,}/{total:,}"
+
+
+@contextmanager
+def _bar_on(stream: TextIO) -> Iterator[Callable[[_Drawn], None]]:
+    """Draw a bar that vanishes when the block ends: the summary takes its place."""
+    from rich.console import Console  # 0.1 s, for terminals alone
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    console = Console(file=stream, highlight=False, markup=False)
+    bar = BarColumn(bar_width=_BAR_WIDTH)
+    words = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("doing", "facts")]
+    path = TextColumn("{task.fields[path]}", style="dim", markup=False)
+    bars = Bars(
+        words[0],
+        bar,
+        words[1],
+        path,
+        console=console,
+        refresh_per_second=_REDRAWS_A_SECOND,
+        transient=True,
+    )
+    task = bars.add_task("", total=None, doing="starting", facts="", path="")
+    last = _Drawn("", 0, None, ())
+    drawn_at_s = 0.0
+
+    def draw(drawn: _Drawn) -> None:
+        nonlocal last, drawn_at_s
+        is_same = drawn.doing == last.doing
+        if is_same and time.monotonic() - drawn_at_s < 1 / _REDRAWS_A_SECOND:
+            return
+        if is_same and not drawn.path:  # some news name no file
+            drawn = drawn._replace(path=last.path)
+        last, drawn_at_s = drawn, time.monotonic()
+        bar.bar_width, facts, shown = _fitted(drawn, console.width)
+        bars.update(
+            task,
+            total=drawn.total,
+            completed=drawn.done,
+            doing=drawn.doing,
+            facts=facts,
+            path=shown,
+        )
+
+    with bars:
+        yield draw
+
+
+def _fitted(drawn: _Drawn, width: int) -> tuple[int, str, str]:
+    """Choose what fits beside the words: the width of the bar, the facts, and the path's end."""
+    says = drawn.waiting or drawn.path
+    room = width - width_of(drawn.doing) - 3
+    kept = _LEAST_BAR_WIDTH + (_LEAST_PATH_WIDTH if drawn.waiting else 0)
+    facts = [fact for fact in drawn.facts if fact]
+    while facts and width_of("  ".join(facts)) > room - kept:
+        facts.pop()
+    text = "  ".join(facts)
+    room -= width_of(text)
+    wished = _PATH_WIDTH if says else 0  # not what this one takes: the bar stands still
+    bar_width = max(1, min(_BAR_WIDTH, room, max(room - wished, _LEAST_BAR_WIDTH)))
+    room -= bar_width
+    if room < _LEAST_PATH_WIDTH:
+        return bar_width, text, ""
+    return bar_width, text, shortened(says, room, keep="start" if drawn.waiting else "end")

@@ -34,7 +34,7 @@ def projects_text(projects: Sequence[ProjectSummary]) -> str:
 def _project_text(project: ProjectSummary) -> str:
     facts = [count(project.files, "file"), size(project.size_bytes)]
     when = project.last_indexed_at
-    facts.append(f"indexed {when}" if when else "not indexed to the end yet")
+    facts.append(f"indexed {when}" if when else "first indexing not finished")
     if project.error:
         facts.append(f"error: {printable(project.error)}")
     path = project.path or f"unknown folder, index file {project.project_id}.db"

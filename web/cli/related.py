@@ -39,7 +39,7 @@ def command(
     parsed = _PLACE.fullmatch(place)
     if parsed is None:
         raise InvalidInputError(
-            f"{place!r} names no line",
+            f"{place!r} has no line number",
             hint="cairn related PATH:LINE, or PATH:START-END",
             field="place",
         )

@@ -143,11 +143,11 @@ def _output_of(query: str | None, options: _Options) -> str:
     if options.batch is None:
         if query is None and not options.chooses:
             raise InvalidInputError(
-                "there is no query", hint="cairn search QUERY, or --batch FILE", field="query"
+                "no query given", hint="cairn search QUERY, or --batch FILE", field="query"
             )
         return "json" if options.as_json else options.output or "text"
     if query is not None:
-        raise InvalidInputError("a query and --batch exclude each other", field="batch")
+        raise InvalidInputError("a query and --batch cannot be used together", field="batch")
     if options.output not in (None, "json"):
         raise InvalidInputError(f"--batch contradicts --format {options.output}", field="format")
     return "json"

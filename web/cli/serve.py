@@ -117,7 +117,7 @@ class _Server(uvicorn.Server):
             gc.freeze()  # what lives as long as the server; looking at it takes the loop 90 ms
             token = self._serving.token
             login = f"/?token={token.reveal()}" if token else ""
-            print_text(f"CodeCairn serves on {self._serving.url}{login} (Ctrl-C ends it)\n")
+            print_text(f"CodeCairn is serving on {self._serving.url}{login} (Ctrl-C to stop)\n")
             sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -139,7 +139,7 @@ def _bound(host: str, port: int) -> contextlib.closing[socket.socket]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
         )
     except OSError as error:
-        raise InvalidConfigError(f"no address is known for {host}", field="host") from error
+        raise InvalidConfigError(f"cannot resolve {host}", field="host") from error
     family, type_, protocol, _, address = found[0]
     listener = socket.socket(family, type_, protocol)
     try:

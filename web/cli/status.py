@@ -10,11 +10,10 @@ from engine.state_records import ProjectStatus
 from web.cli.job_text import View, job_line, view_of
 from web.cli.options import examples, json_option, print_json, print_text
 from web.cli.watch import status_text as watch_text
-from web.job_wording import short_id
 from web.project_selection import index_of
 from web.terminal import printable
 from web.text import coverage_text
-from web.wording import size
+from web.wording import short_id, size
 
 
 @click.command(
@@ -47,7 +46,7 @@ def status_text(status: ProjectStatus, view: View) -> str:
     rows = [
         ("project", style.bold(printable(status.path))),
         ("branch", printable(status.branch) or "none"),
-        ("indexed", status.last_indexed_at or "not to the end yet"),
+        ("indexed", status.last_indexed_at or "not finished yet"),
         ("files", f"{status.files:,}"),
         ("symbols", f"{status.symbols:,}"),
         ("chunks", f"{status.chunks:,}"),
@@ -62,7 +61,7 @@ def status_text(status: ProjectStatus, view: View) -> str:
     if status.jobs:
         lines.append("jobs")
         lines += [f"  {job_line(job, view)}" for job in status.jobs]
-        lines.append(style.dim(f"  cairn jobs show {short_id(status.jobs[0].job_id)} tells more"))
+        lines.append(style.dim(f"  cairn jobs show {short_id(status.jobs[0].job_id)} has details"))
     if status.skips:
         lines.append("not indexed")
         ordered = sorted(status.skips.items(), key=lambda item: (-item[1], item[0]))

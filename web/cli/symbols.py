@@ -66,7 +66,7 @@ def command(name: str | None, *, project: str | None, as_json: bool, **options: 
             )
             shape = found.as_json()
             text = symbols_text(found.symbols, style_for(sys.stdout), nothing=question.nothing())
-            more = found.says_more("--kind, Class.name or a larger --limit shows others")
+            more = found.says_more("narrow by --kind or Class.name, or raise --limit")
             text += f"\n{more}\n" if more else ""
     if as_json:
         print_json(shape)
@@ -98,9 +98,7 @@ class _Question:
                 "give either a name or --file", hint="cairn symbols --help", field="name"
             )
         if self.file is not None and self.kind is not None:
-            raise InvalidInputError(
-                "--kind narrows a name, and --file lists all of a file", field="kind"
-            )
+            raise InvalidInputError("--kind cannot be used with --file", field="kind")
 
     def nothing(self) -> str:
         """Say that there is no such symbol, and what to try."""

@@ -15,18 +15,17 @@ from engine.config import load_config
 from engine.errors import ProjectNotFoundError
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
-from web.job_wording import short_id
 from web.project_selection import current_folder
 from web.schemas import as_json
 from web.terminal import printable
-from web.wording import count, duration
+from web.wording import count, duration, short_id
 
 _PATHS_SHOWN = 3
 
 _STATES: Mapping[WatchState, str] = {
     WatchState.STARTING: "starting",
     WatchState.WATCHING: "watching",
-    WatchState.POLLING: "looking now and then",
+    WatchState.POLLING: "polling",
     WatchState.WAITING: "waiting",
     WatchState.STOPPED: "stopped",
 }
@@ -94,7 +93,7 @@ def job_line(job: Job) -> str | None:
         message = printable(str((job.error or {}).get("message", "")))
         return f"{_clock()} failed: {message} (cairn jobs show {short_id(job.job_id)})\n"
     if job.status is JobState.CANCELLED:
-        return f"{_clock()} stopped: what was done is kept\n"
+        return f"{_clock()} stopped; what was indexed is kept\n"
     result = job.result or {}
     changed = _number(result, "files_indexed")
     took = duration(_number(result, "duration_ms"))

@@ -61,9 +61,9 @@ def explanation_text(explanation: PathExplanation, style: Style) -> str:
     if explanation.detail:
         lines.append(f"  {printable(explanation.detail)}")
     if explanation.rule_path and explanation.rule_path != explanation.path:
-        lines.append(f"  because of the folder {printable(explanation.rule_path)}")
+        lines.append(f"  because of its folder {printable(explanation.rule_path)}")
     if explanation.fresh is False:
-        lines.append(style.warning("  it has changed since: cairn index brings it up to date"))
+        lines.append(style.warning("  it has changed since; run cairn index to update it"))
     facts = explanation.facts
     if explanation.outcome in _SAYS_NEXT_RUN:  # the detail has said it
         facts = {name: value for name, value in facts.items() if name != "next_run"}
@@ -114,7 +114,7 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         generator = facts["generator"]
         yield "generated", f"by {generator}" if generator else "yes"
     reasons = ", ".join(facts["rank_reasons"])
-    yield "ranking", f"×{facts['rank_factor']:g}: {reasons}" if reasons else "nothing lowers it"
+    yield "ranking", f"×{facts['rank_factor']:g}: {reasons}" if reasons else "not lowered"
 
 
 def _next_run_text(foreseen: Mapping[str, Any]) -> str:

@@ -27,10 +27,9 @@ from engine.records import IndexOptions
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobState
 from web import answers
-from web.job_wording import kept_text, line_of
 from web.mcp.tool import Answer, Caller, Desk, Given, Tool, failure_text, part, record
 from web.terminal import printable
-from web.wording import count, duration
+from web.wording import changes_of, duration, kept_text, line_of
 
 
 def outcome_text(job: Job) -> str:
@@ -49,17 +48,9 @@ def outcome_text(job: Job) -> str:
 
 
 def _done_text(report: Mapping[str, object]) -> str:
-    numbers = {
-        name: value if isinstance(value, int) else 0
-        for name, value in report.items()
-        if name.startswith("files_") or name in ("duration_ms", "symbols_extracted")
-    }
-    said = [
-        f"indexed {printable(str(report['path']))} in {duration(numbers['duration_ms'])}: "
-        f"{count(numbers['files_indexed'], 'file')} new or changed, "
-        f"{numbers['files_unchanged']:,} unchanged, {numbers['files_skipped']:,} skipped, "
-        f"{numbers['files_failed']:,} failed"
-    ]
+    took_ms = report.get("duration_ms")
+    took = duration(took_ms) if isinstance(took_ms, int) else ""
+    said = [f"indexed {printable(str(report['path']))} in {took}: {changes_of(report)}"]
     notes = report.get("notes")
     said += [f"note: {printable(str(note))}" for note in notes] if isinstance(notes, list) else []
     return "\n".join(said)

@@ -6,12 +6,11 @@ from msgspec import Meta
 
 from engine.records import IndexOptions
 from engine.state_records import TERMINAL, Job, JobFilter, JobOrigin, JobPage, JobState
-from web.job_wording import line_of
 from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
 from web.schemas import as_json
 from web.terminal import printable
-from web.wording import count, duration
+from web.wording import count, expected, line_of
 
 JobId = Annotated[str, Meta(min_length=1, max_length=100)]
 _SHORT = (
@@ -116,7 +115,10 @@ def tools(desk: Desk) -> tuple[Tool, ...]:
         Tool(
             name="list_indexing_jobs",
             title="List jobs",
-            description="List jobs of all projects or of target, the newest first, for 7 days.",
+            description=(
+                "List the jobs of all projects, or of target, newest first; those that have ended "
+                f"are kept for {count(desk.catalog.jobs.retention_days, 'day')}."
+            ),
             takes=ListJobs,
             gives=record(jobs="records", total="integer", next_cursor="text|null", errors="texts"),
             run=jobs.list,
@@ -139,7 +141,6 @@ class _Jobs:
         submitted = self._desk.catalog.jobs.submit(folder, options)
         self._desk.ensure_runner()
         seconds = submitted.estimated_seconds
-        about = "" if seconds is None else f", about {duration(seconds * 1000)}"
         already = "already " if submitted.duplicate else ""
         return Answer(
             content={
@@ -148,7 +149,7 @@ class _Jobs:
                 "estimated_seconds": seconds,
                 "duplicate": submitted.duplicate,
             },
-            text=f"job {submitted.job_id} is {already}{submitted.status}{about}",
+            text=f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}",
         )
 
     def status(self, given: OneJob, _caller: Caller) -> Answer:
@@ -194,7 +195,7 @@ def _job_answer(job: Job) -> Answer:
 def _job_text(job: Job) -> str:
     if job.status in TERMINAL:
         return outcome_text(job)
-    stopping = ", was asked to stop" if job.cancel_requested else ""
+    stopping = ", stopping" if job.cancel_requested else ""
     return f"{job.status}{stopping}: {line_of(job)}"
 
 

@@ -47,14 +47,14 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.state_records import Job
-from engine.telemetry.measures import TOOL_DURATION
+from engine.telemetry.measures import Measure
 from engine.telemetry.recording import on_behalf_of, took
 from web.errors import translate
-from web.job_wording import line_of
 from web.mcp import checkpoints, indexing, jobs, search, verify
 from web.mcp.resources import Resources
 from web.mcp.tool import Answer, Desk, Projects, Tool
 from web.schemas import as_json
+from web.wording import line_of
 
 _MOST_AT_ONCE = 8
 _MOST_WAITING = 64  # for their turn; whoever comes then is better off trying later
@@ -217,14 +217,14 @@ class CairnServer(MCPServer[Any]):
         """
         tool = self._by_name.get(name)
         if tool is None:
-            took(TOOL_DURATION, 0, "none", "unknown_tool")
+            took(Measure.TOOL_DURATION, 0, "none", "unknown_tool")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         teller = context.report_progress if context and tool.waits else None
         started_s = time.perf_counter()
         with on_behalf_of("mcp"):
             answer = await self._answer(tool, arguments, teller)
         outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
-        took(TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
+        took(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
         return answer.as_result()
 
     async def _answer(self, tool: Tool, arguments: dict[str, Any], teller: Teller | None) -> Answer:

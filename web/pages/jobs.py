@@ -28,10 +28,10 @@ from engine.state_records import (
     JobState,
 )
 from web.api.service import Service
-from web.job_wording import phase_words, said_of
+from web.job_events import said_of
 from web.pages.forms import acted, form_of
 from web.pages.rendering import Pages, Visit, own_place, page, visit_of
-from web.wording import duration
+from web.wording import duration, phase_words
 
 _MOST_BARS = 60
 _LEAST_POINTS = 4  # that tell of progress; of fewer a chart would be a guess

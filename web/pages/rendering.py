@@ -24,18 +24,8 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotFoundException
 from litestar.params import QueryParameter
 
-from engine.state_records import ACTIVE, Job, JobState
 from web import wording
 from web.api.health import version
-from web.job_wording import (
-    activity_of,
-    amount_of,
-    line_of,
-    rate_of,
-    share_of,
-    time_left_of,
-    wait_of,
-)
 from web.terminal import printable, printable_block
 
 _HERE = Path(__file__).resolve().parents[1]
@@ -276,37 +266,18 @@ def _theme_in(cookies: str) -> str:
     return morsel.value if morsel is not None and morsel.value in THEMES else ""
 
 
-def _state_of(job: Job) -> str:
-    """Give the state of a job for its chip; one that is to stop says so until it has."""
-    return "cancelling…" if job.cancel_requested and job.status in ACTIVE else job.status.value
-
-
-def _summary_of(job: Job) -> str:
-    """Say in one line how a job goes, or what it did."""
-    if job.status in ACTIVE:
-        return line_of(job)
-    if job.error:
-        return printable(str(job.error.get("message", "")))
-    took = wording.duration(job.elapsed_seconds * 1000)
-    if job.status is JobState.CANCELLED:
-        return f"stopped after {took}, {wording.count(job.files_done, 'file')} kept"
-    result = job.result or {}
-    changed, failed = result.get("files_indexed"), result.get("files_failed")
-    said = f"{changed:,} new or changed" if isinstance(changed, int) and changed else "no change"
-    lost = f", {failed:,} failed" if isinstance(failed, int) and failed else ""
-    return f"{said}{lost}, in {took}"
-
-
 #: What templates say of a job.
 JOB_WORDS = {
-    "is_active": lambda job: job.status in ACTIVE,
-    "state": _state_of,
-    "activity": activity_of,
-    "amount": amount_of,
-    "share": share_of,
-    "line": line_of,
-    "wait": wait_of,
-    "rate": rate_of,
-    "left": time_left_of,
-    "summary": _summary_of,
+    "is_active": wording.is_active,
+    "state": wording.state_of,
+    "activity": wording.activity_of,
+    "amount": wording.amount_of,
+    "share": wording.share_of,
+    "line": wording.line_of,
+    "wait": wording.wait_of,
+    "rate": wording.rate_of,
+    "left": wording.time_left_of,
+    "asker": wording.asker_of,
+    "contents": wording.contents_of,
+    "summary": wording.summary_of,
 }

@@ -168,7 +168,7 @@ def _of_stuck(job: Job) -> Trouble:
     reason = "" if job.status is JobState.PENDING else job.waiting
     return Trouble(
         title=f"The job of {name_of(job.path)} does not go on",
-        advice=reason or "it has been active for very long; see what it did last, or cancel it",
+        advice=reason or "it has been active for a long time; see what it did last, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="See the job",
     )

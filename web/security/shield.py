@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from engine.telemetry.measures import REQUEST_DURATION
+from engine.telemetry.measures import Measure
 from engine.telemetry.recording import is_request_id, on_behalf_of, span, took
 from web.errors import Refusal
 from web.security.access import Hosts, Rates, Session
@@ -180,7 +180,7 @@ class Shield:
         if answer.status >= _CLIENT_ERROR:
             level = "error" if answer.status >= _SERVER_ERROR else "warning"
         route, method = head.route, head.known_method
-        took(REQUEST_DURATION, took_s, route or "none", method, str(answer.status))
+        took(Measure.REQUEST_DURATION, took_s, route or "none", method, str(answer.status))
         self._logs.request(
             "request",
             level=level,

@@ -36,7 +36,7 @@ def test_the_built_in_model(config: Config) -> None:
 
 
 def test_no_model(config: Config) -> None:
-    assert text_of(shown(config, "none")).endswith("no: words, names and patterns only\n")
+    assert text_of(shown(config, "none")).endswith("no: search by word, name and pattern only\n")
 
 
 def test_a_folder(config: Config, tmp_path: Path) -> None:

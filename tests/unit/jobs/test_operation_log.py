@@ -141,7 +141,7 @@ The process that ran it had ended
 Done: 0 files
 
 [2025-10-09T18:35:42Z] Failed files, left out: 1
-src/a\\x0ab\\x1b[31m.py: unreadable: permission denied
+src/a\\nb\\x1b[31m.py: unreadable: permission denied
 
 [2025-10-09T18:35:42Z] INDEX COMPLETE
 Files indexed: 319

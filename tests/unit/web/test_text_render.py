@@ -74,7 +74,7 @@ def test_a_hit_shows_place_symbol_score_signature_code_and_why() -> None:
         "  why: name, exact\n"
         "\n"
         "1 hit of 34 or more, 3.2 ms, coverage 100 % (1,200 files), "
-        "truncated: there is more (--limit, --max-tokens)\n"
+        "truncated; raise --limit or --max-tokens for more\n"
     )
 
 
@@ -155,7 +155,7 @@ def test_a_repository_cannot_command_the_terminal() -> None:
         (
             Coverage(files=1, indexed=0.5, embedded=0.25, complete=False),
             "coverage 50 % (1 file), 25 % with vectors, "
-            "the last indexing run did not finish or still goes on: cairn index completes it",
+            "the last indexing run did not finish or is still going; cairn index completes it",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_coverage(coverage: Coverage, said: str) -> None:
     ("mode", "request_", "tries"),
     [
         (Mode.HYBRID, SearchRequest(query="q"), ["other or fewer words"]),
-        (Mode.SYMBOL, SearchRequest(query="q"), ["the same without --mode"]),
+        (Mode.SYMBOL, SearchRequest(query="q"), ["the same query without --mode"]),
         (Mode.REGEX, SearchRequest(query="q"), ["case:no, and \\ before"]),
         (
             Mode.KEYWORD,

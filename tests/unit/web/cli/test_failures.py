@@ -94,7 +94,7 @@ def test_a_bug_is_reported_when_nothing_can_be_logged(
     (tmp_path / "logs").touch()
     monkeypatch.setenv("CAIRN_HOME", str(tmp_path))
     assert report(ZeroDivisionError("by nothing"), ["index"]) == 1
-    assert "ZeroDivisionError: by nothing (no traceback was kept: " in capsys.readouterr().err
+    assert "ZeroDivisionError: by nothing (the traceback is lost: " in capsys.readouterr().err
 
 
 def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ def test_a_running_job() -> None:
     assert job_text(job(parameters=wishes, attempt=2, log="/logs/a.log"), PIPE).splitlines() == [
         f"job       {JOB_ID}",
         "project   /src/app",
-        "state     running, try 2: it went on after its process had ended",
+        "state     running, attempt 2: continued after its process had died",
         "progress  parsing 250/1,000 files (25 %), 125 files/s, 6.0 s left",
         "file      src/app.py",
-        "asked     2025-10-17 09:00:00Z, 4 s ago by request, 8.0 s expected",
-        "for       include *.go docs/, force",
+        "created   2025-10-17 09:00:00Z, 4 s ago by a request, 8.0 s expected",
+        "options   include *.go docs/, force",
         "started   2025-10-17 09:00:01Z, 3 s ago, 2.0 s so far",
-        "alive     2025-10-17 09:00:03Z, 1 s ago",
-        "did       2,000 symbols, 900 chunks, 900 vectors;"
+        "heartbeat 2025-10-17 09:00:03Z, 1 s ago",
+        "done      2,000 symbols, 900 chunks, 900 vectors;"
         " the 250 of 1,000 files done so far can be searched",
         "log       /logs/a.log",
         "next      cairn jobs show 876992c0 --follow, or cairn jobs cancel 876992c0",
@@ -41,13 +41,13 @@ def test_a_running_job() -> None:
         ),
         (
             job(JobState.BLOCKED),
-            ["waits     embedding model away: no answer from 127.0.0.1:8080"],
+            ["waiting   embedding model away: no answer from 127.0.0.1:8080"],
         ),
         (
             job(JobState.COMPLETED),
             [
                 "ended     2025-10-17 09:00:09Z, 0 s ago, took 8.0 s",
-                "did       990 new or changed, 12 skipped, 10 failed;"
+                "done      990 new or changed, 12 skipped, 10 failed;"
                 " 8,000 symbols, 3,600 chunks, 3,600 vectors",
             ],
         ),
@@ -64,8 +64,8 @@ def test_each_state_says_what_matters(shown: Job, lines: list[str]) -> None:
     ("shown", "step"),
     [
         (job(JobState.PENDING), "cairn jobs show 876992c0 --follow"),
-        (job(cancel_requested=True), "it stops soon"),
-        (job(JobState.BLOCKED), "it goes on by itself"),
+        (job(cancel_requested=True), "it is stopping"),
+        (job(JobState.BLOCKED), "it continues by itself"),
         (job(JobState.COMPLETED, path="/src/my app"), "--project '/src/my app'"),
         (job(JobState.FAILED), "cairn jobs retry 876992c0"),
         (job(JobState.CANCELLED), "cairn jobs retry 876992c0"),

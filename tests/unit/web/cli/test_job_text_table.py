@@ -21,7 +21,7 @@ def _page(*jobs: Job, total: int | None = None, cursor: str | None = None) -> Jo
 
 
 def _shown(*jobs: Job, view: View = PIPE) -> list[str]:
-    return jobs_text(_page(*jobs), view, is_filtered=False).splitlines()
+    return jobs_text(_page(*jobs), view, is_filtered=False, retention_days=7).splitlines()
 
 
 def test_a_pipe_gets_a_plain_table() -> None:
@@ -43,7 +43,7 @@ ID        STATE      PROJECT   PROGRESS                      RATE         TIME  
     [
         (job(JobState.FAILED), ["failed", "250 of 1,000 files kept", "took 2.0 s"]),
         (job(JobState.CANCELLED), ["cancelled", "250 of 1,000 files kept"]),
-        (job(JobState.CANCELLED, started_at=None), ["cancelled", "never began"]),
+        (job(JobState.CANCELLED, started_at=None), ["cancelled", "never started"]),
         (job(cancel_requested=True), ["stopping", "parsing"]),
         (job(phase=None), ["running", "starting"]),
         (job(phase=Phase.SCANNING), ["running", "scanning  "]),
@@ -61,17 +61,19 @@ def test_a_line_says_how_a_job_stands(shown: Job, parts: list[str]) -> None:
 
 def test_a_second_line_says_what_is_wrong() -> None:
     assert _shown(job(JobState.FAILED))[2] == " " * 10 + "disk full: no room for 12 MB"
-    assert "active for very long: cairn jobs events 876992c0" in _shown(job(flagged=True))[2]
+    assert "active for a long time: cairn jobs events 876992c0" in _shown(job(flagged=True))[2]
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 70, 80, 100, 120, 200])
+@pytest.mark.parametrize("width", [20, 40, 50, 60, 70, 80, 100, 120, 200])
 def test_a_table_fits_its_terminal(width: int) -> None:
     view = replace(PIPE, width=width)
     path = "/home/someone/projects/深い場所/" + "very-long-name/" * 5 + "app"
     lines = _shown(job(path=path), job(JobState.FAILED, path=path), view=view)[:-1]
     assert max(map(width_of, lines)) <= width
-    if width >= 60:
+    if width >= 50:
         assert "/app  " in lines[1]
+        assert "parsing" in lines[1]
+        assert "25 %" in lines[1]
 
 
 def test_a_wide_terminal_gets_bars_and_a_narrow_one_what_matters_most() -> None:
@@ -100,15 +102,18 @@ def test_a_repository_cannot_command_the_terminal() -> None:
 
 def test_more_is_said_with_how_to_see_it() -> None:
     page = _page(job(), total=70, cursor="abc=")
-    last = jobs_text(page, PIPE, is_filtered=False).splitlines()[-1]
+    last = jobs_text(page, PIPE, is_filtered=False, retention_days=7).splitlines()[-1]
     assert last == "1 of 70 jobs, 1 active; more: --cursor abc="
 
 
 def test_nothing_says_what_to_do() -> None:
-    assert "cairn index PATH" in jobs_text(_page(), PIPE, is_filtered=False)
-    assert "--all" in jobs_text(_page(), PIPE, is_filtered=True)
+    nothing = jobs_text(_page(), PIPE, is_filtered=False, retention_days=14)
+    assert nothing.startswith("No jobs in the last 14 days.\n")
+    assert "cairn index PATH" in jobs_text(_page(), PIPE, is_filtered=False, retention_days=7)
+    assert "--all" in jobs_text(_page(), PIPE, is_filtered=True, retention_days=7)
     broken = JobPage(jobs=(), total=0, next_cursor=None, errors=("a.db is no index",))
-    assert jobs_text(broken, PIPE, is_filtered=False).startswith("note: a.db is no index\n")
+    noted = jobs_text(broken, PIPE, is_filtered=False, retention_days=7)
+    assert noted.startswith("note: a.db is no index\n")
 
 
 def test_a_bar_is_full_at_the_end_only() -> None:

@@ -1,14 +1,17 @@
 """When a line of progress is written, and what it says."""
 
 import io
+import re
 
 import pytest
 
+from engine.evaluation.golden import Asked
 from engine.records import Phase
-from engine.state_records import Job, JobState
+from engine.state_records import CheckProgress, Job, JobState
 from tests.support.job_records import job
-from web.cli.progress import ProgressBar, ProgressLines, progress_on
-from web.job_wording import kept_text, line_of
+from web.cli.progress import JobLines, Lines, asked_line, asked_on, checks_on, progress_on
+from web.terminal import width_of
+from web.wording import kept_text, line_of
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,7 @@ from web.job_wording import kept_text, line_of
             job(JobState.BLOCKED),
             "blocked: embedding model away: no answer from 127.0.0.1:8080",
         ),
-        (job(JobState.BLOCKED, waiting=None), "blocked: something that it needs is away"),
+        (job(JobState.BLOCKED, waiting=None), "blocked: something it needs is unavailable"),
     ],
 )
 def test_a_line_says_phase_share_rate_time_and_file_or_why_it_waits(shown: Job, said: str) -> None:
@@ -61,9 +64,9 @@ def test_what_is_kept() -> None:
 
 def _said(updates: list[tuple[float, Job]]) -> list[bool]:
     """Give for each moment, in seconds, and job whether a line is written."""
-    clock = iter([at_s for at_s, _ in updates])
+    clock = iter([updates[0][0], *(at_s for at_s, _ in updates)])
     stream = io.StringIO()
-    lines = ProgressLines(stream, clock=lambda: next(clock))
+    lines = JobLines(stream, clock=lambda: next(clock))
     said = []
     for _, shown in updates:
         before = stream.tell()
@@ -118,7 +121,7 @@ class _Closed(io.StringIO):
 
 def test_a_reader_that_went_away_does_not_stop_the_run() -> None:
     stream = _Closed()
-    lines = ProgressLines(stream, clock=lambda: 0.0)
+    lines = JobLines(stream, clock=lambda: 0.0)
     lines.update(job(done=1))
     lines.update(job(done=2, phase=Phase.FINISHING))
     assert stream.attempts == 1
@@ -166,15 +169,90 @@ def test_a_terminal_gets_a_bar_with_everything_and_it_vanishes(terminal: _Termin
 
 def test_the_bar_of_a_job_that_waits_says_why(terminal: _Terminal) -> None:
     for waiting in (job(JobState.BLOCKED), job(JobState.PENDING)):
-        with ProgressBar(terminal) as bar:
-            bar.update(waiting)
+        with progress_on(terminal, quiet=False) as show:
+            show(waiting)
     shown = terminal.getvalue()
     assert "embedding model away: no answer" in shown
     assert "3rd in the queue" in shown
 
 
 def test_a_long_path_keeps_its_end(terminal: _Terminal) -> None:
-    with ProgressBar(terminal) as bar:
-        bar.update(job(total=None, current_file="deep/" * 30 + "end.py"))
+    with progress_on(terminal, quiet=False) as show:
+        show(job(total=None, current_file="deep/" * 30 + "end.py"))
     assert "…" in terminal.getvalue()
     assert "deep/end.py" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("columns", [40, 50, 66, 80, 120, 200])
+@pytest.mark.parametrize(
+    "path", ["src/app.py", "deep/" * 30 + "end.py", "深い場所/" * 20 + "終.py"]
+)
+def test_a_bar_fits_its_terminal(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch, columns: int, path: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with progress_on(terminal, quiet=False) as show:
+        show(job(current_file=path, done=250_123, total=1_000_000))
+    lines = re.split(r"[\r\n]", re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", terminal.getvalue()))
+    assert max(map(width_of, lines)) <= columns
+    text = "\n".join(lines)
+    assert "indexing" in text
+    assert "250,123/1,000,000" in text
+    assert ("6.0 s left" in text) == (columns >= 66)
+    assert ("125 files/s" in text) == (columns >= 80)
+
+
+@pytest.mark.parametrize("columns", [40, 50, 80])
+def test_why_a_job_waits_comes_before_its_numbers(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with progress_on(terminal, quiet=False) as show:
+        show(job(JobState.BLOCKED))
+    assert "embedding m" in terminal.getvalue()
+
+
+def test_without_colours_a_bar_has_none(
+    terminal: _Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    with progress_on(terminal, quiet=False) as show:
+        show(job())
+    assert not re.search("\x1b\\[[0-9;]*[34][0-9][0-9;]*m", terminal.getvalue())
+
+
+def test_the_doctor_and_an_evaluation_have_the_same_bar(terminal: _Terminal) -> None:
+    with checks_on(terminal, quiet=False) as check:
+        check(CheckProgress(step="symbols_of\x1b[2J", done=1, total=3))
+    with asked_on(terminal, quiet=False) as asked:
+        asked(_ASKED)
+    shown = terminal.getvalue()
+    for part in ("symbols of\\x1b[2J", "1/3", "hybrid", "120/480 queries", "12.0 s left"):
+        assert part in shown
+    assert "\x1b[2J" not in shown
+    assert shown.endswith("\x1b[1A\x1b[2K")
+
+
+_ASKED = Asked(variant="hybrid", done=120, total=480, elapsed_ms=4000)
+
+
+def test_a_line_says_how_far_an_evaluation_is() -> None:
+    assert asked_line(_ASKED) == "hybrid, 120/480 queries (25 %), 12.0 s left"
+
+
+def test_a_line_comes_every_ten_seconds() -> None:
+    stream = io.StringIO()
+    clock = iter([0.0, 1.0, 9.9, 10.0, 15.0, 20.1])
+    lines = Lines(stream, asked_line, lambda: next(clock))
+    for _ in range(5):
+        lines.update(_ASKED)
+    assert stream.getvalue().count("\n") == 2
+
+
+def test_a_reader_that_went_away_ends_the_lines_only() -> None:
+    stream = _Closed()
+    clock = iter([0.0, 10.0, 20.0, 40.0])
+    lines = Lines(stream, asked_line, lambda: next(clock))
+    for _ in range(3):
+        lines.update(_ASKED)
+    assert stream.attempts == 1

@@ -7,7 +7,7 @@ import pytest
 from engine.state_records import EventType, JobEvent, JobPage, JobState
 from tests.support.job_records import job
 from tests.support.pages import Page
-from web.job_wording import said_of
+from web.job_events import said_of
 from web.pages.jobs import Cause, Entry, Kind, Shown, Wanted
 from web.pages.rendering import Pages, Visit
 

@@ -72,7 +72,7 @@ def test_a_job_that_does_not_go_on(
     [found] = troubles_of(well, [_pulse(jobs=(stuck,))], _NOW)
     assert found.title == "The job of app does not go on"
     assert found.link == f"/jobs/{stuck.job_id}"
-    assert found.advice.startswith(waiting or "it has been active for very long")
+    assert found.advice.startswith(waiting or "it has been active for a long time")
 
 
 @pytest.mark.parametrize(("waited_s", "heard_s", "is_wrong"), [(60, 40, True), (60, 3, False)])

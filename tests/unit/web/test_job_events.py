@@ -6,7 +6,7 @@ import pytest
 
 from engine.state_records import EventType, JobEvent
 from tests.support.job_records import JOB_ID
-from web.job_wording import event_lines, said_of
+from web.job_events import event_lines, said_of
 from web.terminal import Style
 
 _AT = "2025-10-17T09:00:00.000Z"
@@ -25,7 +25,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
     assert list(event_lines(events, Style())) == [
         "2025-10-17, UTC",
         "23:59:58       +0.0 ms  created           by watch",
-        "23:59:59        +1.5 s  started           try 1",
+        "23:59:59        +1.5 s  started           attempt 1",
         "2025-10-18, UTC",
         "00:01:03   +1 min 05 s  completed         7/7 files",
     ]
@@ -51,10 +51,10 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
             "position, 510/3,000 files",
         ),
         (_event(EventType.PAUSED, reason="disk full: x"), "disk full: x"),
-        (_event(EventType.RESUMED, waited_ms=2500), "after a wait of 2.5 s"),
+        (_event(EventType.RESUMED, waited_ms=2500), "after waiting 2.5 s"),
         (
             _event(EventType.RESUMED, attempt=2, files_done=40),
-            "try 2, 40 files, its process had ended",
+            "attempt 2, 40 files, its process had died",
         ),
         (_event(EventType.CANCEL_REQUESTED), ""),
         (_event(EventType.CANCEL_REQUESTED, reason="wrong folder"), "wrong folder"),
