@@ -15,10 +15,8 @@ Which files may be what kills the process: those in flight when it died, and how
 import json
 import os
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,7 +24,7 @@ from engine.errors import StaleClaim, UnavailableError
 from engine.faults import fault_point
 from engine.indexing.progress import Tally
 from engine.jobs.ledger import Clock
-from engine.jobs.pace import Measured, Movement, Outlook, Pace, Stopwatch
+from engine.jobs.progress import Expected, Measured, ProgressTracker
 from engine.locks import IN_FLIGHT, new_file, project_file
 from engine.records import Phase, Progress, display_path
 from engine.state_records import CheckpointKind, EventType, JobOrigin
@@ -136,7 +134,7 @@ class JobContext:
         store: The project's database.
         row: The job as claimed.
         in_flight: Where the file is noted on which this process works.
-        outlook: What is expected of it.
+        expected: What is expected of it.
         clock: Milliseconds since 1970.
     """
 
@@ -145,7 +143,7 @@ class JobContext:
         store: Store,
         row: JobRow,
         in_flight: InFlightFile,
-        outlook: Outlook,
+        expected: Expected,
         clock: Clock,
     ) -> None:
         self.row = row
@@ -166,9 +164,7 @@ class JobContext:
         self._chunks_base = row.chunks_done  # chunks that earlier tries did
         self._chunks_floor = row.chunks_done
         self._chunks_total = row.chunks_total
-        self._at = Movement(time.monotonic())
-        self._pace = Pace(outlook)
-        self._stopwatch = Stopwatch(clock())
+        self._tracker = ProgressTracker(expected)
         now = clock()
         self._marks = _Marks(row.files_done + row.chunks_done, now, row.files_done, now)
         self._next_marks = self._marks
@@ -220,7 +216,7 @@ class JobContext:
         """Begin a try: what was lost with the last one is not counted, for it is done again."""
         self.tally = Tally(**{name: self._recorded.get(name, 0) for name in _COUNTED})
         self.tally.earlier = self.tally.files_indexed
-        self._before = asdict(self.tally)
+        self._reused_before = self.tally.reused
         self._base, self._chunks_base = self._floor, self._chunks_floor
         #: Chunks that had vectors when this try began to make those that were missing.
         self._embedded_before: int | None = None
@@ -235,12 +231,9 @@ class JobContext:
         if progress.phase is Phase.EMBEDDING and self._embedded_before is None:
             self._embedded_before = self.tally.embeddings
             self._chunks_total = self._chunks_base + (progress.total or 0)
-        if progress.phase is not self._at.phase:
+        if progress.phase is not self._tracker.phase:
             self.stages.enter(f"job.{progress.phase}")
-        now_s = time.monotonic()
-        self._at.note(progress, now_s)
-        self._pace.note(progress, now_s)
-        self._stopwatch.observe(self._clock(), progress)
+        self._tracker.note(progress)
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
         """Hear the files that will be read, and keep the list before any is.
@@ -369,22 +362,12 @@ class JobContext:
     def resumes(self) -> None:
         """Hear that the job goes on after a wait."""
         self.is_blocked = False
-        self._stopwatch.waited(self._clock())
+        self._tracker.restart()
 
-    def measured(self, model: str) -> Measured:
-        """Give what this try measured.
-
-        Args:
-            model: The setting.
-        """
-        tally = self.tally
-        counts = {
-            "files": tally.files_unchanged + tally.files_skipped + tally.done,
-            "changed_files": tally.done,
-            "reused_files": tally.reused - self._before["reused"],
-            "chunks": tally.chunks - self._before["chunks"],
-        }
-        return self._stopwatch.measured(self._clock(), counts, model)
+    def measured(self) -> Measured:
+        """Give what this try measured."""
+        reused_files = self.tally.reused - self._reused_before
+        return self._tracker.measured(self.tally.done, reused_files)
 
     def on_record(self) -> dict[str, object]:
         """Give how far the job is by what is committed."""
@@ -402,13 +385,13 @@ class JobContext:
 
     def _momentary(self) -> dict[str, object]:
         """Give what is true now and means nothing later."""
-        rate, remaining_ms = self._pace.rate, self._pace.remaining_ms
+        tracker = self._tracker
         return {
-            "phase": self._at.phase,
-            "current_path": self._at.path.encode("utf-8", "surrogateescape") or None,
-            "rate": rate,
-            "remaining_ms": remaining_ms,
-            "waiting": self._at.reason_to_wait(time.monotonic()),
+            "phase": tracker.phase,
+            "current_path": tracker.path.encode("utf-8", "surrogateescape") or None,
+            "rate": tracker.rate,
+            "remaining_ms": tracker.remaining_ms,
+            "waiting": tracker.reason_to_wait,
         }
 
     def _counts(self) -> dict[str, int]:
@@ -420,7 +403,7 @@ class JobContext:
         return {
             "files_processed": self.files_done,
             "files_total": self._files_total,
-            "phase": self._at.phase,
+            "phase": self._tracker.phase,
         }
 
     def _append_progress(self, handle: Handle, now: int, row: JobRow | None = None) -> None:
@@ -431,17 +414,17 @@ class JobContext:
             "chunks_done": row.chunks_done if row else self.chunks_done,
             "chunks_total": self._chunks_total,
             "chunks": self._recorded.get("chunks", 0) if row else self.tally.chunks,
-            "current_file": display_path(self._at.path),
-            "rate": self._pace.rate,
-            "remaining_ms": self._pace.remaining_ms,
+            "current_file": display_path(self._tracker.path),
+            "rate": self._tracker.rate,
+            "remaining_ms": self._tracker.remaining_ms,
         }
         jobs.append_event(handle, self.row.id, EventType.PROGRESS, at_ms=now, context=context)
 
     def _append_checkpoint(self, handle: Handle, now: int) -> None:
-        is_embedding = self._at.phase is Phase.EMBEDDING
+        is_embedding = self._tracker.phase is Phase.EMBEDDING
         kind = CheckpointKind.EMBEDDING if is_embedding else CheckpointKind.POSITION
         state = {
-            "path": display_path(self._at.path),
+            "path": display_path(self._tracker.path),
             "files_done": self.files_done,
             "files_total": self._files_total,
             "chunks_done": self.chunks_done,

@@ -18,7 +18,7 @@ from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
 from engine.jobs.context import InFlightFile, JobContext, Suspects
 from engine.jobs.ledger import Clock
-from engine.jobs.pace import Outlook
+from engine.jobs.progress import Expected
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
 from engine.jobs.watchlist import Found, Watchlist
 from engine.state_records import JobState
@@ -40,7 +40,7 @@ class Surroundings(NamedTuple):
     open_project: Callable[[Path], OpenProject]  # by its database file
     is_back: IsBack
     patience_s: PatienceFor
-    outlook: Callable[[JobRow], Outlook]  # what to expect of a job
+    expected: Callable[[JobRow], Expected]  # what to expect of a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
     log: Callable[[OpenProject, JobRow, EventRow], None]  # something happened to a job
     daily: Callable[[Callable[[], bool]], None]  # housekeeping; asks whether to stop
@@ -148,8 +148,8 @@ class Runner:
                 return
             undo.pop_all()
         fault_point("job claimed")
-        outlook = self._around.outlook(claimed)
-        context = JobContext(project.ledger.store, claimed, in_flight, outlook, self._around.clock)
+        expected = self._around.expected(claimed)
+        context = JobContext(project.ledger.store, claimed, in_flight, expected, self._around.clock)
         run = Run(found.file, project, context, self)
         with self._lock:
             self._runs[claimed.uuid] = run

@@ -2,5 +2,5 @@
 
 ``jobs`` is the door: ask for a job, look at it, stop it, wait for it. ``runner_host`` makes this
 process the data directory's one runner, or starts one that outlives it; ``listing`` shows jobs by
-page, ``survey`` and ``foresight`` say how long one will take, ``housekeeping`` lets old ones go.
+page, ``housekeeping`` lets old ones go.
 """

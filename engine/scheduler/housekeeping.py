@@ -17,9 +17,9 @@ from engine.jobs.run import OpenProject
 from engine.jobs.watchlist import database_files
 from engine.project_files import clean_up
 from engine.records import display_path
-from engine.scheduler.estimate import Foresight
+from engine.scheduler.estimate import Estimator
 from engine.scheduler.runner_process import has_room
-from engine.state_records import EventType, JobOrigin
+from engine.state_records import EventType, JobOrigin, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
@@ -35,13 +35,13 @@ class Housekeeper:
     Args:
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
-        foresight: Learns from jobs that have completed.
+        estimator: Learns from jobs that have completed.
     """
 
-    def __init__(self, config: Config, open_embedder: OpenEmbedder, foresight: Foresight) -> None:
+    def __init__(self, config: Config, open_embedder: OpenEmbedder, estimator: Estimator) -> None:
         self._config = config
         self._open_embedder = open_embedder
-        self._foresight = foresight
+        self._estimator = estimator
         self._logs = config.data_dir / "logs"
         self._job_log = JobLog(self._logs)
 
@@ -79,7 +79,8 @@ class Housekeeper:
 
     def note_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
         """Learn from a job that has ended, and write its log; those of watchers are thinned."""
-        self._foresight.learn(row, context)
+        if row.state == JobState.COMPLETED and row.attempt == 1:
+            self._estimator.learn(context.measured())
         self.keep_log(project, row.uuid)
         if row.origin == JobOrigin.WATCH:
             with suppress(EngineError):  # the next one tries again

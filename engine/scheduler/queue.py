@@ -7,6 +7,8 @@ What becomes of a request to index a folder: checked, estimated, and a row in it
 """
 
 import json
+import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -16,10 +18,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
+    DiskFullError,
     IndexCorruptError,
+    InvalidPathError,
     JobConflictError,
     JobNotFoundError,
     ProjectNotFoundError,
+    UnavailableError,
 )
 from engine.indexing.scope import check_options, options_of, parameters_of
 from engine.jobs.context import JobContext
@@ -30,8 +35,8 @@ from engine.jobs.runner import Surroundings
 from engine.jobs.view import event_of
 from engine.locks import delete_notes
 from engine.project import Index
-from engine.records import IndexOptions
-from engine.scheduler.estimate import Foresight
+from engine.records import IndexOptions, display_path
+from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.scheduler.listing import JobListing
 from engine.scheduler.runner_process import RunnerHost
@@ -50,11 +55,13 @@ from engine.state_records import (
 )
 from engine.store import jobs
 from engine.store.jobs import JobRow
+from engine.wording import size
 
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
 
 _WAITING_LIMIT_S: Final = 60.0  # what is estimated to take longer goes on in the background
+_ROOM_BYTES: Final = 64 << 20  # asked for where no estimate is made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a person asks for another
 _WAIT_POLL_S: Final = 0.1
 
@@ -80,7 +87,7 @@ class Requests:
 
     Args:
         projects: Where they are.
-        foresight: Says how long they will take.
+        estimator: Says how long they will take.
         keeper: Says whether the model is there.
         make_room: Asks a watcher's job, by its id, to stop.
         ended: Set when a job here has ended.
@@ -89,13 +96,13 @@ class Requests:
     def __init__(
         self,
         projects: Projects,
-        foresight: Foresight,
+        estimator: Estimator,
         keeper: Housekeeper,
         make_room: Callable[[str], None],
         ended: threading.Event,
     ) -> None:
         self._projects = projects
-        self._foresight = foresight
+        self._estimator = estimator
         self._keeper = keeper
         self._make_room = make_room
         self._ended = ended
@@ -123,12 +130,15 @@ class Requests:
             self._keeper.check_embedder()
         ledger = index.for_jobs().ledger
         is_surveyed = is_request and waits is not Waits.ALWAYS
-        foreseen = self._foresight.before(
-            ledger.store, index.root, options, is_surveyed=is_surveyed
-        )
-        if waits is Waits.IF_SHORT and _is_short(foreseen.seconds if foreseen else None):
+        estimate = None
+        if is_surveyed or options.only:
+            estimate = self._estimator.before(ledger.store, index.root, options)
+        needed_bytes = estimate.needed_bytes if estimate else _ROOM_BYTES
+        check_room(ledger.store.path.parent, index.root, needed_bytes)
+        seconds = estimate.seconds if estimate else None
+        if waits is Waits.IF_SHORT and _is_short(seconds):
             self._keeper.check_embedder()
-        estimated_ms = round(foreseen.seconds * 1000) if foreseen else None
+        estimated_ms = None if seconds is None else round(seconds * 1000)
         parameters = parameters_of(options)
         try:
             enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
@@ -163,6 +173,44 @@ def _submitted(enqueued: Enqueued) -> Submitted:
         estimated_seconds=seconds,
         waits=_is_short(seconds),
     )
+
+
+def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
+    """Make sure that a job can begin: the root can be read, and the index has room to grow.
+
+    Args:
+        data_dir: Where the index lives; made later when it is not there.
+        root: The folder to index.
+        needed_bytes: What the index is expected to need.
+
+    Raises:
+        InvalidPathError: The root cannot be read.
+        UnavailableError: The data directory cannot be written.
+        DiskFullError: Less than ``needed_bytes`` are free; ``details`` has both numbers.
+    """
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InvalidPathError(
+            f"permission denied: {display_path(root)}",
+            hint="make the folder readable",
+            field="path",
+            path=display_path(root),
+        )
+    folder = data_dir
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UnavailableError(
+            f"cannot write the data directory {data_dir}",
+            hint="make it writable, or set CAIRN_HOME to a folder that you can write",
+        )
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes:
+        raise DiskFullError(
+            f"the index needs about {size(needed_bytes)}, {size(free_bytes)} are free in {folder}",
+            hint="free some disk space, or exclude a part of the tree",
+            needed_bytes=needed_bytes,
+            free_bytes=free_bytes,
+        )
 
 
 def _is_short(seconds: float | None) -> bool:
@@ -201,18 +249,16 @@ class Jobs:
         self._config = config
         self._runs_here = runs_here
         self._listing = JobListing(config)
-        self._foresight = Foresight(config)
-        self._keeper = Housekeeper(config, open_embedder, self._foresight)
+        estimator = Estimator(config)
+        self._keeper = Housekeeper(config, open_embedder, estimator)
         self._ended = threading.Event()
-        self._requests = Requests(
-            projects, self._foresight, self._keeper, self._make_room, self._ended
-        )
+        self._requests = Requests(projects, estimator, self._keeper, self._make_room, self._ended)
         around = Surroundings(
             data_dir=config.data_dir,
             most_running=config.jobs,
             open_project=lambda file: projects.open_file(file).for_jobs(),
             is_back=self._keeper.is_back,
-            outlook=self._foresight.outlook,
+            expected=estimator.expected,
             patience_s=self._keeper.patience_s,
             on_end=self._on_end,
             log=self._keeper.log,

@@ -67,6 +67,7 @@ class OpenFolder:
 
     __slots__ = (
         "descriptor",
+        "folders",
         "identity",
         "is_behind_link",
         "link_target",
@@ -90,6 +91,7 @@ class OpenFolder:
         self.link_target: str | None = None  # real_path when a link led here itself
         self.is_behind_link = real_path != path
         self.pending: list[Pending] = []  # the next one last
+        self.folders = 0  # how many were to be entered when it was listed
 
 
 class FolderStack:
@@ -115,6 +117,17 @@ class FolderStack:
     def __len__(self) -> int:
         """Count the folders, the root included."""
         return len(self._folders)
+
+    def part_done(self, part_of_top: float) -> float:
+        """Estimate which part of the tree is done, as if the subfolders of a folder were equal."""
+        done, weight = 0.0, 1.0
+        for folder in self._folders:
+            left = sum(not isinstance(each, Skip) for each in folder.pending)
+            if folder.folders == left:
+                break
+            weight /= folder.folders
+            done += weight * (folder.folders - left - 1)
+        return done + weight * part_of_top
 
     def __contains__(self, identity: object) -> bool:
         """Tell whether the walk is in that folder or below it."""

@@ -105,6 +105,8 @@ class Walk:
         self._depth_limit = rules.depth_limit
         self._cancelled = cancelled
         self._given_root = root
+        #: Entries of the folder whose files are being looked at, and the outcomes so far.
+        self.entries, self.outcomes = 0, list[FileEntry | Skip]()
         os.close(self._open_root())
 
     def run(self) -> Iterator[FileEntry | Skip]:
@@ -130,6 +132,10 @@ class Walk:
                     yield from self._enter(following)
         finally:
             self._stack.close()
+
+    def part_done(self) -> float:
+        """Estimate which part of the tree is done, as if the subfolders of a folder were equal."""
+        return self._stack.part_done(1.0 if self.entries else 0.5)
 
     def _open_root(self) -> int:
         root = self._given_root
@@ -215,7 +221,9 @@ class Walk:
         entries = self._chosen(entries, folder.rules, prefix, names)
         outcomes: list[FileEntry | Skip] = []
         folders: list[tuple[str, Target | None]] = []
+        self.entries, self.outcomes = len(entries), outcomes
         self._list_files(folder, prefix, entries, outcomes, folders)
+        self.entries, self.outcomes = 0, []
         for name, target in reversed(folders):
             inside = folder.rules.into(prefix, name, names)
             if isinstance(inside, Refusal):
@@ -226,6 +234,7 @@ class Walk:
                 folder.pending.append(PlainFolder(name, inside))
             else:
                 folder.pending.append(LinkedFolder(name, inside, target.real_path))
+        folder.folders = sum(not isinstance(each, Skip) for each in folder.pending)
         return outcomes
 
     def _chosen(

@@ -1,168 +1,123 @@
-"""Compare what is said before a run, and during it, with what it takes.
+"""Compare what is said of jobs, before and while they run, with what they take.
 
     python tests/benchmark/estimates.py ROOT…
 
-Each tree is indexed, indexed again without a change, and again with 100 changed files, which are
-put back. What is said first comes from the usual rates of a machine that has measured nothing, what
-is said "learned" from those that the runs before have left. Run it on an idle machine.
+Each tree is indexed, indexed again without a change, then from a few files, by force, anew, after
+it was emptied, and at last in one more try of a job that was stopped halfway. "Said" comes from a
+machine that has measured nothing, "learned" from what the runs before have left. "Idle" is the
+processor time by the number of cores: what the run would take if nothing else used the machine.
 """
 
 import argparse
-import os
+import resource
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.jobs.pace import Pace, Rates, Stopwatch, usual_rates
-from engine.records import IndexOptions, Progress
+from engine.records import IndexOptions
 from engine.roots import project_id_of
-from engine.scheduler.estimate import Survey, estimate, survey
+from engine.scheduler.estimate import count_work, estimate, load_rates
+from engine.state_records import Job
 from engine.store.connection import Store
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
-CHANGED_FILES = 100
-
-
-class Row(NamedTuple):
-    """One run: what was said and what was true, in seconds."""
-
-    root: str
-    run: str
-    files: int
-    changed: int
-    exact: bool
-    survey_s: float
-    said: float
-    learned: float
-    truth: float
-    half: float | None  # of the truth: the remaining time that was told at half of it
+SOME_FILES = 20
 
 
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roots", nargs="+", type=Path)
-    arguments = parser.parse_args()
     print(
-        "| tree | run | files | to read | survey | said | factor | learned | factor | truth"
-        " | told at half |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "| tree | run | files | to parse | counted in | said | learned | truth | idle"
+        " | left at half |\n|---|---|---|---|---|---|---|---|---|---|"
     )
     home = Path(tempfile.mkdtemp(prefix="cairn-estimates-"))
     try:
-        rates = usual_rates(load_config(home).worker_count)
-        for root in arguments.roots:
-            rates = measure(root.resolve(), home, rates)
+        for root in parser.parse_args().roots:
+            measure(home, root.resolve())
     finally:
         shutil.rmtree(home)
 
 
-def measure(root: Path, home: Path, rates: Rates) -> Rates:
-    """Measure one tree, and give what was learned."""
-    rates = run(root, home, rates, "first")
-    rates = run(root, home, rates, "no change")
-    with changed(root):
-        rates = run(root, home, rates, f"{CHANGED_FILES} changed")
-    run(root, home, rates, "put back")
-    return rates
-
-
-def run(root: Path, home: Path, rates: Rates, name: str) -> Rates:
-    """Survey, estimate, index and compare, in a process that has parsed nothing yet."""
-    config = load_config(home)
-    with Catalog(config) as catalog:
-        index = catalog.create(str(root))
-        began = time.perf_counter()
-        found = look(home, root, config.model)
-        survey_s = time.perf_counter() - began
-        said = estimate(found, usual_rates(config.worker_count), config.model).seconds
-        learned = estimate(found, rates, config.model).seconds
-        watch = Stopwatch(0)
-        pace = Pace(rates.outlook(config.model, seconds=learned))
-        told: list[tuple[float, int | None]] = []
-        began = time.perf_counter()
-
-        def hear(progress: Progress) -> None:
-            now_ms = int((time.perf_counter() - began) * 1000)
-            watch.observe(now_ms, progress)
-            pace.note(progress, time.monotonic())
-            told.append((now_ms / 1000, pace.remaining_ms))
-
-        report = index.index(on_progress=hear)
-        truth = time.perf_counter() - began
-    counts = {
-        "files": report.files_indexed + report.files_unchanged + report.files_skipped,
-        "changed_files": report.files_indexed,
-        "reused_files": round(report.files_indexed * report.cache_hit_rate),
-        "chunks": report.chunks,
-    }
-    half = next((left for at, left in told if at >= truth / 2 and left is not None), None)
-    half_share = None if half is None else half / 1000 / (truth / 2)
-    show(
-        Row(
-            root.name,
-            name,
-            found.files,
-            found.changed_files,
-            found.is_exact,
-            survey_s,
-            said,
-            learned,
-            truth,
-            half_share,
-        )
+def measure(home: Path, root: Path) -> None:
+    """Measure one tree."""
+    run(home, root, "first")
+    run(home, root, "no change")
+    found = [str(path) for path in root.rglob("*.py")][:SOME_FILES]
+    run(home, root, "some files", IndexOptions(only=tuple(found)))
+    run(home, root, "force", IndexOptions(force=True))
+    run(home, root, "force_clean", IndexOptions(force_clean=True))
+    empty(home, root)
+    run(
+        home,
+        root,
+        "stopped at half",
+        stops=lambda job: 2 * job.files_done >= (job.files_total or 9),
     )
-    return rates.learn(watch.measured(int(truth * 1000), counts, config.model))
+    run(home, root, "the rest")
+    empty(home, root)
+    run(home, root, "emptied")
 
 
-def look(home: Path, root: Path, model: str) -> Survey:
-    """Survey a project through a connection of its own."""
-    store = Store(home / f"{project_id_of(str(root))}.db", busy_timeout_ms=1000)
-    try:
-        return survey(store, str(root), IndexOptions(), model)
-    finally:
+def empty(home: Path, root: Path) -> None:
+    """Drop the contents of a project."""
+    with Catalog(load_config(home)) as catalog:
+        catalog.open(str(root)).clear()
+
+
+def run(
+    home: Path,
+    root: Path,
+    name: str,
+    options: IndexOptions | None = None,
+    stops: Callable[[Job], bool] = lambda _: False,
+) -> None:
+    """Estimate, index as a job, and print a row of the table."""
+    config, options = load_config(home), options or IndexOptions()
+    told: list[Job] = []
+    used_s = processor_s()
+    with Catalog(config) as catalog:
+        catalog.create(str(root))
+        store = Store(home / f"{project_id_of(str(root))}.db", busy_timeout_ms=1000)
+        began_s = time.perf_counter()
+        work = count_work(store, str(root), options, config.model)
+        counted_s = time.perf_counter() - began_s
         store.close()
-
-
-def show(row: Row) -> None:
-    """Print a row of the table."""
-    about = "" if row.exact else "about "
-    half = "" if row.half is None else f"{row.half:.2f} × the rest"
+        usual = load_rates(home / "nothing was measured here", config.worker_count)
+        said, learned = (
+            estimate(work, rates, config.model).seconds
+            for rates in (usual, load_rates(home, config.worker_count))
+        )
+        job = catalog.jobs.follow(
+            catalog.jobs.submit(str(root), options).job_id,
+            on_change=told.append,
+            cancelled=lambda: stops(told[-1]),
+        )
+    truth = job.elapsed_seconds
+    idle = (processor_s() - used_s) / config.worker_count
+    half = next((each for each in told if each.elapsed_seconds >= truth / 2), job)
+    left = f"{half.eta_seconds:.1f} s" if half.eta_seconds else ""
+    about = "" if work.is_exact else "about "
     print(
-        f"| {row.root} | {row.run} | {about}{row.files:,} | {about}{row.changed:,}"
-        f" | {row.survey_s * 1000:.0f} ms | {row.said:.2f} s | {row.said / row.truth:.2f}"
-        f" | {row.learned:.2f} s | {row.learned / row.truth:.2f} | {row.truth:.2f} s | {half} |",
+        f"| {root.name} | {name} | {about}{work.files:,} | {about}{work.parse_files:,}"
+        f" | {counted_s * 1000:.0f} ms | {said:.2f} s | {learned:.2f} s | {truth:.2f} s"
+        f" | {idle:.2f} s | {left} |",
         flush=True,
     )
 
 
-@contextmanager
-def changed(root: Path) -> Iterator[None]:
-    """Give 100 files of a tree, spread over it, another line for a while."""
-    suffixes = {".py", ".c", ".h", ".go", ".rb", ".java", ".ts", ".js", ".rs", ".md"}
-    found = sorted(
-        path
-        for path in root.rglob("*")
-        if path.suffix in suffixes and path.is_file() and not path.is_symlink()
-    )
-    chosen = found[:: max(1, len(found) // CHANGED_FILES)][:CHANGED_FILES]
-    for path in chosen:
-        with path.open("ab") as file:
-            file.write(b"\n")
-    try:
-        yield
-    finally:
-        for path in chosen:
-            os.truncate(path, path.stat().st_size - 1)
+def processor_s() -> float:
+    """Give the processor time that this process and those that it started have used."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
 
 
 if __name__ == "__main__":

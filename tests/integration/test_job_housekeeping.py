@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.clock import now_ms
-from engine.jobs.pace import Outlook
+from engine.jobs.progress import Expected
 from engine.jobs.runner import Runner, Surroundings
 from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -44,7 +44,7 @@ def test_a_runner_keeps_house_every_24_hours(
             open_project=lambda _: pytest.fail("there is no project"),
             is_back=lambda *_: True,
             patience_s=lambda _: 1.0,
-            outlook=lambda _: Outlook(),
+            expected=lambda _: Expected(),
             on_end=lambda *_: None,
             log=lambda *_: None,
             daily=lambda _: times.append(ahead_s),

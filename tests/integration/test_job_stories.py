@@ -4,16 +4,15 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
-from engine.jobs.pace import Rate, save_rates, usual_rates
 from engine.locks import runner_lock, take_lock
 from engine.records import Phase, SearchRequest
+from engine.scheduler.estimate import Rates, save_rates
 from engine.state_records import EventType, Job, JobFilter, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for, without_log
@@ -48,10 +47,10 @@ def test_who_asks_for_a_large_tree_is_answered_within_a_second(tmp_path: Path) -
 
 @pytest.mark.parametrize(("seconds", "status"), [(59, "completed"), (61, "pending")])
 def test_the_estimate_decides_who_waits(seconds: int, status: str, tmp_path: Path) -> None:
-    root = write_tree(tmp_path / "tree", {"empty.bin": b"\0"})
+    root = write_tree(tmp_path / "tree", {"a.py": f"# {'a' * 39_997}\n"})  # weighs 42,000
     with catalog_in(tmp_path / "home") as catalog:
         catalog.create(str(root))
-        save_rates(tmp_path / "home", replace(usual_rates(1), start=Rate(seconds, 1.0)))
+        save_rates(tmp_path / "home", Rates(42_000 / (seconds - 0.5), {}))  # and 0.5 s to start
 
         async def body(client: Client) -> None:
             report = await called(client, "index_repository", path=str(root))

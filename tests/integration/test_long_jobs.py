@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import EngineError
 from engine.jobs.context import JobContext
-from engine.jobs.pace import Outlook
+from engine.jobs.progress import Expected
 from engine.jobs.run import OpenProject
 from engine.jobs.runner import Runner, Surroundings
 from engine.jobs.view import job_of
@@ -67,7 +67,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             open_project=lambda _: OpenProject("/tree", ledger, {"index": work}),
             is_back=lambda *_: True,
             patience_s=_unlimited,
-            outlook=lambda _: Outlook(),
+            expected=lambda _: Expected(),
             on_end=lambda *_: None,
             log=lambda *_: None,
             daily=lambda _: None,

@@ -9,7 +9,7 @@ import apsw
 
 from engine.jobs.context import InFlightFile, JobContext
 from engine.jobs.ledger import Ledger
-from engine.jobs.pace import Outlook
+from engine.jobs.progress import Expected
 from engine.state_records import CheckpointKind, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
@@ -50,7 +50,7 @@ def ledger_in(folder: Path, clock: FakeClock, project_id: str = PROJECT_ID) -> I
 def context_of(ledger: Ledger, row: JobRow, clock: FakeClock) -> Iterator[JobContext]:
     """Give a claimed job its context, as the runner does."""
     in_flight = InFlightFile(ledger.store.path)
-    context = JobContext(ledger.store, row, in_flight, Outlook(), clock)
+    context = JobContext(ledger.store, row, in_flight, Expected(), clock)
     try:
         yield context
     finally:

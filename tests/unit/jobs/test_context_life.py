@@ -72,7 +72,7 @@ def test_a_job_that_has_slowed_down_says_why(phase: Phase, said: str | None, wor
     work.tell(phase, "large.py")
     work.context.beat()
     assert work.row.waiting is None
-    work.context._at._moved_s -= 7
+    work.context._tracker._moved_s -= 7
     work.context.beat()
     assert work.row.waiting == said
     work.tell(phase, "next.py", done=1)
