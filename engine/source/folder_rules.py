@@ -29,7 +29,7 @@ from engine.source.git_files import (
     git_settings,
     read_regular,
 )
-from engine.source.globs import Globs
+from engine.source.globs import Globs, glob_key
 from engine.source.ignore import (
     Decision,
     IgnoreChain,
@@ -38,6 +38,7 @@ from engine.source.ignore import (
     label_of,
     match_key,
 )
+from engine.source.wildmatch import PatternSet
 
 
 class Lifted(Enum):
@@ -102,63 +103,62 @@ class GlobPosition:
     Args:
         include: None when everything is included.
         exclude: None when nothing is excluded.
+        named: Of the include globs those that name a path, where the folder is included whole.
+        folder: The path of the folder from the root, between slashes.
+
+    Attributes:
+        is_silent: Whether no glob says anything about files here.
     """
 
-    __slots__ = ("_exclude", "_exclude_level", "_include", "_include_level", "_named_level")
+    __slots__ = ("_exclude", "_folder", "_include", "_named", "is_silent")
 
-    def __init__(self, include: Globs | None, exclude: Globs | None) -> None:
+    def __init__(
+        self,
+        include: Globs | None,
+        exclude: Globs | None,
+        *,
+        named: PatternSet | None = None,
+        folder: bytes = b"/",
+    ) -> None:
         self._include = include if include else None
         self._exclude = exclude if exclude else None
-        self._include_level = include.root if include else None
-        self._named_level = include.named_root if include else None
-        self._exclude_level = exclude.root if exclude else None
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether no glob says anything about files here."""
-        return self._include_level is None and self._exclude_level is None
+        self._named = include.named if include else named
+        self._folder = folder
+        self.is_silent = self._include is None and self._exclude is None
 
     def refusal_of_file(self, name: str) -> Refusal | None:
         """Say why a file is out, None when it is not."""
         refusal = self.exclusion_of_file(name)
-        level = self._include_level
-        if refusal is not None or level is None:
+        if refusal is not None or self._include is None:
             return refusal
-        if level.files is None or level.files(name) < 0:
+        if self._include.all.last(self._folder, glob_key(name)) < 0:
             return Refusal(SkipReason.NOT_INCLUDED, "no include pattern matches")
         return None
 
     def exclusion_of_file(self, name: str) -> Refusal | None:
         """Say which glob excludes a file, None when none does."""
-        level = self._exclude_level
-        return self._excluded(level.files(name)) if level is not None and level.files else None
+        if self._exclude is None:
+            return None
+        number = self._exclude.all.last(self._folder, glob_key(name))
+        if number < 0:
+            return None
+        return Refusal(SkipReason.EXCLUDED, f"exclude pattern {self._exclude.pattern(number)}")
 
     def refusal_of_folder(self, name: str) -> Refusal | None:
         """Say why a folder is out with all below it, None when it is not."""
-        level = self._exclude_level
-        if level is not None and level.folders:
-            refusal = self._excluded(level.folders(name))
-            if refusal is not None:
-                return refusal
-        level = self._include_level
-        if level is None or self._covering(name) >= 0 or not level.enter(name).is_closed:
+        refusal = self.exclusion_of_file(f"{name}/")
+        if refusal is not None or self._include is None or self._covering(name) >= 0:
+            return refusal
+        if self._include.all.reaches_into(self._below(name)):
             return None
         return Refusal(SkipReason.NOT_INCLUDED, "no include pattern reaches into it")
 
     def enter(self, name: str) -> "GlobPosition":
         """Give the position in a folder."""
-        if self.is_silent:
+        if self._exclude is None and self._named is None:
             return self
-        inside = GlobPosition(None, None)
-        inside._include = self._include
-        inside._exclude = self._exclude
-        if self._exclude_level is not None:
-            inside._exclude_level = self._exclude_level.enter(name)
-        if self._named_level is not None:
-            inside._named_level = self._named_level.enter(name)
-        if self._include_level is not None and self._covering(name) < 0:
-            inside._include_level = self._include_level.enter(name)
-        return inside
+        include = self._include if self._covering(name) < 0 else None
+        return GlobPosition(include, self._exclude, named=self._named, folder=self._below(name))
 
     def asks_for(self, name: str) -> bool:
         """Tell whether an include glob is about that very folder, by its name."""
@@ -166,36 +166,35 @@ class GlobPosition:
         if number < 0 or self._include is None:
             return False
         last = self._include.compiled(number).components[-1]
-        return last is not None and bool(last.inner)
+        return last is not None and last.spells_out
 
     def reaches_into(self, name: str) -> bool:
         """Tell whether an include glob names that folder on its way to something in it."""
-        return self._include_level is not None and bool(self._include_level.naming(name))
+        return self._include is not None and bool(self._include.all.naming(self._below(name)))
 
     def wants_file(self, name: str) -> bool:
         """Tell whether an include glob names the path to a file, not just a name at any depth."""
-        level = self._named_level
-        return level is not None and level.files is not None and level.files(name) >= 0
+        return self._named is not None and self._named.last(self._folder, glob_key(name)) >= 0
 
     def asks_for_path(self, name: str) -> bool:
         """Tell whether an include glob is about the path to that very folder."""
-        level = self._named_level
-        return level is not None and level.folders is not None and level.folders(name) >= 0
+        return self.wants_file(f"{name}/")
 
     def wants_folder(self, name: str) -> bool:
         """Tell the same of a folder or something in it."""
-        level = self._named_level
-        return self.asks_for_path(name) or (level is not None and level.has_step(name))
+        if self.asks_for_path(name):
+            return True
+        return self._named is not None and self._named.has_step(self._below(name))
+
+    def _below(self, name: str) -> bytes:
+        return self._folder + glob_key(f"{name}/")
 
     def _covering(self, name: str) -> int:
-        level = self._include_level
-        return level.folders(name) if level is not None and level.folders is not None else -1
-
-    def _excluded(self, number: int) -> Refusal | None:
-        if number < 0 or self._exclude is None:
-            return None
-        pattern = self._exclude.pattern(number)
-        return Refusal(SkipReason.EXCLUDED, f"exclude pattern {pattern}")
+        return (
+            -1
+            if self._include is None
+            else self._include.all.last(self._folder, glob_key(f"{name}/"))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,16 +218,19 @@ class FolderRules:
         if name == ".git":
             return _GIT
         if self.ambient is not None or not self.ignore.is_empty:
-            refusal = self._ignored_file(prefix, name)
-            if refusal is not None:
-                return refusal
+            decision = self.ignore.of_file(self._key(name))
+            if decision is not None or self.ambient is not None:
+                refusal = self._refusal_by(decision, prefix, name)
+                if refusal is not None:
+                    return refusal
         return None if self.globs.is_silent else self.globs.refusal_of_file(name)
 
     def refusal_of_link(self, prefix: str, name: str) -> Refusal | None:
         """Say why a link is out whatever it leads to, None when that has to be looked at."""
         if name == ".git":
             return _GIT
-        return self._ignored_file(prefix, name) or self.globs.exclusion_of_file(name)
+        decision = self.ignore.of_file(self._key(name))
+        return self._refusal_by(decision, prefix, name) or self.globs.exclusion_of_file(name)
 
     def into(self, prefix: str, name: str, siblings: Collection[str]) -> "FolderRules | Refusal":
         """Give the rules of a folder in this one, without the rule files in it.
@@ -284,8 +286,8 @@ class FolderRules:
         """Give the same rules with other ignore rules."""
         return replace(self, ignore=ignore)
 
-    def _ignored_file(self, prefix: str, name: str) -> Refusal | None:
-        decision = self.ignore.of_file(self._key(name))
+    def _refusal_by(self, decision: Decision | None, prefix: str, name: str) -> Refusal | None:
+        """Say why a file is out, from what the rules of the folder decide about it."""
         if decision is not None and decision[0].is_cairn:
             return _ignored_by(decision)
         ambient = self.ambient
@@ -297,7 +299,7 @@ class FolderRules:
             return refusal
         return ambient if ambient is not None and not self.globs.wants_file(name) else None
 
-    def _ambient_of(self, path: str, key: str) -> tuple[Refusal | None, bool]:
+    def _ambient_of(self, path: str, key: bytes) -> tuple[Refusal | None, bool]:
         """Give what refuses a folder by ignore rules, and whether a rule of ours reopens it."""
         decision = self.ignore.of_folder(key)
         refusal = _ignored_by(decision) if decision is not None else None
@@ -312,7 +314,7 @@ class FolderRules:
             ambient = refusal
         return (None, False) if self.tracking.has(path) else (ambient, False)
 
-    def _is_worth_entering(self, ambient: Refusal, path: str, name: str, key: str) -> bool:
+    def _is_worth_entering(self, ambient: Refusal, path: str, name: str, key: bytes) -> bool:
         if self.ignore.reopens(key):
             return True
         if ambient.lifted is Lifted.BY_TRACKING:
@@ -329,10 +331,10 @@ class FolderRules:
             ),
         )
 
-    def _key(self, name: str) -> str:
+    def _key(self, name: str) -> bytes:
         if self.fold_case or not name.isascii():
             return match_key(name, fold_case=self.fold_case)
-        return name
+        return name.encode()
 
 
 def _ignored_by(decision: Decision) -> Refusal | None:
@@ -344,7 +346,7 @@ def _ignored_by(decision: Decision) -> Refusal | None:
 
 
 #: Rule files of more than this, alone or together with those in force, are not read: rules take
-#: 20 to 100 times their bytes in memory.
+#: 20 to 200 times their bytes in memory.
 MAX_RULES_BYTES: Final = 2 << 20
 
 #: How many small rule files are kept, as large trees have many equal ones.

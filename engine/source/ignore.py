@@ -4,7 +4,7 @@ A rule file is read once into ``IgnoreRules``; an ``IgnoreChain`` says which fil
 folder of a walk, the one that decides first in front. The last matching rule of the first file that
 has one decides about a name. That an ignored folder hides all below it is the walk's part.
 
-Names and rules are compared byte by byte, as in git: each byte is one character of a match key.
+Names and rules are compared byte by byte, as in git.
 """
 
 import os
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from engine.records import display_path
-from engine.source.globs import LastMatch, Level, Pattern, PatternSet
-from engine.source.wildmatch import BadPatternError, components_of
+from engine.source.wildmatch import BYTES, BadPatternError, Pattern, PatternSet, Sets, components_of
 
 _MAX_RULE_BYTES: Final = 1 << 16  # no path of a walk is longer
 _MAX_SHOWN_CHARACTERS: Final = 200
@@ -42,7 +41,7 @@ class IgnoreRules:
         self._starts = array("I")  # bytes into the file, by number
         self.negated = bytearray()
         self.size_bytes = len(data)
-        self.patterns = PatternSet(self._read(fold_case=fold_case))
+        self.patterns = PatternSet(self._read(fold_case=fold_case), BYTES)
 
     def __len__(self) -> int:
         """Count the rules."""
@@ -98,72 +97,75 @@ class IgnoreChain:
         size_bytes: Size of the files in force.
     """
 
-    __slots__ = ("_entries", "_files", "_folders", "is_empty", "size_bytes")
+    __slots__ = ("_entries", "is_empty", "size_bytes")
 
-    def __init__(self, entries: Iterable[tuple[IgnoreFile, Level]] = ()) -> None:
-        self._entries = tuple(entry for entry in entries if not entry[1].is_closed)
+    def __init__(self, entries: Iterable[tuple[IgnoreFile, bytes]] = ()) -> None:
+        # The path is the folder's from that of the file on, between slashes.
+        self._entries = [
+            (file, path, *_open_in(path, file.rules.patterns)) for file, path in entries
+        ]
         self.is_empty = not self._entries
-        self.size_bytes = sum(file.rules.size_bytes for file, _ in self._entries)
-        self._files: list[tuple[LastMatch, IgnoreFile]] = []
-        self._folders: list[tuple[LastMatch, IgnoreFile]] = []
-        for file, level in self._entries:
-            if level.files is not None:
-                self._files.append((level.files, file))
-            if level.folders is not None:
-                self._folders.append((level.folders, file))
+        self.size_bytes = sum(entry[0].rules.size_bytes for entry in self._entries)
 
-    def of_file(self, key: str) -> Decision | None:
+    def of_file(self, key: bytes) -> Decision | None:
         """Give the rule that decides about a file of the folder, None when none matches."""
-        for last, file in self._files:
-            number = last(key)
+        for file, path, names, sets in self._entries:
+            number = names.get(key, -1)
+            for numbers, match in sets:
+                found = match(path + key)
+                if found:
+                    number = max(number, numbers[max(found)])
+                    break
             if number >= 0:
                 return file, number
         return None
 
-    def of_folder(self, key: str) -> Decision | None:
+    def of_folder(self, key: bytes) -> Decision | None:
         """Give the rule that decides about a folder in this one, None when none matches."""
-        for last, file in self._folders:
-            number = last(key)
-            if number >= 0:
-                return file, number
-        return None
+        return self.of_file(key + b"/")
 
-    def enter(self, key: str) -> "IgnoreChain":
+    def enter(self, key: bytes) -> "IgnoreChain":
         """Give the chain of a folder in this one, without the rule files in it."""
         if self.is_empty:
             return self
-        entries = tuple((file, level.enter(key)) for file, level in self._entries)
-        same = all(new[1] is old[1] for new, old in zip(entries, self._entries, strict=True))
-        return self if same else IgnoreChain(entries)
+        below = key + b"/"
+        return IgnoreChain(
+            (file, path + below) for file, path, *is_open in self._entries if any(is_open)
+        )
 
     def with_files(self, files: Iterable[IgnoreFile]) -> "IgnoreChain":
         """Give the chain with rule files of this very folder, the more deciding ones last."""
-        entries = list(self._entries)
+        entries = [(file, path) for file, path, *_ in self._entries]
         for file in files:
             at = 0
             if not file.is_cairn:
                 at = sum(old.is_cairn for old, _ in entries)
-            entries.insert(at, (file, file.rules.patterns.root))
+            if len(file.rules):
+                entries.insert(at, (file, b"/"))
         return IgnoreChain(entries)
 
     def only_cairn(self) -> "IgnoreChain":
         """Give the chain without git's rules: another repository starts here."""
-        return IgnoreChain(entry for entry in self._entries if entry[0].is_cairn)
+        return IgnoreChain((file, path) for file, path, *_ in self._entries if file.is_cairn)
 
-    def reopens(self, key: str) -> bool:
+    def reopens(self, key: bytes) -> bool:
         """Tell whether a ``!`` rule of a ``.cairnignore`` names a folder to reach into it."""
         return any(
-            file.is_cairn and any(file.is_negated(number) for number in level.naming(key))
-            for file, level in self._entries
+            file.is_cairn
+            and any(map(file.is_negated, file.rules.patterns.naming(path + key + b"/")))
+            for file, path, *_ in self._entries
         )
 
 
-def match_key(name: str, *, fold_case: bool = False) -> str:
-    """Give what rules compare: one character for each byte of the name."""
-    if name.isascii():
-        return name.lower() if fold_case else name
-    data = os.fsencode(name)
-    return (data.lower() if fold_case else data).decode("latin-1")
+def _open_in(folder: bytes, patterns: PatternSet) -> tuple[dict[bytes, int], Sets]:
+    """Give what of the patterns can match in a folder, or below."""
+    return patterns.names, patterns.sets if folder.count(b"/") <= patterns.depth else []
+
+
+def match_key(name: str, *, fold_case: bool = False) -> bytes:
+    """Give what rules are compared with: the bytes of the name."""
+    data = name.encode() if name.isascii() else os.fsencode(name)
+    return data.lower() if fold_case else data
 
 
 def label_of(folder: str, name: str) -> str:

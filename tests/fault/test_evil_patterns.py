@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import InvalidInputError
 from engine.source.globs import Globs
-from engine.source.ignore import IgnoreChain, IgnoreFile, IgnoreRules
+from engine.source.ignore import IgnoreChain, IgnoreFile, IgnoreRules, match_key
 from tests.support.hostile.ignore_rules import RULES
 
 #: A glob, a path that it matches, and one that it nearly matches.
@@ -76,7 +76,7 @@ def glob_work(glob: str, path: str, other: str) -> Callable[[], object]:
 
 def ignore_work(data: bytes) -> Callable[[], object]:
     chain = IgnoreChain().with_files([IgnoreFile(IgnoreRules(data), ".gitignore")])
-    return lambda: [chain.of_file(name) for name in _NAMES]
+    return lambda: [chain.of_file(match_key(name)) for name in _NAMES]
 
 
 @pytest.mark.soak

@@ -167,7 +167,7 @@ def test_deeper_files_and_our_own_decide_first() -> None:
     chain = IgnoreChain().with_files(
         [file(b"*.x\n*.y\n", "top"), file(b"*.z\n", "own", is_cairn=True)]
     )
-    below = chain.enter("a").with_files([file(b"!*.x\n!*.z\n", "a")])
+    below = chain.enter(b"a").with_files([file(b"!*.x\n!*.z\n", "a")])
     assert rule_for(below, "f.x") is None
     assert rule_for(below, "f.y") == "top:2: *.y"
     assert rule_for(below, "f.z") == "own:1: *.z"
@@ -177,7 +177,7 @@ def test_fifty_nested_files_are_all_in_force() -> None:
     chain = IgnoreChain()
     for depth in range(50):
         rules = IgnoreRules(f"*.e{depth}\n!*.e{depth - 1}\n".encode())
-        chain = chain.enter("d").with_files([IgnoreFile(rules, f"{depth}")])
+        chain = chain.enter(b"d").with_files([IgnoreFile(rules, f"{depth}")])
     assert rule_for(chain, "x.e49") is not None
     assert rule_for(chain, "x.e48") is None
 
