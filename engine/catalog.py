@@ -16,7 +16,7 @@ from engine.project import Index
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
-from engine.telemetry.recording import asking
+from engine.telemetry.metrics import asking
 
 # A search opens one project and needs no jobs, doctor, watcher or server: each is imported by the
 # method that needs it.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.config import Config
-from engine.embedding.choice import FORMS, Backend, Choice, choice_of
+from engine.embedding.embedder import FORMS, Backend, Choice, choice_of
 from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError, InvalidInputError
 

@@ -41,7 +41,7 @@ from engine.state_records import (
     Repair,
     Verification,
 )
-from engine.telemetry.measures import Measure
+from engine.telemetry.metrics import Measure
 from web.app import create_app
 from web.cli.main import cairn
 from web.mcp.server import make_server

@@ -27,8 +27,7 @@ from web.api.routes import api_router, with_errors
 from web.api.service import Service
 from web.errors import log_traceback
 from web.pages.doctor import delete_leftovers
-from web.pages.failures import as_pages, refusal_page
-from web.pages.rendering import Pages
+from web.pages.rendering import Pages, as_pages, refusal_page
 from web.pages.routes import pages_router
 from web.security.serving import Serving
 from web.security.shield import Logs, Shield

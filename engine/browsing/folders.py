@@ -21,7 +21,7 @@ from engine.store.listing import EntryRow, FileDetails, as_stored, folder_as_sto
 from engine.store.project import BranchRow
 
 if TYPE_CHECKING:
-    from engine.browsing.path_finder import BranchPaths, Pathfinder
+    from engine.browsing.typeahead import BranchPaths, Pathfinder
 
 
 class Checkout:
@@ -156,7 +156,7 @@ class Folders:
         return self._pathfinder().paths
 
     def _pathfinder(self) -> "Pathfinder":
-        from engine.browsing.path_finder import Pathfinder  # numpy, which most commands do without
+        from engine.browsing.typeahead import Pathfinder  # numpy, which most commands do without
 
         with self._checkout.read() as (handle, branch):
             return _KEPT.get(

@@ -7,10 +7,9 @@ was killed is simply run again.
 from dataclasses import dataclass, field
 
 from engine.doctor.check import Check, Context, Trouble
-from engine.doctor.keywords import MEMORY_WORDS, PATHS, WORDS
 from engine.doctor.memories import MEMORIES
 from engine.doctor.structure import PAGES, ROWS, SURROUNDINGS, TABLES
-from engine.doctor.texts import SYMBOLS, TEXTS
+from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
 from engine.doctor.vectors import VECTORS
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point

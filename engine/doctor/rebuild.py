@@ -24,7 +24,7 @@ from engine.faults import fault_point
 from engine.jobs.operation_log import operation_logs
 from engine.project_files import delete_temp_files
 from engine.roots import project_id_of
-from engine.store import checks, memories, project, repair, salvage
+from engine.store import checks, memories, project, repair
 from engine.store.connection import Store, delete_database
 from engine.store.project import read_root
 
@@ -96,17 +96,17 @@ def begin_anew(file: Path, root: str, config: Config) -> Anew:
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:
-        saved = salvage.save(file, config.busy_timeout)
+        saved = repair.save(file, config.busy_timeout)
         kept = _make(made, file.stem, root, saved, config)
         fault_point("database made anew")
-        aside = salvage.put_in_place(made, file, keeps=True)
+        aside = repair.put_in_place(made, file, keeps=True)
     finally:
         delete_database(made)
     return Anew(aside, kept)
 
 
 def _make(
-    made: Path, project_id: str, root: str, saved: salvage.Saved, config: Config
+    made: Path, project_id: str, root: str, saved: repair.Saved, config: Config
 ) -> dict[str, int]:
     store = Store(made, busy_timeout_ms=config.busy_timeout, create=True)
     try:
@@ -118,7 +118,7 @@ def _make(
                 max_file_size=config.max_file_size,
                 now_ms=now_ms(),
             )
-            kept = salvage.put_back(handle, saved)
+            kept = repair.put_back(handle, saved)
             ids = checks.read_wordless(handle, checks.MEMORY_WORDS)
             make_readable(handle, ids)
             for row, terms in words_of_memories(handle, ids):

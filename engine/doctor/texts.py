@@ -1,16 +1,29 @@
-"""Checks of stored texts and of their symbols: are they what was stored, and do they agree?"""
+"""Checks of stored texts and of their symbols: are they what was stored, and do they agree?
 
-from collections.abc import Iterator, Sequence
+Checks of the keyword indexes: do they hold the words of chunks, paths and memories?
+
+Which rows there are is compared for all. Whether a row holds the words it should is asked of a
+sample, evenly spread: to ask for all would take as long as to index them anew.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
 from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
+from engine.doctor.memories import beginnings_of_memories, words_of_memories
 from engine.errors import EngineError, IndexCorruptError
+from engine.faults import fault_point
+from engine.indexing.batch import path_terms_of
+from engine.indexing.vectors import passages_of
 from engine.records import display_path
 from engine.state_records import FindingCode
-from engine.store import checks, repair
-from engine.store.checks import BlobText, ChunkSpan
+from engine.store import checks, fulltext, memories, repair
+from engine.store.blobs import read_pieces
+from engine.store.checks import BlobText, ChunkSpan, KeywordIndex
 from engine.store.compression import unpack_text
+from engine.store.connection import Handle
 from engine.wording import count
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
@@ -93,3 +106,192 @@ def _empty_blobs(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]
 
 TEXTS = Check(name="texts", find=_find_texts, fixes={FindingCode.TEXTS: _empty_blobs})
 SYMBOLS = Check(name="symbols", find=_find_symbols, fixes={FindingCode.SYMBOLS: _empty_blobs})
+
+
+_SAMPLE = 200
+_AT_ONCE = 20  # rows in one snapshot; a memory has up to 1 MiB of text
+
+#: Yields rows with the texts that the columns of the index should hold; lost ones are left out.
+_Words = Callable[[Handle, Sequence[int]], Iterable[tuple[int, Sequence[str]]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keywords:
+    """One keyword index, and how what is wrong with it is said."""
+
+    index: KeywordIndex
+    wrong: FindingCode
+    missing: FindingCode
+    lost: FindingCode
+    says_wrong: str
+    says_missing: str
+    emptied: str  # what was
+    called: str = "words"
+    rewritten: str  # whose words were
+    words_of: _Words
+    places_of: Callable[[Handle, Sequence[int]], Iterable[str]]
+    write: Callable[[Context, Sequence[int]], None]  # the words of rows that lack them
+    is_precious: bool = False  # its owners cannot be indexed again
+
+    def check(self, name: str) -> Check:
+        """Return the check of this index."""
+        return Check(
+            name=name,
+            find=self._find,
+            fixes={self.wrong: self._empty},
+            settle=self._settle,
+            unreadable=self.wrong,
+        )
+
+    def _find(self, context: Context) -> Iterator[Trouble]:
+        """Find rows of what is gone, rows that lack words, and rows with words of others."""
+        with context.reading() as handle:
+            lost = checks.read_lost_words(handle, self.index)
+            missing = checks.read_wordless(handle, self.index)
+            sample = checks.read_sample(handle, self.index, _SAMPLE)
+        wrong = self._with_other_words(context, sorted({*sample} - {*missing}))
+        if lost:
+            message = f"Found {self.called} of {len(lost):,} {self.index.owner} that are gone"
+            yield Trouble(self.lost, message, len(lost), lost)
+        for code, ids, message in (
+            (self.missing, missing, self.says_missing),
+            (self.wrong, wrong, self.says_wrong),
+        ):
+            if ids:
+                with context.reading() as handle:
+                    places = tuple(self.places_of(handle, ids[:MOST_PLACES]))
+                said = message.format(number=len(ids), sample=len(sample))
+                yield Trouble(code, said, len(ids), ids, places=places)
+
+    def _with_other_words(self, context: Context, ids: Sequence[int]) -> list[int]:
+        """Return those of some rows that do not find themselves by their words."""
+        wrong: list[int] = []
+        for start in range(0, len(ids), _AT_ONCE):
+            with context.reading() as handle:
+                wrong += [
+                    row
+                    for row, words in self.words_of(handle, ids[start : start + _AT_ONCE])
+                    if not checks.has_words(handle, self.index, row, words)
+                ]
+        return wrong
+
+    def _empty(self, context: Context, _troubles: Sequence[Trouble]) -> Iterator[str]:
+        """Empty the index; ``_settle`` writes it again, a batch at a time."""
+        with context.store.write(durable=True, bookkeeping=self.is_precious) as handle:
+            repair.clear_words(handle, self.index)
+        yield f"Emptied the index of {self.emptied}, to be written again"
+
+    def _settle(self, context: Context, _troubles: Sequence[Trouble]) -> Iterator[str]:
+        """Delete the words of what is gone, and write those that are missing."""
+        with context.store.read() as handle:
+            lost = checks.read_lost_words(handle, self.index)
+            missing = checks.read_wordless(handle, self.index)
+        number, is_precious = 0, self.is_precious
+        for ids in context.batches(lost):
+            with context.store.write(durable=is_precious, bookkeeping=is_precious) as handle:
+                number += repair.delete_lost_words(handle, self.index, ids)
+        if number:
+            yield f"Deleted the {self.called} of {number:,} {self.index.owner} that are gone"
+        for ids in context.batches(missing):
+            self.write(context, ids)
+        if missing:
+            yield f"Wrote the words of {len(missing):,} {self.rewritten}"
+
+
+def _words_of_chunks(
+    handle: Handle, chunk_ids: Sequence[int]
+) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    """Yield the words of chunks; one whose text is damaged has none that could be asked for."""
+    for piece in read_pieces(handle, chunk_ids):
+        try:
+            [passage] = passages_of(handle, [piece])
+        except (IndexCorruptError, UnicodeDecodeError):
+            continue
+        yield piece.chunk_id, passage[1:]
+
+
+def _places_of_chunks(handle: Handle, chunk_ids: Sequence[int]) -> Iterable[str]:
+    return map(display_path, checks.read_places_of_chunks(handle, chunk_ids))
+
+
+def _write_words_of_chunks(context: Context, chunk_ids: Sequence[int]) -> None:
+    with context.store.read() as handle:
+        rows = [(chunk_id, *words) for chunk_id, words in _words_of_chunks(handle, chunk_ids)]
+    with context.store.write() as handle:
+        fulltext.insert_chunk_terms(handle, rows)
+        fault_point("words mended")
+
+
+def _words_of_paths(
+    handle: Handle, file_ids: Sequence[int]
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    for file_id, path in checks.read_paths(handle, file_ids).items():
+        yield file_id, path_terms_of(path)
+
+
+def _places_of_files(handle: Handle, file_ids: Sequence[int]) -> Iterable[str]:
+    return map(display_path, checks.read_paths(handle, file_ids).values())
+
+
+def _write_words_of_paths(context: Context, file_ids: Sequence[int]) -> None:
+    with context.store.read() as handle:
+        rows = [(file_id, *words) for file_id, words in _words_of_paths(handle, file_ids)]
+    with context.store.write() as handle:
+        fulltext.insert_path_terms(handle, rows)
+
+
+def _summaries(handle: Handle, memory_ids: Sequence[int]) -> Iterable[str]:
+    return memories.read_summaries(handle, memory_ids).values()
+
+
+def _write_words_of_memories(context: Context, memory_ids: Sequence[int]) -> None:
+    with context.store.read() as handle:
+        words = list(words_of_memories(handle, memory_ids))
+    with context.store.write(durable=True, bookkeeping=True) as handle:
+        for row, terms in words:
+            memories.insert_missing_words(handle, row, terms)
+
+
+WORDS = _Keywords(
+    index=checks.CHUNK_WORDS,
+    wrong=FindingCode.WORDS,
+    missing=FindingCode.WORDS_MISSING,
+    lost=FindingCode.WORDS_LOST,
+    says_wrong=(
+        "Found {number:,} of {sample:,} chunks, a sample, that are not found by all of their words"
+    ),
+    says_missing="Found {number:,} chunks that cannot be found by their words",
+    emptied="words",
+    rewritten="chunks",
+    words_of=_words_of_chunks,
+    places_of=_places_of_chunks,
+    write=_write_words_of_chunks,
+).check("words")
+PATHS = _Keywords(
+    index=checks.PATH_WORDS,
+    wrong=FindingCode.PATHS,
+    missing=FindingCode.PATHS_MISSING,
+    lost=FindingCode.PATHS_LOST,
+    says_wrong="Found {number:,} files that are not found by all words of their path",
+    says_missing="Found {number:,} files that cannot be found by their path",
+    called="paths",
+    emptied="paths",
+    rewritten="paths",
+    words_of=_words_of_paths,
+    places_of=_places_of_files,
+    write=_write_words_of_paths,
+).check("paths")
+MEMORY_WORDS = _Keywords(
+    index=checks.MEMORY_WORDS,
+    wrong=FindingCode.MEMORY_WORDS,
+    missing=FindingCode.MEMORY_WORDS_MISSING,
+    lost=FindingCode.MEMORY_WORDS_LOST,
+    says_wrong="Found {number:,} memories that are not found by all of their words",
+    says_missing="Found {number:,} memories that cannot be found by their words",
+    emptied="memories' words",
+    rewritten="memories",
+    words_of=beginnings_of_memories,
+    places_of=_summaries,
+    write=_write_words_of_memories,
+    is_precious=True,
+).check("words of memories")

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
-from engine.embedding.choice import Backend
+from engine.embedding.embedder import Backend
 from engine.errors import EmbedderUnavailableError
-from engine.indexing.backfill import Backfill
-from engine.indexing.model_switch import reads_text
 from engine.indexing.progress import Tally
+from engine.indexing.vectors import Backfill, reads_text
 from engine.records import display_path
 from engine.state_records import FindingCode
 from engine.store import checks, jobs, models, project, repair

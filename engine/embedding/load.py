@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.cancellation import result_of
 from engine.config import Config, embedding_key
-from engine.embedding.choice import Backend, choice_of
+from engine.embedding.embedder import Backend, choice_of
 from engine.errors import EmbedderUnavailableError, UnavailableError
 
 if TYPE_CHECKING:

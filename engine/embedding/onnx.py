@@ -23,8 +23,7 @@ from fastembed.common.model_description import ModelSource, PoolingType
 from engine.cancellation import result_of
 from engine.config import Config
 from engine.embedding.batches import BatchSize, batches_of, padded, readable, unit_rows
-from engine.embedding.choice import Choice
-from engine.embedding.embedder import Passage, Prompts, Vectors, prompts_of
+from engine.embedding.embedder import Choice, Passage, Prompts, Vectors, prompts_of
 from engine.embedding.known import folder_of, known_model, quiet
 from engine.errors import (
     Cancelled,

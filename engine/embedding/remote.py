@@ -22,8 +22,7 @@ from engine.embedding.batches import (
     tokens_in,
     unit_rows,
 )
-from engine.embedding.choice import Backend, Choice
-from engine.embedding.embedder import Passage, Prompts, Vectors, prompts_of
+from engine.embedding.embedder import Backend, Choice, Passage, Prompts, Vectors, prompts_of
 from engine.embedding.http import Clock, Patience, Server, TimedOutError, TooLargeError
 
 #: How long Ollama keeps a model in memory after the last request, so that a question after a pause

@@ -34,9 +34,9 @@ from engine.errors import (
 from engine.faults import fault_point
 from engine.indexing.batch import FirstIds
 from engine.indexing.indexer import Indexer, Run
-from engine.indexing.model_switch import ModelSwitch
 from engine.indexing.progress import Journal, Tally
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial
+from engine.indexing.vectors import ModelSwitch
 from engine.indexing.workers import WorkerPool
 from engine.records import (
     FileError,
@@ -47,7 +47,7 @@ from engine.records import (
 )
 from engine.source.git import GitHead, branch_exists, read_branch, read_head
 from engine.source.partial_walk import PathSet
-from engine.store import project, salvage
+from engine.store import project, repair
 from engine.store.connection import Handle, Store
 
 
@@ -155,19 +155,19 @@ def compact_if_wasteful(store: Store) -> None:
     What has no room for that, or is in use, is left as it is: it holds everything.
     """
     with store.read() as handle:
-        if not _LEAST_BYTES <= salvage.file_bytes(handle) <= _MOST_BYTES:
+        if not _LEAST_BYTES <= repair.file_bytes(handle) <= _MOST_BYTES:
             return
-        before, now = salvage.last_look(handle), salvage.present(handle)
+        before, now = repair.last_look(handle), repair.present(handle)
         if before and not now.is_roomier_than(before, _ROOMIER):
             return
-        is_wasteful = before is not None and salvage.wasted_share(handle) >= _MOST_WASTE
+        is_wasteful = before is not None and repair.wasted_share(handle) >= _MOST_WASTE
     with suppress(DiskFullError, IndexBusyError):
         if is_wasteful:
             fault_point("compaction begun")
             store.compact()
             fault_point("compaction done")
         with store.write(bookkeeping=True) as handle:
-            salvage.note_look(handle)
+            repair.note_look(handle)
 
 
 # A run during which another branch was checked out is done again, so many times at most.

@@ -164,7 +164,7 @@ _ROOMS = ("engine.source", "engine.syntax", "engine.syntax.queries")
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
 _OUTSIDE = frozenset(
     (
-        "__init__.py default_excludes.py folder_rules.py git.py git_files.py globs.py ignore.py "
+        "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
         "open_folders.py partial_walk.py reader.py walker.py wildmatch.py"
     ).split()
 )

@@ -32,7 +32,7 @@ from engine.store import jobs
 from engine.store.compression import pack_paths, unpack_paths
 from engine.store.connection import Handle, Store
 from engine.store.jobs import CheckpointRow, JobRow
-from engine.telemetry.recording import Stages
+from engine.telemetry.metrics import Stages
 
 _LENGTH_BYTES: Final = 4
 _MOST_BYTES: Final = 1 << 16

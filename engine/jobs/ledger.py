@@ -17,7 +17,7 @@ from engine.state_records import ACTIVE, TERMINAL, EventType, JobOrigin, JobStat
 from engine.store import jobs
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow, NewJob
-from engine.telemetry.recording import origin as caller
+from engine.telemetry.metrics import origin as caller
 
 #: From → to, and the event that tells of it.
 TRANSITIONS: dict[JobState, dict[JobState, EventType]] = {

@@ -37,7 +37,7 @@ from engine.locks import WAITING, NamedFile, is_being_indexed, new_file, project
 from engine.state_records import JobState
 from engine.store import jobs
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry.recording import on_behalf_of, span
+from engine.telemetry.metrics import on_behalf_of, span
 
 _FIRST_PROBE_S = 0.5
 _LONGEST_PROBE_S = 8.0

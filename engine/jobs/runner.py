@@ -23,7 +23,7 @@ from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
 from engine.jobs.watchlist import Found, Watchlist
 from engine.state_records import JobState
 from engine.store.jobs import EventRow, JobRow
-from engine.telemetry.recording import on_behalf_of
+from engine.telemetry.metrics import on_behalf_of
 
 _LOOK_EVERY_S = 0.2  # for what other processes ask for; a request of this one wakes the runner
 _BEAT_EVERY_S = 1.0

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from engine.telemetry.measures import Measure
+from engine.telemetry.metrics import Measure
 
 #: The values of a gauge by its labels.
 Values = Mapping[tuple[str, ...], float]

@@ -18,7 +18,7 @@ from typing import Final
 
 from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
-from engine.embedding.choice import Backend, choice_of, shown_setting
+from engine.embedding.embedder import Backend, choice_of, shown_setting
 from engine.errors import EngineError, InvalidConfigError
 from engine.locks import holder_of, runner_lock
 from engine.observing.instruments import Instruments, Values, peak_memory_bytes
@@ -37,8 +37,7 @@ from engine.state_records import (
 from engine.store.migrate import versions
 from engine.store.models import ModelRow
 from engine.telemetry.logs import server_log
-from engine.telemetry.measures import Measure
-from engine.telemetry.recording import heard_by
+from engine.telemetry.metrics import Measure, heard_by
 
 _MOST_ERRORS: Final = 15
 _MOST_WARNINGS: Final = 5

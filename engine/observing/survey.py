@@ -24,8 +24,7 @@ from engine.store import jobs
 from engine.store.connection import Store
 from engine.store.jobs import Contents, JobCount
 from engine.store.models import ModelRow, read_current_model
-from engine.telemetry.measures import Measure
-from engine.telemetry.recording import Meter
+from engine.telemetry.metrics import Measure, Meter
 
 _MOST_PROJECTS: Final = 50  # that are shown one by one
 _REST: Final = "other"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.telemetry.logs import JobLog, spans_log
-from engine.telemetry.recording import Span, traced_by
+from engine.telemetry.metrics import Span, traced_by
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

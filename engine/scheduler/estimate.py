@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.config import Config
-from engine.embedding.choice import Backend, choice_of
+from engine.embedding.embedder import Backend, choice_of
 from engine.errors import Cancelled, InvalidConfigError
 from engine.indexing.scan import Known, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of

@@ -174,9 +174,7 @@ class State:
                     oldest = next(iter(self._trees))
                     del self._trees[oldest]
                     self._vectors.pop(oldest, None)
-                from engine.search.branch_index import (
-                    tree_of,  # not for the one question of a command
-                )
+                from engine.search.branch_index import tree_of
 
                 tree = self._trees[branch_id] = tree_of(handle, branch_id)
             return tree

@@ -23,7 +23,7 @@ from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import Scored
-from engine.telemetry.recording import span
+from engine.telemetry.metrics import span
 
 if TYPE_CHECKING:
     from engine.search.meaning import Near, TreeVectors

@@ -44,7 +44,7 @@ from engine.search.symbols import check_match, find_scored, outline_of, symbol_h
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
-from engine.telemetry.recording import Span, asking, span
+from engine.telemetry.metrics import Span, asking, span
 
 if TYPE_CHECKING:
     from engine.search.branch_index import Tree

@@ -95,7 +95,7 @@ def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
     if _WILDCARDS.isdisjoint(wanted):
         return lambda path, _language: path.startswith(wanted) or inside in f"/{path}/"
     try:
-        from engine.source.globs import Globs  # most questions filter by no path
+        from engine.source.ignore import Globs  # most questions filter by no path
 
         globs = Globs.compile((wanted,), field="path")
     except InvalidInputError as error:

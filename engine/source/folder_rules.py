@@ -29,12 +29,13 @@ from engine.source.git_files import (
     git_settings,
     read_regular,
 )
-from engine.source.globs import Globs, glob_key
 from engine.source.ignore import (
     Decision,
+    Globs,
     IgnoreChain,
     IgnoreFile,
     IgnoreRules,
+    glob_key,
     label_of,
     match_key,
 )

@@ -22,7 +22,7 @@ from engine.errors import Cancelled, InvalidPathError
 from engine.records import FileEntry, Skip, SkipReason, display_path
 from engine.source.folder_rules import FolderRules, GlobPosition, Refusal, RuleFiles
 from engine.source.git_files import read_regular
-from engine.source.globs import Globs
+from engine.source.ignore import Globs
 from engine.source.open_folders import (
     FOLDER_FLAGS,
     FolderStack,

@@ -25,8 +25,7 @@ from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFo
 from engine.locks import watch_board
 from engine.source.walker import WalkRules
 from engine.state_records import WatchState, WatchStatus
-from engine.telemetry.measures import Measure
-from engine.telemetry.recording import count
+from engine.telemetry.metrics import Measure, count
 from engine.watch.debounce import Pending, gathered
 from engine.watch.listener import Listener, NoRoomToWatchError, NoticesFailedError
 

@@ -25,9 +25,8 @@ from typing import Any, NamedTuple
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.evaluation.evaluate import result_of
+from engine.evaluation.evaluate import interval_of, percentiles_of, result_of
 from engine.evaluation.golden import GoldenQuery, QueryResult, Target
-from engine.evaluation.measures import interval_of, percentiles_of
 from engine.project import Index
 from engine.records import Mode, SearchRequest
 from engine.search import weights

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from engine.config import Config, Secret, load_config
-from engine.embedding.choice import choice_of
-from engine.embedding.embedder import Passage
+from engine.embedding.embedder import Passage, choice_of
 from engine.embedding.http import Clock
 from engine.embedding.remote import Remote
 from engine.errors import Cancelled, EmbedderUnavailableError

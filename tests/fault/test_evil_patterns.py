@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.errors import InvalidInputError
-from engine.source.globs import Globs
-from engine.source.ignore import IgnoreChain, IgnoreFile, IgnoreRules, match_key
+from engine.source.ignore import Globs, IgnoreChain, IgnoreFile, IgnoreRules, match_key
 from tests.support.hostile.ignore_rules import RULES
 
 #: A glob, a path that it matches, and one that it nearly matches.

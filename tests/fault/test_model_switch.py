@@ -15,7 +15,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.indexing.backfill import passages_of
+from engine.indexing.vectors import passages_of
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from engine.store import models, vectors

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.state_records import JobState
-from engine.telemetry.recording import on_behalf_of
+from engine.telemetry.metrics import on_behalf_of
 from tests.support.jobs import catalog_in, wait_for
 from tests.support.killing import runner_of
 from tests.support.trees import SAMPLE, write_tree

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine.state_records import JobState
-from engine.telemetry.recording import on_behalf_of
+from engine.telemetry.metrics import on_behalf_of
 from tests.support.command import ROOT, Command
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.killing import processes_of, runner_of

@@ -12,7 +12,7 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.embedding.static import BuiltIn
 from engine.errors import Cancelled, InvalidConfigError
-from engine.indexing.backfill import passages_of
+from engine.indexing.vectors import passages_of
 from engine.records import IndexOptions, Mode, Phase, Progress, SearchRequest
 from engine.roots import project_id_of
 from engine.store import models, vectors

@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.evaluation.evaluate import is_same_file, ndcg_of, ranks_of, recall_of
 from engine.evaluation.golden import Target
-from engine.evaluation.measures import is_same_file, ndcg_of, ranks_of, recall_of
 from tests.unit.evaluation.test_measures import Lines
 
 _PATHS = st.lists(st.sampled_from(["a", "b", "a.py", "ab"]), min_size=1, max_size=3).map("/".join)

@@ -5,7 +5,7 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.browsing.path_finder import Match, Pathfinder
+from engine.browsing.typeahead import Match, Pathfinder
 from tests.support.budget import examples
 
 _BOUNDARY = "/_-. "

@@ -14,8 +14,8 @@ import pytest
 import engine
 from engine import errors
 from engine.config import SETTINGS
-from engine.embedding.choice import Backend
-from engine.telemetry.measures import Measure
+from engine.embedding.embedder import Backend
+from engine.telemetry.metrics import Measure
 from tools.generate_docs import PARTS, renewed
 from web.cli.main import COMMANDS, cairn
 from web.errors import OUTCOMES, REFUSALS

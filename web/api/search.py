@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from engine.cross_project import names_projects
 from engine.errors import EngineError
 from engine.records import Mode, RelatedRequest, SearchAnswer, SearchRequest
-from engine.telemetry.recording import asking
+from engine.telemetry.metrics import asking
 from web.api.requests import in_query, next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.api.shapes import SearchResult

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from engine.errors import EngineError, ProjectNotFoundError
 from engine.records import SymbolListRequest, display_path
-from engine.telemetry.recording import asking
+from engine.telemetry.metrics import asking
 from web.answers import find_symbols as by_name
 from web.answers import joined
 from web.api.requests import PageCursor, PageLimit

@@ -24,7 +24,7 @@ from msgspec import Meta
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
-from engine.telemetry.recording import asking
+from engine.telemetry.metrics import asking
 from web.answers import find_symbols
 from web.mcp.tool import Answer, Caller, Desk, Given, Tool, list_of, part, record
 from web.schemas import answer_json, as_json

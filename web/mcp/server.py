@@ -47,8 +47,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.state_records import Job
-from engine.telemetry.measures import Measure
-from engine.telemetry.recording import on_behalf_of, took
+from engine.telemetry.metrics import Measure, on_behalf_of, took
 from web.errors import translate
 from web.mcp import checkpoints, indexing, jobs, search, verify
 from web.mcp.resources import Resources

@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.config import Config, Secret
-from engine.embedding.choice import choice_of
-from engine.embedding.embedder import Passage
+from engine.embedding.embedder import Passage, choice_of
 from engine.embedding.http import Clock
 from engine.embedding.remote import Remote
 from tests.support.embedding_server import (

@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.indexing import run as compaction
-from engine.store import salvage
+from engine.store import repair
 from engine.store.connection import Store
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree
@@ -89,7 +89,7 @@ def test_a_fresh_file_is_remembered_as_such(file: Path) -> None:
     store = Store(file, busy_timeout_ms=100)
     try:
         with store.read() as handle:
-            assert salvage.last_look(handle) == salvage.present(handle)
+            assert repair.last_look(handle) == repair.present(handle)
     finally:
         store.close()
 
@@ -105,8 +105,8 @@ def test_a_fresh_file_is_remembered_as_such(file: Path) -> None:
     ],
 )
 def test_room_is_counted_by_the_chunk(pages: int, chunks: int, is_roomier: bool) -> None:
-    assert salvage.Look(pages, chunks).is_roomier_than(salvage.Look(100, 1000), 0.05) is is_roomier
+    assert repair.Look(pages, chunks).is_roomier_than(repair.Look(100, 1000), 0.05) is is_roomier
 
 
 def test_an_empty_file_is_no_roomier_than_another() -> None:
-    assert not salvage.Look(100, 0).is_roomier_than(salvage.Look(100, 0), 0.05)
+    assert not repair.Look(100, 0).is_roomier_than(repair.Look(100, 0), 0.05)

@@ -12,7 +12,7 @@ from engine.indexing.scope import _shapes_contents
         ("engine.syntax", "__init__.py", True),
         ("engine.syntax.queries", "python.scm", True),
         ("engine.source", "content.py", True),
-        ("engine.source", "globs.py", False),
+        ("engine.source", "git.py", False),
         ("engine.source", "walker.py", False),
         ("engine.syntax", "notes.txt", False),
     ],

@@ -16,9 +16,8 @@ from engine.observing.observer import Observer
 from engine.records import IndexOptions, Mode, RelatedRequest, SearchRequest
 from engine.state_records import JobState
 from engine.store.connection import Store
-from engine.telemetry import recording
-from engine.telemetry.measures import Measure
-from engine.telemetry.recording import on_behalf_of
+from engine.telemetry import metrics
+from engine.telemetry.metrics import Measure, on_behalf_of
 from tests.support.command import Command
 from tests.support.damage import break_file
 from tests.support.jobs import catalog_in, wait_for
@@ -182,9 +181,9 @@ def ask_all_ways(catalog: Catalog, roots: list[str]) -> None:
 
 
 def test_while_nobody_listens_nothing_is_made(tmp_path: Path) -> None:
-    nothing = recording.span("search.words")
-    assert recording.asking("hybrid") is recording.asking("symbols") is nothing
+    nothing = metrics.span("search.words")
+    assert metrics.asking("hybrid") is metrics.asking("symbols") is nothing
     with observing(tmp_path):
-        assert recording.asking("hybrid") is not nothing
-        assert recording.span("search.words") is nothing  # numbers are wanted, and no spans
-    assert recording.asking("hybrid") is nothing
+        assert metrics.asking("hybrid") is not nothing
+        assert metrics.span("search.words") is nothing  # numbers are wanted, and no spans
+    assert metrics.asking("hybrid") is nothing

@@ -16,7 +16,7 @@ def test_room_that_is_there_is_enough(tmp_path: Path) -> None:
 
 
 def test_too_little_room_is_told_in_numbers(tmp_path: Path) -> None:
-    with pytest.raises(DiskFullError, match="1000.0 TB") as raised:
+    with pytest.raises(DiskFullError, match=r"1000.0 TB") as raised:
         check_room(tmp_path, str(tmp_path), 10**15)
     assert raised.value.details["needed_bytes"] == 10**15
     assert 0 < int(str(raised.value.details["free_bytes"])) < 10**15

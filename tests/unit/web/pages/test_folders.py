@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InvalidPathError
-from web.pages.folders import look
+from web.pages.home import look
 
 
 @pytest.fixture

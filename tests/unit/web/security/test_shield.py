@@ -13,9 +13,8 @@ from litestar.types import Receive, Scope, Send
 from engine.config import Secret
 from web.errors import Refusal
 from web.security.access import MOST_A_SECOND, Rates
-from web.security.bodies import check_json
 from web.security.serving import Serving
-from web.security.shield import Logs, Shield
+from web.security.shield import Logs, Shield, check_json
 
 PORT = 7331
 OWN = f"127.0.0.1:{PORT}"

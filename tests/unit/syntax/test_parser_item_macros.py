@@ -5,8 +5,7 @@ import time
 import pytest
 
 from engine.syntax.analysis import analyse
-from engine.syntax.item_macros import MAX_MACRO_DEPTH, MAX_MACROS
-from engine.syntax.parser import parse
+from engine.syntax.parser import MAX_MACRO_DEPTH, MAX_MACROS, parse
 from tests.support.symbol_rows import rows_of
 
 _MACROS = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.jobs.ledger import Ledger
-from engine.jobs.retention import DAY_MS, Pruned, prune, prune_logs_of_others, thin
+from engine.scheduler.housekeeping import DAY_MS, Pruned, prune, prune_logs_of_others, thin
 from engine.state_records import JobOrigin
 from engine.store import jobs, project
 from engine.store.connection import Store

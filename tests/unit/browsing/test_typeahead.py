@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.browsing.path_finder import Match, Pathfinder
+from engine.browsing.typeahead import Match, Pathfinder
 
 PATHS = (
     "README.md",

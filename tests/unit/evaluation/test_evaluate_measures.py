@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.evaluation.golden import Target
-from engine.evaluation.measures import (
+from engine.evaluation.evaluate import (
     interval_of,
     is_same_file,
     ndcg_of,
@@ -13,6 +12,7 @@ from engine.evaluation.measures import (
     ranks_of,
     recall_of,
 )
+from engine.evaluation.golden import Target
 
 
 class Lines(NamedTuple):

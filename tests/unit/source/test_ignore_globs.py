@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine.errors import InvalidInputError
-from engine.source.globs import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, Globs
+from engine.source.ignore import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, Globs
 
 
 def included(pattern: str, path: str, *, is_dir: bool = False) -> bool:

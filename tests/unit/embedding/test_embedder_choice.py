@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.embedding.choice import Backend, choice_of
+from engine.embedding.embedder import Backend, choice_of
 from engine.errors import InvalidConfigError
 
 
