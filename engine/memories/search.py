@@ -29,7 +29,7 @@ from engine.search.candidates import gather
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
 from engine.search.question import Question
 from engine.search.rank import Candidate, rank
-from engine.search.weights import FILE_SHARE, MOST_BY_MEANING, MOST_BY_WORDS
+from engine.search.weights import FILE_SHARE, MAX_BY_MEANING, MAX_BY_WORDS, MIN_MEMORY_SIMILARITY
 from engine.store import blobs, chunks, fulltext, memories, models
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle, Store
@@ -162,10 +162,6 @@ def _deadline() -> Callable[[], bool]:
     return lambda: time.monotonic() > end_s
 
 
-#: A note that is asked for among notes alone need not be as near as one among files (0.21): there
-#: are few, and a sentence says little. With the built-in model 10 sentences of notes had cosines of
-#: 0.06 to 0.57 with questions that meant them in other words, and up to 0.15 with other questions.
-_LEAST_NEARNESS_OF_NOTES = 0.15
 _LEAST_RARITY = 1e-6  # what FTS5 gives a word that more than half of all rows have
 
 
@@ -219,12 +215,12 @@ def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> li
     if question.asked:
         cosines = cosines_of_memories(handle, question.asked)
     # Beside files, they have to be as near as places have to be.
-    among_files = question.least_nearness / (1 + FILE_SHARE)
-    least = among_files if choice.may_be_files else _LEAST_NEARNESS_OF_NOTES
+    among_files = question.min_similarity / (1 + FILE_SHARE)
+    least = among_files if choice.may_be_files else MIN_MEMORY_SIMILARITY
     near = [id_ for id_ in cosines.keys() & passing if cosines[id_] >= least]
     chosen = {
-        *nlargest(MOST_BY_WORDS, totals, key=totals.__getitem__),
-        *nlargest(MOST_BY_MEANING, near, key=cosines.__getitem__),
+        *nlargest(MAX_BY_WORDS, totals, key=totals.__getitem__),
+        *nlargest(MAX_BY_MEANING, near, key=cosines.__getitem__),
     }
     summaries = memories.read_summaries(handle, chosen)
     columns = question.lexical.path_words if question.weights.file_words else ()

@@ -1,16 +1,15 @@
-"""A question → a ranked answer.
+"""Search: a query → a ranked answer.
 
-``query`` reads the language, ``selection`` its filters, ``lexical`` its words, ``spellings`` how
-the index writes them; ``question`` puts them together, and ``branches`` says which branch is asked.
-``candidates`` finds what may answer in the database, with ``symbols`` for definitions, and
-``tree_candidates`` in what a process keeps: ``memory`` and ``tree``. ``meaning`` compares vectors
-for both. ``features`` says what is known of what was found, ``weights`` what each of it counts, and
-``rank`` adds up, with the factors of ``pathrules``; ``snippet`` cuts what is shown. ``searcher``
-leads through all of them.
+``query`` parses the query language, ``selection`` turns filters into conditions and chooses the
+branch, ``lexical`` turns words into FTS5 expressions; ``question`` puts them together.
+``candidates`` finds what may answer, in the database or in the ``branch_index`` that a process has
+in its ``cache``, with ``symbols`` for definitions and ``meaning`` for vectors. ``features`` states
+what is known of each candidate, ``weights`` what it counts, and ``rank`` adds it up; ``hits`` makes
+the records that are shown. ``searcher`` runs all of it.
 
-``related`` finds code like that of a place.
+``related`` finds code similar to a place, and lists what passes filters.
 
-Patterns have a way of their own: ``patterns`` compiles them, with ``pattern_syntax`` for what they
-say and ``pattern_errors`` for why one is refused; ``grep`` finds the texts that match; ``places``
-makes candidates of them and orders them.
+Patterns are searched separately: ``patterns`` compiles them, based on ``pattern_syntax``; ``grep``
+finds the texts that match, ``ngram_filter`` which texts are worth a look; ``pattern_search`` makes
+candidates of the matches and ranks them.
 """

@@ -1,6 +1,7 @@
-"""Find what may answer a question in the database: by words, meaning, path and definition.
+"""Find and rank candidates: by words, meaning, path and definition.
 
-Find what may answer a question in what a process keeps of a branch.
+There are two ways with equal results: ``find_candidates`` asks the database, ``find_in_branch``
+what a process has cached of a branch.
 """
 
 from bisect import bisect_left
@@ -9,14 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.records import Mode
-from engine.search.branch_index import Tree, TreeFile
+from engine.search.branch_index import BranchIndex, IndexedFile
 from engine.search.features import Evidence, features_of
-from engine.search.lexical import Lexical, holds_phrases, refused_match
+from engine.search.lexical import Lexical, excluded_match, holds_phrases
 from engine.search.query import Query
 from engine.search.question import Question
 from engine.search.rank import Candidate, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
-from engine.search.weights import MOST_BY_DEFINITION, MOST_BY_PATH
+from engine.search.weights import MAX_BY_DEFINITION, MAX_BY_PATH
 from engine.store import blobs, chunks, fulltext, symbols
 from engine.store.chunks import ChunkFacts, Span, SymbolFacts
 from engine.store.compression import unpack_text
@@ -26,36 +27,36 @@ from engine.store.fulltext import Scored
 from engine.telemetry.metrics import span
 
 if TYPE_CHECKING:
-    from engine.search.meaning import Near, TreeVectors
+    from engine.search.meaning import BranchVectors, Similarities
 
-# Chunks whose text is read at most for the quoted phrases of a query; 1 ms for 20 of them.
-_MOST_READ = 4_000
+# Chunks whose text is read at most to check quoted phrases; 20 of them take 1 ms.
+_MAX_PHRASE_CHUNKS = 4_000
 
 
 class Found(NamedTuple):
-    """What may answer a question."""
+    """Frozen record of the candidates of a query."""
 
     shown: list[Candidate]  # the best, in order, each with its breakdown
-    scores: Collection[float]  # BM25 of all that were ranked, in no order
+    scores: Collection[float]  # BM25 of all that were ranked, unordered
     is_capped: bool  # more may match than were ranked
-    notes: tuple[str, ...] = ()  # what to know about it, in sentences
-    cosines: Collection[float] = ()  # of all that were ranked, when their meaning counts
+    notes: tuple[str, ...] = ()  # on the search, in sentences
+    cosines: Collection[float] = ()  # of all that were ranked, if meaning counts
 
 
 def find_candidates(
-    handle: Handle, question: Question, filters: Filters, kept: "TreeVectors | None" = None
+    handle: Handle, question: Question, filters: Filters, cached: "BranchVectors | None" = None
 ) -> Found:
-    """Find and rank; everything given passes the filters, which hold before anything is cut.
+    """Find and rank in the database; filters apply before any limit does.
 
     Args:
         handle: A read transaction.
         question: The question.
         filters: Of the question.
-        kept: The vectors of the branch, when they are kept and the filters choose whole files.
+        cached: The cached vectors of the branch, if the filters only choose whole files.
     """
-    if is_by_name(question):
+    if is_symbol_search(question):
         return _by_name(handle, question.query, filters, question.limit)
-    candidates, is_capped = gather(handle, question, filters, kept)
+    candidates, is_capped = gather(handle, question, filters, cached)
     with span("search.rank"):
         rank(candidates, question.lexical, question.weights, shown=question.limit)
     return Found(
@@ -66,33 +67,33 @@ def find_candidates(
     )
 
 
-def is_by_name(question: Question) -> bool:
-    """Say whether a question asks for definitions and nothing else."""
+def is_symbol_search(question: Question) -> bool:
+    """Return whether only definitions can answer."""
     return question.mode is Mode.SYMBOL or not question.lexical.chunk_match
 
 
 def gather(
-    handle: Handle, question: Question, filters: Filters, kept: "TreeVectors | None" = None
+    handle: Handle, question: Question, filters: Filters, cached: "BranchVectors | None" = None
 ) -> tuple[list[Candidate], bool]:
-    """Find what is to be ranked, in no order; and say whether more match the words."""
+    """Return the candidates to rank, unordered, and whether more match the words."""
     query, lexical = question.query, question.lexical
-    most = _MOST_READ if query.phrases else question.most_by_words
+    most = _MAX_PHRASE_CHUNKS if query.phrases else question.max_by_words
     matched: list[tuple[ChunkFacts, float]] = []
     more: dict[int, tuple[ChunkFacts, float]] = {}
     defined: dict[int, SymbolFacts] = {}
     with span("search.words"):
-        if question.is_by_words or query.phrases:  # a phrase filters also where meaning ranks
+        if question.is_by_words or query.phrases:  # a phrase also filters where meaning ranks
             matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
         found = {chunk.id: (chunk, score) for chunk, score in matched}
         if question.is_by_words:
-            defined = _defined(handle, lexical, filters)
-            scores = _best_by_path(handle, lexical, filters, found)
+            defined = _definitions(handle, lexical, filters)
+            scores = _best_chunks_by_path(handle, lexical, filters, found)
             scores.update((id_, 0.0) for id_ in defined.keys() - found.keys() - scores.keys())
             facts = chunks.read_chunks(handle, list(scores), filters)
             more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
     with span("search.vectors"):
-        _add_near(handle, question, filters, kept, found, more)
-    for id_ in _refused(handle, query, more):
+        _add_by_meaning(handle, question, filters, cached, found, more)
+    for id_ in _excluded(handle, query, more):
         del more[id_]
     candidates = [
         Candidate(chunk=chunk, lexical=score, symbol=defined.get(chunk.id))
@@ -101,34 +102,34 @@ def gather(
     _set_word_scores(handle, question, candidates)
     _set_cosines(handle, question, candidates)
     if query.phrases:
-        candidates = _holding(handle, candidates, query, question.most_by_words + len(more))
+        candidates = _with_phrases(handle, candidates, query, question.max_by_words + len(more))
     return candidates, len(matched) == most
 
 
-def _add_near(
+def _add_by_meaning(
     handle: Handle,
     question: Question,
     filters: Filters,
-    kept: "TreeVectors | None",
+    cached: "BranchVectors | None",
     found: Collection[int],
     more: dict[int, tuple[ChunkFacts, float]],
 ) -> None:
-    """Add to ``more`` what is near in meaning, and the exact keyword scores of all that is there.
+    """Add to ``more`` the chunks similar in meaning, and exact keyword scores for all in it.
 
     Args:
         handle: A read transaction.
         question: The question.
         filters: Of the question.
-        kept: As for ``find_candidates``.
-        found: The chunks that words bring.
-        more: The chunks that anything else brings, with their scores.
+        cached: As for ``find_candidates``.
+        found: The chunks found by words.
+        more: The chunks found otherwise, with their scores.
     """
     if question.asked is None:
         return
     from engine.search import meaning  # numpy
 
-    near_chunks = kept.near_chunks if kept else meaning.near_chunks
-    for chunk in near_chunks(handle, question.asked, filters, question.least_nearness):
+    near_chunks = cached.near_chunks if cached else meaning.near_chunks
+    for chunk in near_chunks(handle, question.asked, filters, question.min_similarity):
         if chunk.id not in found:
             more.setdefault(chunk.id, (chunk, 0.0))
     if question.is_by_words and more:
@@ -137,7 +138,7 @@ def _add_near(
 
 
 def _set_word_scores(handle: Handle, question: Question, candidates: Sequence[Candidate]) -> None:
-    """Say of candidates what each word of the question is worth in them."""
+    """Set the score of each word of the question alone."""
     if not question.weights.file_words:
         return
     ids = [candidate.chunk.id for candidate in candidates]
@@ -147,7 +148,7 @@ def _set_word_scores(handle: Handle, question: Question, candidates: Sequence[Ca
 
 
 def _set_cosines(handle: Handle, question: Question, candidates: list[Candidate]) -> None:
-    """Say of candidates how near they are; where words do not count, forget those."""
+    """Set the cosines; where words do not count, clear the keyword scores."""
     if question.asked is None:
         return
     from engine.search import meaning  # numpy
@@ -162,21 +163,21 @@ def _set_cosines(handle: Handle, question: Question, candidates: list[Candidate]
             candidate.lexical = 0.0
 
 
-def _refused(
+def _excluded(
     handle: Handle, query: Query, found: Mapping[int, tuple[ChunkFacts, float]]
 ) -> set[int]:
-    """Give those that hold what the question refuses."""
-    refused = refused_match(query)
-    return chunks.matching(handle, refused, list(found)) if refused else set()
+    """Return the chunks that contain what the query excludes."""
+    excluded = excluded_match(query)
+    return chunks.matching(handle, excluded, list(found)) if excluded else set()
 
 
-def _best_by_path(
+def _best_chunks_by_path(
     handle: Handle, lexical: Lexical, filters: Filters, known: Collection[int]
 ) -> dict[int, float]:
-    """Give the best chunk, or the first, of files that only their path brings in."""
+    """Return the best chunk, or the first, of each file that is found by its path alone."""
     if not lexical.path_match:
         return {}
-    ranked = fulltext.match_paths(handle, lexical.path_match, filters, MOST_BY_PATH)
+    ranked = fulltext.match_paths(handle, lexical.path_match, filters, MAX_BY_PATH)
     ranges = chunks.chunks_of_files(handle, [row.id for row in ranked])
     ids = sorted(known)
     found: dict[int, float] = {}
@@ -190,12 +191,12 @@ def _best_by_path(
     return found
 
 
-def _defined(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, SymbolFacts]:
-    """Give the chunks that define a name of the question, each with that symbol."""
+def _definitions(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, SymbolFacts]:
+    """Return the chunks that define a name of the question, each with that symbol."""
     names = [name.lower() for name in lexical.names]
     if not names:
         return {}
-    rows = symbols.find_symbols(handle, names, filters, MOST_BY_DEFINITION)
+    rows = symbols.find_symbols(handle, names, filters, MAX_BY_DEFINITION)
     starts = chunks.chunks_at(handle, [row.id for row in rows])
     facts = [
         SymbolFacts(
@@ -209,13 +210,15 @@ def _defined(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, Sy
         )
         for row in rows
     ]
-    return one_each(
+    return one_per_chunk(
         ((starts[symbol.id], symbol) for symbol in facts if symbol.id in starts), lexical
     )
 
 
-def one_each(starts: Iterable[tuple[int, SymbolFacts]], lexical: Lexical) -> dict[int, SymbolFacts]:
-    """Keep one symbol where several start: the first one, or the first as it is written."""
+def one_per_chunk(
+    starts: Iterable[tuple[int, SymbolFacts]], lexical: Lexical
+) -> dict[int, SymbolFacts]:
+    """Keep one symbol where several start: the first, or the first in the case of the question."""
     defined: dict[int, SymbolFacts] = {}
     for start, symbol in starts:
         known = defined.get(start)
@@ -224,11 +227,11 @@ def one_each(starts: Iterable[tuple[int, SymbolFacts]], lexical: Lexical) -> dic
     return defined
 
 
-def _holding(
+def _with_phrases(
     handle: Handle, candidates: list[Candidate], query: Query, most: int
 ) -> list[Candidate]:
-    """Keep those whose text really holds the quoted phrases, the first ones."""
-    kept: list[Candidate] = []
+    """Keep the first candidates whose text really contains the quoted phrases."""
+    cached: list[Candidate] = []
     texts: dict[int, bytes] = {}
     for candidate in candidates:
         chunk = candidate.chunk
@@ -237,21 +240,21 @@ def _holding(
             texts[chunk.blob_id] = unpack_text(packed) if packed else b""
         piece = texts[chunk.blob_id][chunk.byte_start : chunk.byte_end]
         if holds_phrases(piece.decode("utf-8", "replace"), query):
-            kept.append(candidate)
-            if len(kept) == most:
+            cached.append(candidate)
+            if len(cached) == most:
                 break
-    return kept
+    return cached
 
 
 def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Found:
-    """Answer with definitions only: one candidate a symbol, best first."""
+    """Answer with definitions only: one candidate per symbol, best first."""
     names = [term.text for term in (*query.words, *query.phrases) if not term.negated]
     names += [term.value for term in query.values("sym") if not term.negated]
     scored: dict[int, ScoredSymbol] = {}
     is_capped = False
     for name in dict.fromkeys(names):
-        found = find_scored(handle, name, filters, match="fuzzy", limit=MOST_BY_DEFINITION)
-        is_capped = is_capped or len(found) == MOST_BY_DEFINITION
+        found = find_scored(handle, name, filters, match="fuzzy", limit=MAX_BY_DEFINITION)
+        is_capped = is_capped or len(found) == MAX_BY_DEFINITION
         for symbol in found:
             known = scored.get(symbol.row.id)
             if known is None or known.score < symbol.score:
@@ -277,69 +280,87 @@ def _by_cosine(candidate: Candidate) -> float:
     return -(candidate.cosine or 0.0)
 
 
-def find_in_tree(handle: Handle, question: Question, tree: Tree, near: "Near | None") -> Found:
-    """Find and rank as ``candidates.find_candidates`` does, for words alone without any filter.
+def find_in_branch(
+    handle: Handle,
+    question: Question,
+    branch_index: BranchIndex,
+    similarities: "Similarities | None",
+) -> Found:
+    """Find and rank like ``find_candidates``, for words without any filter.
 
     Args:
-        handle: A read transaction on the state that the tree is of.
+        handle: A read transaction on the state of the branch index.
         question: A question of words.
-        tree: The branch.
-        near: How near its places are to the question, when that counts.
+        branch_index: The branch.
+        similarities: Of its places to the question, if meaning counts.
     """
     with span("search.words"):
-        found = _places_of(handle, question, tree, near)
+        found = _find_places(handle, question, branch_index, similarities)
     with span("search.rank"):
-        return _ranked(handle, question, tree, found, near)
+        return _rank_places(handle, question, branch_index, found, similarities)
 
 
 class _Places(NamedTuple):
     """The places that may answer a question."""
 
     scores: dict[int, float]  # BM25
-    defined: dict[int, SymbolFacts]  # what they define of the names asked for
+    defined: dict[int, SymbolFacts]  # by place, the requested names they define
     is_capped: bool  # more may match
 
 
-def _places_of(handle: Handle, question: Question, tree: Tree, near: "Near | None") -> _Places:
+def _find_places(
+    handle: Handle,
+    question: Question,
+    branch_index: BranchIndex,
+    similarities: "Similarities | None",
+) -> _Places:
     lexical, words = question.lexical, question.lexical.alternatives
     scores: dict[int, float] = {}
     defined: dict[int, SymbolFacts] = {}
     is_capped = False
     if question.is_by_words:
-        scores.update(zip(*tree.best_places(handle, words, question.most_by_words), strict=True))
-        is_capped = len(scores) == question.most_by_words
-        known = set(tree.files_at(scores))
-        named = tree.best_paths(handle, lexical.path_words, MOST_BY_PATH)
+        scores.update(
+            zip(*branch_index.best_places(handle, words, question.max_by_words), strict=True)
+        )
+        is_capped = len(scores) == question.max_by_words
+        known = set(branch_index.files_at(scores))
+        named = branch_index.best_paths(handle, lexical.path_words, MAX_BY_PATH)
         only_named = list(dict.fromkeys(file for file in named if file not in known))
-        scores.update(tree.best_place_of_each(handle, words, only_named))
-        defined = _defined_in(handle, lexical, tree)
+        scores.update(branch_index.best_place_of_each(handle, words, only_named))
+        defined = _defined_in(handle, lexical, branch_index)
     more = list(defined.keys() - scores.keys())
-    if near:
-        more = sorted({*more, *near.nearest(question.least_nearness)} - scores.keys())
-    if near and question.is_by_words:
-        of_more = tree.scores_at(handle, words, more)
+    if similarities:
+        more = sorted({*more, *similarities.nearest(question.min_similarity)} - scores.keys())
+    if similarities and question.is_by_words:
+        of_more = branch_index.scores_at(handle, words, more)
         scores.update(zip(more, of_more, strict=True))
     else:
         scores.update(dict.fromkeys(more, 0.0))
     return _Places(scores, defined, is_capped)
 
 
-def _ranked(
-    handle: Handle, question: Question, tree: Tree, found: _Places, near: "Near | None"
+def _rank_places(
+    handle: Handle,
+    question: Question,
+    branch_index: BranchIndex,
+    found: _Places,
+    similarities: "Similarities | None",
 ) -> Found:
     places = sorted(found.scores)
     scores = [found.scores[place] for place in places]
-    files = tree.files_at(places)
+    files = branch_index.files_at(places)
     definitions = {bisect_left(places, place): found.defined[place] for place in found.defined}
-    cosines = near.cosines_at(places) if near else None
+    cosines = similarities.cosines_at(places) if similarities else None
     words: list[list[float]] = []
     if question.weights.file_words:
-        words = tree.word_scores_at(handle, question.lexical.path_words, places)
+        words = branch_index.word_scores_at(handle, question.lexical.path_words, places)
     evidence = Evidence(files, scores, words, definitions, cosines)
-    ranking = Ranking(features_of(question.lexical, evidence, tree.vocabulary), question.weights)
+    ranking = Ranking(
+        features_of(question.lexical, evidence, branch_index.vocabulary), question.weights
+    )
     best = ranking.best(question.limit)
     chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
-    spans = tree.spans(handle, chunk_ids)
+    spans = branch_index.spans(handle, chunk_ids)
     shown = [
         Candidate(
             _facts(files[ranked.place], chunk_id, spans[chunk_id]),
@@ -357,7 +378,7 @@ def _ranked(
     return Found(shown, scores, found.is_capped, cosines=of_all)
 
 
-def _facts(file: TreeFile, chunk_id: int, span: Span) -> ChunkFacts:
+def _facts(file: IndexedFile, chunk_id: int, span: Span) -> ChunkFacts:
     return ChunkFacts(
         chunk_id,
         file.blob_id,
@@ -369,8 +390,10 @@ def _facts(file: TreeFile, chunk_id: int, span: Span) -> ChunkFacts:
     )
 
 
-def _defined_in(handle: Handle, lexical: Lexical, tree: "Tree") -> dict[int, SymbolFacts]:
-    """Give the places of a branch that define a name of the question, each with that symbol."""
+def _defined_in(
+    handle: Handle, lexical: Lexical, branch_index: "BranchIndex"
+) -> dict[int, SymbolFacts]:
+    """Return the places of a branch that define a name of the question, each with that symbol."""
     names = [name.lower() for name in lexical.names]
     if not names:
         return {}
@@ -378,6 +401,6 @@ def _defined_in(handle: Handle, lexical: Lexical, tree: "Tree") -> dict[int, Sym
     shown = (
         (place, symbol)
         for chunk_id, symbol in rows
-        if (place := tree.place_of(chunk_id)) is not None
+        if (place := branch_index.place_of(chunk_id)) is not None
     )
-    return one_each(islice(shown, MOST_BY_DEFINITION), lexical)
+    return one_per_chunk(islice(shown, MAX_BY_DEFINITION), lexical)

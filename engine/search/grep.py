@@ -1,10 +1,10 @@
-"""Texts → which of them match, and where in them.
+"""Find the texts in which patterns match, and the matches in a text.
 
-Which texts are worth a look is not said here (``sieve``), nor by the index: trigrams in it would
-slow indexing down to 15 MB/s and make it larger by a fifth of the source, while all of 100 MB is
-unpacked and searched in 0.2 s. The caller's thread reads and unpacks, another searches a megabyte
-at a time. Not more often than that do they meet: two threads that both unpack and search text by
-text take twice as long as one, because each has to wait for Python's lock 30,000 times.
+``ngram_filter`` decides which texts are worth a look, not the index: trigrams in it would slow
+indexing down to 15 MB/s and enlarge it by a fifth of the source, while all of 100 MB is unpacked
+and searched in 0.2 s. The caller's thread reads and unpacks, another searches a megabyte at a time.
+They do not meet more often: two threads that both unpack and search text by text take twice as long
+as one, because each has to wait for Python's lock 30,000 times.
 """
 
 import time
@@ -23,93 +23,93 @@ from engine.store.compression import unpack_text
 #: Half-open bytes of a text.
 Span = tuple[int, int]
 
-#: Matches of a place that are told; more are there when it has so many.
-MOST_MATCHES = 100
+#: Matches that are returned per piece and pattern; with this many there may be more.
+MAX_MATCHES = 100
 _BUFFER_BYTES = 1 << 20
-_PACKED_SHARE = 4  # texts are packed to a quarter
-# Packed texts from here on take so long to unpack that waiting for Python's lock does not count.
+_COMPRESSION_RATIO = 4  # texts are compressed to a quarter
+# Larger packed texts take so long to unpack that waiting for Python's lock does not matter.
 _LARGE_BYTES = 8 << 10
-# Texts of a buffer that the other thread may find: with each it waits for Python's lock. A pattern
-# that matches more texts is found soon in each, so that the caller's thread loses little.
-_MOST_FOUND = 64
+# Matching texts of a buffer that a worker thread may find: at each it waits for Python's lock. A
+# pattern that matches more is found early in each text, so that the caller's thread loses little.
+_MAX_WORKER_MATCHES = 64
 
 
-class OutOfTime(Exception):  # noqa: N818 - a signal
-    """The time is up, or nobody waits any more."""
+class DeadlineExceeded(Exception):  # noqa: N818 - a signal
+    """The time is up, or the search was cancelled."""
 
 
 class Deadline:
     """A point in time after which searching stops.
 
     Args:
-        seconds: From now on.
-        clock: What tells the time, in seconds.
+        seconds: From now.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._end = clock() + seconds
-        self._is_stopped = False
+        self._is_cancelled = False
 
     def stop(self) -> None:
         """End it now, for all threads."""
-        self._is_stopped = True
+        self._is_cancelled = True
 
     def is_over(self) -> bool:
-        """Say whether the time is up."""
-        return self._is_stopped or self._clock() > self._end
+        """Return whether the time is up."""
+        return self._is_cancelled or self._clock() > self._end
 
     def check(self) -> None:
-        """Go on, or not.
+        """Raise an error if the time is up.
 
         Raises:
-            OutOfTime: The time is up.
+            DeadlineExceeded: The time is up.
         """
         if self.is_over():
-            raise OutOfTime
+            raise DeadlineExceeded
 
 
-class Inside(NamedTuple):
+class PieceMatches(NamedTuple):
     """The pieces of a text that match."""
 
-    #: Index of a piece, in order: its matches, in order, of all patterns together, at most
-    #: ``MOST_MATCHES`` of each.
+    #: By index of the piece, in order: the matches of all patterns together, in order, at most
+    #: ``MAX_MATCHES`` of each pattern.
     spans: dict[int, list[Span]]
-    is_whole: bool  # whether all of the text was looked at
+    is_whole: bool  # the text was searched to its end
 
 
 @dataclass(slots=True)
 class Scan:
-    """What a search over texts came to."""
+    """The result of a search over texts."""
 
     blob_ids: list[int] = field(default_factory=list)  # texts that match, by id
     bytes_searched: int = 0
     is_complete: bool = True
-    is_common: bool = False  # the last texts looked at match so often that threads do not pay
+    is_common: bool = False  # the last texts matched too often for threads to pay off
 
     def add(self, blob_ids: list[int], size: int) -> None:
-        """Add what a part of the texts came to."""
+        """Add the result of a part of the texts."""
         self.blob_ids += blob_ids
         self.bytes_searched += size
 
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
-    """Some texts in one, each with a line break at its end."""
+    """Several texts joined, each with a line break at its end."""
 
     ids: list[int]
-    starts: list[int]  # one more than texts: where the next one would start
+    starts: list[int]  # one more than texts: the last is the end
     sizes: list[int]  # of the texts as they are
     data: bytes
 
     def text(self, index: int) -> bytes:
-        """Give one text as it is."""
+        """Return one text as it is."""
         start = self.starts[index]
         return self.data[start : start + self.sizes[index]]
 
 
-class _Searched(NamedTuple):
-    """A buffer with the ids of its texts that match; None when they are too many."""
+class _BufferResult(NamedTuple):
+    """A buffer with the ids of its texts that match, or None when there are too many."""
 
     buffer: _Buffer
     blob_ids: list[int] | None
@@ -121,28 +121,30 @@ def matching_texts(
     deadline: Deadline,
     threads: int,
 ) -> Scan:
-    """Find the texts in which each pattern matches; none of the patterns is a negated one.
+    """Find the texts in which all patterns match; none of the patterns is negated.
 
     Args:
-        rows: Blob ids with their packed texts, read as they are needed.
-        patterns: What has to match.
-        deadline: When to stop; what was found until then is given.
-        threads: How many work on it, the caller's thread among them.
+        rows: Blob ids with their packed texts, read as needed.
+        patterns: The patterns.
+        deadline: When to stop; what was found until then is returned.
+        threads: The number of threads, the caller's included.
     """
     scan = Scan()
-    pending: deque[Future[_Searched]] = deque()
-    # A thread of the pool starts with its first job.
+    pending: deque[Future[_BufferResult]] = deque()
+    # The pool starts a thread when it gets its first job.
     with ThreadPoolExecutor(max_workers=max(1, threads - 1), thread_name_prefix="grep") as pool:
         try:
             for make in _batches(rows, scan, deadline):
                 if threads > 1 and len(pending) < 2 * threads and not scan.is_common:
-                    pending.append(pool.submit(_search, make, patterns, deadline, _MOST_FOUND))
+                    pending.append(
+                        pool.submit(_search_buffer, make, patterns, deadline, _MAX_WORKER_MATCHES)
+                    )
                 else:
-                    _search_here(scan, make, patterns, deadline)
+                    _search_inline(scan, make, patterns, deadline)
                 while pending and pending[0].done():
-                    _take(scan, pending.popleft(), patterns, deadline)
+                    _collect(scan, pending.popleft(), patterns, deadline)
             while pending:
-                _take(scan, pending.popleft(), patterns, deadline)
+                _collect(scan, pending.popleft(), patterns, deadline)
         except BaseException:  # Ctrl-C too: leaving the pool waits for its threads
             deadline.stop()
             raise
@@ -153,10 +155,10 @@ def matching_texts(
 def _batches(
     rows: Iterable[tuple[int, bytes]], scan: Scan, deadline: Deadline
 ) -> Iterator[Callable[[], _Buffer]]:
-    """Give what makes buffers, until the time is up.
+    """Yield functions that make buffers, until the time is up.
 
     Small texts are unpacked here, since threads would wait for each other at each of them; large
-    ones by whoever searches them.
+    ones by the thread that searches them.
     """
     small: list[tuple[int, bytes]] = []
     large: list[tuple[int, bytes]] = []
@@ -170,21 +172,21 @@ def _batches(
             small.append((blob_id, text))
             small_bytes += len(text)
             if small_bytes >= _BUFFER_BYTES:
-                yield partial(_joined, small)
+                yield partial(_join, small)
                 small, small_bytes = [], 0
         else:
             large.append((blob_id, packed))
             large_bytes += len(packed)
-            if large_bytes >= _BUFFER_BYTES // _PACKED_SHARE:
-                yield partial(_unpacked, large)
+            if large_bytes >= _BUFFER_BYTES // _COMPRESSION_RATIO:
+                yield partial(_unpack, large)
                 large, large_bytes = [], 0
     if small:
-        yield partial(_joined, small)
+        yield partial(_join, small)
     if large:
-        yield partial(_unpacked, large)
+        yield partial(_unpack, large)
 
 
-def _joined(texts: Iterable[tuple[int, bytes]]) -> _Buffer:
+def _join(texts: Iterable[tuple[int, bytes]]) -> _Buffer:
     ids: list[int] = []
     pieces: list[bytes] = []
     starts = [0]
@@ -199,46 +201,46 @@ def _joined(texts: Iterable[tuple[int, bytes]]) -> _Buffer:
     return _Buffer(ids, starts, sizes, b"".join(pieces))
 
 
-def _unpacked(rows: Iterable[tuple[int, bytes]]) -> _Buffer:
-    return _joined((blob_id, unpack_text(packed)) for blob_id, packed in rows)
+def _unpack(rows: Iterable[tuple[int, bytes]]) -> _Buffer:
+    return _join((blob_id, unpack_text(packed)) for blob_id, packed in rows)
 
 
-def _take(
-    scan: Scan, job: "Future[_Searched]", patterns: Sequence[Pattern], deadline: Deadline
+def _collect(
+    scan: Scan, job: "Future[_BufferResult]", patterns: Sequence[Pattern], deadline: Deadline
 ) -> None:
-    """Add what another thread has found; when that is too much, find it here."""
+    """Add the result of another thread, or search here when there were too many matches."""
     try:
         buffer, found = job.result()
-    except OutOfTime:
+    except DeadlineExceeded:
         scan.is_complete = False
         return
     if found is None:
         scan.is_common = True
-        _search_here(scan, lambda: buffer, patterns, deadline)
+        _search_inline(scan, lambda: buffer, patterns, deadline)
     else:
         scan.add(found, sum(buffer.sizes))
 
 
-def _search_here(
+def _search_inline(
     scan: Scan, make: Callable[[], _Buffer], patterns: Sequence[Pattern], deadline: Deadline
 ) -> None:
     try:
-        buffer, found = _search(make, patterns, deadline, None)
-    except OutOfTime:
+        buffer, found = _search_buffer(make, patterns, deadline, None)
+    except DeadlineExceeded:
         scan.is_complete = False
     else:
         assert found is not None
-        scan.is_common = scan.is_common and len(found) > _MOST_FOUND
+        scan.is_common = scan.is_common and len(found) > _MAX_WORKER_MATCHES
         scan.add(found, sum(buffer.sizes))
 
 
-def _search(
+def _search_buffer(
     make: Callable[[], _Buffer], patterns: Sequence[Pattern], deadline: Deadline, most: int | None
-) -> _Searched:
-    """Give the ids of the texts in which each pattern matches; None when they are too many.
+) -> _BufferResult:
+    """Return the ids of the texts in which all patterns match, or None when there are too many.
 
     Raises:
-        OutOfTime: The time is up.
+        DeadlineExceeded: The time is up.
     """
     deadline.check()
     buffer = make()
@@ -247,27 +249,29 @@ def _search(
     most = len(candidates) if most is None else most
     for pattern in patterns:
         if pattern.literals:
-            holding: set[int] = set()
+            with_literal: set[int] = set()
             for literal in pattern.literals:
-                holding.update(_walk(literal, buffer, candidates, deadline, few + 1))
-            if len(holding) <= few:  # else the pattern itself has as much to look at
-                candidates = sorted(holding)
-        candidates = _walk(pattern, buffer, candidates, deadline, most + 1)
+                with_literal.update(
+                    _matching_indexes(literal, buffer, candidates, deadline, few + 1)
+                )
+            if len(with_literal) <= few:  # else the pattern has as much to search
+                candidates = sorted(with_literal)
+        candidates = _matching_indexes(pattern, buffer, candidates, deadline, most + 1)
         if len(candidates) > most:
-            return _Searched(buffer, None)
-    return _Searched(buffer, [buffer.ids[index] for index in candidates])
+            return _BufferResult(buffer, None)
+    return _BufferResult(buffer, [buffer.ids[index] for index in candidates])
 
 
-def _walk(
+def _matching_indexes(
     pattern: Pattern, buffer: _Buffer, candidates: list[int], deadline: Deadline, most: int
 ) -> list[int]:
-    """Give those of some texts, by index and at most so many, in which a pattern matches."""
+    """Return the indexes of the candidates in which a pattern matches, at most ``most`` of them."""
     check = deadline.check
     starts, data = buffer.starts, buffer.data
-    if pattern.is_bound_to_text or pattern.crosses_lines:
-        # One text at a time: from others, .* would run on to the end of them all. But what is
-        # nowhere in all of them is in none.
-        if not pattern.is_bound_to_text and pattern.search(data, 0, check) is None:
+    if pattern.has_text_anchors or pattern.is_multiline:
+        # One text at a time: in a buffer .* would run on to its end. But a pattern without a match
+        # in the buffer has none in its texts.
+        if not pattern.has_text_anchors and pattern.search(data, 0, check) is None:
             return []
         matching = (i for i in candidates if pattern.search(buffer.text(i), 0, check))
         return list(islice(matching, most))
@@ -297,26 +301,26 @@ def places_in(
     deadline: Deadline,
     *,
     most: int | None = None,
-) -> Inside:
-    """Find the pieces of a text in which each pattern matches and no negated one does.
+) -> PieceMatches:
+    """Find the pieces of a text in which all patterns match and no negated one does.
 
     A match belongs to the piece in which it starts.
 
     Args:
         text: The whole text; patterns see what is around a piece.
         pieces: In text order, without overlaps.
-        patterns: What has to match, and what must not.
+        patterns: The patterns, negated ones included.
         deadline: When to stop.
-        most: Matches of a pattern after which the rest of the text is left out.
+        most: Matches of a pattern after which the rest of the text is skipped.
 
     Raises:
-        OutOfTime: The time is up.
+        DeadlineExceeded: The time is up.
     """
     found: dict[int, list[Span]] = {index: [] for index in range(len(pieces))}
     is_whole = True
     for pattern in patterns:
         matches: dict[int, list[Span]] = {}
-        in_piece = 1 if pattern.negated else MOST_MATCHES
+        in_piece = 1 if pattern.negated else MAX_MATCHES
         walk = _matches(text, pieces, pattern, deadline, in_piece)
         for number, (index, span) in enumerate(walk, 1):
             matches.setdefault(index, []).append(span)
@@ -331,19 +335,19 @@ def places_in(
                 for index, spans in found.items()
                 if index in matches
             }
-    return Inside(found, is_whole)
+    return PieceMatches(found, is_whole)
 
 
 def _matches(
     text: bytes, pieces: Sequence[Span], pattern: Pattern, deadline: Deadline, most: int
 ) -> Iterator[tuple[int, Span]]:
-    """Walk through the matches that start in pieces, at most so many a piece."""
+    """Yield the matches that start in pieces, at most ``most`` per piece."""
     starts = [start for start, _ in pieces]
     at, last, count, previous_end = 0, -1, 0, -1
     while span := pattern.search(text, at, deadline.check):
         start, end = span
         index = bisect_right(starts, start) - 1
-        # Behind the last character a line can still end.
+        # A line can still end after the last character.
         is_inside = index >= 0 and (start < pieces[index][1] or start == end == len(text))
         if not is_inside:
             if index + 1 == len(starts):
@@ -358,5 +362,5 @@ def _matches(
             at = max(pieces[index][1], start + 1)
         elif end > start:
             at = end
-        else:  # an empty match says that the line matches; one is enough
+        else:  # an empty match stands for its line; one is enough
             at = text.find(b"\n", start) + 1 or len(text) + 1

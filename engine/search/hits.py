@@ -1,8 +1,7 @@
-"""From candidates to hits: the symbol and snippet of each, and whether its file is fresh.
+"""Make hits of candidates: symbols, snippets within a token budget, freshness and explanations.
 
-What a hit shows: the lines of its chunk or of its matches, cut to a budget of tokens.
-
-Says how the scores of hits came about, in numbers that add up.
+A hit shows the lines of its chunk or of its matches. Its file is fresh when it is still as indexed.
+An explanation has the numbers of a score, which add up to it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,21 +34,21 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 
 if TYPE_CHECKING:
-    from engine.search.branch_index import Tree
+    from engine.search.branch_index import BranchIndex
 
-# A line around the matches, when it is a line that people read.
+# Lines around the matches, unless they are too long to read.
 _CONTEXT_LINES = 1
-_LONGEST_CONTEXT = 300  # bytes
-# A match farther inside its line is shown without the line's start.
-_FAR = 1000  # bytes
-_BEFORE_FAR = 200  # bytes
-_MOST_BYTES = 4000
-_MOST_MATCHES = 100
-_CONTINUATION = range(0x80, 0xC0)  # bytes inside a character of UTF-8
+_MAX_CONTEXT_BYTES = 300
+# Bytes before a match in its line; of more, only the last are shown.
+_MAX_LINE_PREFIX = 1000
+_SHOWN_PREFIX = 200
+_MAX_SNIPPET_BYTES = 4000
+_MAX_MATCHES = 100
+_CONTINUATION = range(0x80, 0xC0)  # bytes of UTF-8 that start no character
 
 
 class Excerpt(NamedTuple):
-    """The lines that a hit is about, and its text."""
+    """The lines of a hit, and its snippet."""
 
     line_start: int
     line_end: int
@@ -61,21 +60,21 @@ class Excerpt(NamedTuple):
 def excerpt_of(
     text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]], *, with_snippet: bool
 ) -> Excerpt:
-    """Give what a hit shows.
+    """Return what a hit shows.
 
     Args:
-        text: The text, up to the end of the chunk at least; all of it where there are matches.
-        chunk: The place.
-        spans: The matches of patterns that start in it, in text order; without any, the whole
-            chunk is shown, and else the lines from the first to the last match.
-        with_snippet: Whether code is wanted, or the lines only.
+        text: The text, at least up to the end of the chunk; all of it if there are matches.
+        chunk: The chunk.
+        spans: The pattern matches that start in it, in text order. The lines from the first to the
+            last match are shown, or without any the whole chunk.
+        with_snippet: Whether to include the code, or the lines only.
     """
     if spans:
         matches = _matches_of(text, chunk, spans)
         lines = matches[0].line, max(match.line for match in matches)
         if not with_snippet:
             return Excerpt(*lines, "", matches)
-        start, end, above = _around(text, spans)
+        start, end, above = _snippet_range(text, spans)
         snippet = snippet_of(text, start, end)
         return Excerpt(*lines, snippet, matches, lines[0] - above if above else None)
     snippet = snippet_of(text, chunk.byte_start, chunk.byte_end) if with_snippet else ""
@@ -85,14 +84,14 @@ def excerpt_of(
 def _matches_of(
     text: bytes, chunk: ChunkFacts, spans: Sequence[tuple[int, int]]
 ) -> tuple[MatchSpan, ...]:
-    """Turn bytes into lines and characters."""
+    """Turn byte spans into lines and characters."""
     matches: list[MatchSpan] = []
     at, line = chunk.byte_start, chunk.line_start
     for start, end in spans:
         line += text.count(b"\n", at, start)
         at = start
         first = line
-        while len(matches) < _MOST_MATCHES:
+        while len(matches) < _MAX_MATCHES:
             line_start = text.rfind(b"\n", 0, at) + 1
             line_end = text.find(b"\n", at)
             line_end = len(text) if line_end < 0 else line_end
@@ -106,43 +105,43 @@ def _matches_of(
     return tuple(matches)
 
 
-def _around(text: bytes, spans: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
-    """Give the bytes to show around matches, and how many lines above the first are among them."""
+def _snippet_range(text: bytes, spans: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    """Return the bytes to show around matches, and how many lines above the first they include."""
     first, last = spans[0][0], max(spans[-1][0] + 1, *(end for _, end in spans))
     start = text.rfind(b"\n", 0, first) + 1
     above = 0
-    if first - start > _FAR:
-        start = first - _BEFORE_FAR
+    if first - start > _MAX_LINE_PREFIX:
+        start = first - _SHOWN_PREFIX
         while text[start] in _CONTINUATION:
             start += 1
     else:
         while above < _CONTEXT_LINES and start > 0:
             before = text.rfind(b"\n", 0, start - 1) + 1
-            if start - before > _LONGEST_CONTEXT:
+            if start - before > _MAX_CONTEXT_BYTES:
                 break
             start, above = before, above + 1
     end = text.find(b"\n", last - 1) + 1 or len(text)
     for _ in range(_CONTEXT_LINES):
         after = text.find(b"\n", end) + 1 or len(text)
-        if after - end <= _LONGEST_CONTEXT:
+        if after - end <= _MAX_CONTEXT_BYTES:
             end = after
-    if end - start > _MOST_BYTES:
-        end = text.rfind(b"\n", first, start + _MOST_BYTES) + 1 or start + _MOST_BYTES
+    if end - start > _MAX_SNIPPET_BYTES:
+        end = text.rfind(b"\n", first, start + _MAX_SNIPPET_BYTES) + 1 or start + _MAX_SNIPPET_BYTES
         while end < len(text) and text[end] in _CONTINUATION:
             end -= 1
     return start, end, above
 
 
 def snippet_of(text: bytes, byte_start: int, byte_end: int) -> str:
-    """Give the lines of a span, without the line break at its end."""
+    """Return the lines of a span, without the line break at its end."""
     return text[byte_start:byte_end].decode("utf-8", "replace").rstrip("\r\n")
 
 
 def cut_to_tokens(snippet: str, max_tokens: int) -> tuple[str, int]:
-    """Cut a snippet at a line end so that it costs at most so many tokens.
+    """Cut a snippet at a line end so that it costs at most ``max_tokens``.
 
     Returns:
-        The piece (may be empty) and what it costs.
+        The rest of the snippet (may be empty) and its cost.
     """
     cost = tokens_of(len(snippet.encode()))
     if cost <= max_tokens:
@@ -158,13 +157,13 @@ def cut_to_tokens(snippet: str, max_tokens: int) -> tuple[str, int]:
     return "\n".join(kept), tokens_of(size_bytes)
 
 
-class Place(NamedTuple):
-    """Where an answer comes from."""
+class AnswerContext(NamedTuple):
+    """The project and branch that an answer comes from."""
 
-    project: str  # what hits say
+    project: str  # its name in hits
     root: str
-    is_checked_out: bool  # the branch that is searched is the one on disk
-    tree: "Tree | None"  # what is kept of that branch
+    is_checked_out: bool  # the searched branch is the one on disk
+    branch_index: "BranchIndex | None"  # that branch, if it is cached
 
 
 def hits_of(
@@ -172,14 +171,14 @@ def hits_of(
     candidates: Sequence[Candidate],
     request: SearchRequest,
     filters: Filters,
-    place: Place,
+    context: AnswerContext,
 ) -> tuple[list[Hit], bool]:
-    """Make hits, with snippets inside the token budget; True when something was cut."""
+    """Return hits with snippets within the token budget, and whether any snippet was cut."""
     detailed = candidates[: request.detailed]
-    owners = _owners(handle, candidates, filters)
-    excerpts = _excerpts(handle, detailed, place, with_snippet=request.context)
-    excerpts += [_bare(candidate.chunk) for candidate in candidates[len(detailed) :]]
-    fresh = _freshness(handle, detailed, place) if place.is_checked_out and detailed else {}
+    owners = _enclosing_symbols(handle, candidates, filters)
+    excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
+    excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
+    fresh = _freshness(handle, detailed, context) if context.is_checked_out and detailed else {}
     budget = request.max_tokens
     is_cut = False
     hits = []
@@ -195,7 +194,7 @@ def hits_of(
         owner = candidate.symbol or owners.get(chunk.id)
         hits.append(
             Hit(
-                project=place.project,
+                project=context.project,
                 path=chunk.path,
                 line_start=excerpt.line_start,
                 line_end=excerpt.line_end,
@@ -214,28 +213,28 @@ def hits_of(
     return hits, is_cut
 
 
-def _bare(chunk: ChunkFacts) -> Excerpt:
-    """Give the lines of a place whose text nobody reads."""
+def _without_text(chunk: ChunkFacts) -> Excerpt:
+    """Return the lines of a chunk without its code."""
     return Excerpt(chunk.line_start, chunk.line_end, "")
 
 
 def _excerpts(
-    handle: Handle, candidates: Sequence[Candidate], place: Place, *, with_snippet: bool
+    handle: Handle, candidates: Sequence[Candidate], context: AnswerContext, *, with_snippet: bool
 ) -> list[Excerpt]:
-    """Give the lines and the code of each candidate."""
-    tree = place.tree
+    """Return the excerpt of each candidate."""
+    branch_index = context.branch_index
     read = candidates if with_snippet else [each for each in candidates if each.spans]
-    ends: dict[int, int] = {}  # how much of a text is needed; 0 is all
+    ends: dict[int, int] = {}  # how much of each text is needed; 0 is all
     for candidate in read:
         blob_id, end = candidate.chunk.blob_id, candidate.chunk.byte_end
         is_whole = bool(candidate.spans) or ends.get(blob_id) == 0
         ends[blob_id] = 0 if is_whole else max(end, ends.get(blob_id, 0))
-    if tree:
-        texts = {blob_id: tree.text(handle, blob_id) for blob_id in ends}
+    if branch_index:
+        texts = {blob_id: branch_index.text(handle, blob_id) for blob_id in ends}
     else:
         packed = blobs.read_texts(handle, sorted(ends)) if ends else {}
         texts = {blob_id: unpack_text(packed[blob_id], end) for blob_id, end in ends.items()}
-    _check_texts(handle, read, texts, place)
+    _check_texts(handle, read, texts, context)
     return [
         excerpt_of(
             texts.get(candidate.chunk.blob_id, b""),
@@ -248,14 +247,14 @@ def _excerpts(
 
 
 def _check_texts(
-    handle: Handle, shown: Sequence[Candidate], texts: Mapping[int, bytes], place: Place
+    handle: Handle, shown: Sequence[Candidate], texts: Mapping[int, bytes], context: AnswerContext
 ) -> None:
-    """Make sure that what is shown is what was stored, by its hashes (2 µs a place).
+    """Verify by hashes that the texts shown are as stored (2 µs per candidate).
 
-    Lines around a match can be those of another chunk, so its whole text is compared.
+    Lines around a match may belong to another chunk, so there the whole text is verified.
 
     Raises:
-        IndexCorruptError: It is not.
+        IndexCorruptError: A text does not match its hash.
     """
     hashes = chunks.read_hashes(handle, [each.chunk.id for each in shown])
     whole = {each.chunk.blob_id for each in shown if each.spans}
@@ -263,41 +262,43 @@ def _check_texts(
     for each in shown:
         chunk, text = each.chunk, texts.get(each.chunk.blob_id, b"")
         piece = text[chunk.byte_start : chunk.byte_end]
-        is_sound = blake2b(piece, digest_size=16).digest() == hashes.get(chunk.id)
-        if is_sound and chunk.blob_id in whole:
-            is_sound = sha256(text).digest() == of_texts.get(chunk.blob_id)
-        if not is_sound:
+        is_intact = blake2b(piece, digest_size=16).digest() == hashes.get(chunk.id)
+        if is_intact and chunk.blob_id in whole:
+            is_intact = sha256(text).digest() == of_texts.get(chunk.blob_id)
+        if not is_intact:
             path = display_path(chunk.path)
             raise IndexCorruptError(
-                f"the index of {place.project} is damaged: the text of {path} is not"
-                " what was stored",
-                hint=f"cairn doctor {place.project} --repair",
+                f"the index of {context.project} is damaged: the text of {path} does not"
+                " match its hash",
+                hint=f"cairn doctor {context.project} --repair",
                 path=path,
             )
 
 
-def _freshness(handle: Handle, candidates: Sequence[Candidate], place: Place) -> dict[int, bool]:
-    """Say, for each file of the candidates, whether it is what was indexed."""
+def _freshness(
+    handle: Handle, candidates: Sequence[Candidate], context: AnswerContext
+) -> dict[int, bool]:
+    """Return, for each file of the candidates, whether it is still as indexed."""
     by_id = {candidate.chunk.file_id: candidate.chunk for candidate in candidates}
-    if place.tree:
-        identities = place.tree.identities(handle, by_id)
+    if context.branch_index:
+        identities = context.branch_index.identities(handle, by_id)
     else:
         identities = files.read_identities(handle, list(by_id))
     fresh = {
-        file_id: stat_beneath(place.root, by_id[file_id].path) == stat
+        file_id: stat_beneath(context.root, by_id[file_id].path) == stat
         for file_id, (stat, _) in identities.items()
     }
     doubtful = [file_id for file_id, is_same in fresh.items() if not is_same]
     if doubtful:
         with ExitStack() as stack:
-            reader = _reader_of(place.root, stack)
+            reader = _reader_of(context.root, stack)
             for file_id in doubtful:
                 fresh[file_id] = _is_fresh(reader, by_id[file_id], identities[file_id])
     return fresh
 
 
 def _reader_of(root: str, stack: ExitStack) -> TreeReader | None:
-    """Open the root to compare with; None when it is gone or closed, and nothing is fresh then."""
+    """Open the root to compare with, or return None when it is gone or closed: nothing is fresh."""
     try:
         return stack.enter_context(TreeReader(root))
     except InvalidPathError:
@@ -307,7 +308,7 @@ def _reader_of(root: str, stack: ExitStack) -> TreeReader | None:
 def _is_fresh(
     reader: TreeReader | None, chunk: ChunkFacts, identity: tuple[FileStat, bytes]
 ) -> bool:
-    """Compare a file with what was indexed: by its stat, and by its hash when that differs."""
+    """Compare a file with what was indexed: by its stat, and if that differs by its hash."""
     stat, content_hash = identity
     now = reader.stat_of(chunk.path) if reader else None
     if reader is None or now is None:
@@ -315,12 +316,12 @@ def _is_fresh(
     return now == stat or reader.hash_of(chunk.path, LARGEST_FILE_BYTES) == content_hash
 
 
-def _owners(
+def _enclosing_symbols(
     handle: Handle, candidates: Sequence[Candidate], filters: Filters
 ) -> Mapping[int, SymbolFacts]:
-    """Give the symbol that each chunk shows where the question names none in it.
+    """Return the symbol to show for each chunk in which the query names none.
 
-    It is the first that passes the filters on symbols, else the one that the chunk is a part of.
+    It is the first symbol that passes the filters on symbols, else the one around the chunk.
     """
     open_ones = [candidate.chunk for candidate in candidates if candidate.symbol is None]
     passing: dict[int, SymbolFacts] = {}
@@ -336,19 +337,19 @@ def _owners(
     return parts | passing
 
 
-def explained(
-    handle: Handle, lexical: Lexical, found: Found, hits: Sequence[Hit], *, most: int | None = None
+def with_explanations(
+    handle: Handle, lexical: Lexical, found: Found, hits: Sequence[Hit], *, limit: int | None = None
 ) -> list[Hit]:
-    """Give the hits, made of what was found, each with its explanation.
+    """Return the hits, each with its explanation.
 
     Args:
-        handle: The read transaction in which all was found.
-        lexical: The words of the question.
-        found: What answers it.
+        handle: The read transaction in which the candidates were found.
+        lexical: The words of the query.
+        found: The candidates.
         hits: Of the candidates that are shown, in their order.
-        most: Only the first so many are explained; None: all of them.
+        limit: How many hits to explain; None for all.
     """
-    shown = found.shown[:most]
+    shown = found.shown[:limit]
     matches = _word_matches(handle, lexical, shown)
     first = [
         replace(hit, explain=_explanation(candidate, found, matches.get(candidate.chunk.id, ())))
@@ -375,7 +376,7 @@ def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...
 def _word_matches(
     handle: Handle, lexical: Lexical, shown: Sequence[Candidate]
 ) -> dict[int, tuple[WordMatch, ...]]:
-    """Give, for each chunk that is shown, where it has the words that brought chunks in."""
+    """Return, for each chunk shown, where the words of the query occur in it."""
     ids = [candidate.chunk.id for candidate in shown]
     matches: dict[int, list[WordMatch]] = {id_: [] for id_ in ids}
     if not any(candidate.lexical for candidate in shown):

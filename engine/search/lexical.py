@@ -1,11 +1,7 @@
-"""Words of a question → FTS5 expressions and what ranking needs to know of the words.
+"""Words of a query: FTS5 expressions, names that nothing in an index has, and exact phrases.
 
-Names of a question that nothing in an index has: all that is found is then near them at best.
-
-Somebody who asks for ``frobnicateWidgets`` gets the nearest code there is, and would otherwise have
-to read it to learn that there is no such thing.
-
-Exact phrases: what the keyword index found by words is checked against the text.
+The keyword index finds phrases by their words, ignoring case and punctuation; then the texts are
+checked.
 """
 
 import re
@@ -27,39 +23,45 @@ _STOP_TEXT = (
     "used uses using via was we were what when where whether which while who whose why will "
     "with within without work works would you your"
 )
-#: Words of questions that say nothing of code. They count only when nothing else is asked.
+#: Words of queries that say nothing about code. They count only if there are no others.
 STOP_WORDS = frozenset(_STOP_TEXT.split())
 
-# An identifier by its look: an inner capital, an underscore, a capital first letter, or a digit.
+# Identifiers also need an inner capital, an underscore, a capital first letter, or a digit.
 _IDENTIFIER = re.compile(r"^[A-Za-z_$][\w$]*$")
 _QUALIFIER = re.compile(r"::|->|[.\\#/]")
 _PREFIX_CHARS = 3
-_LEAST_PARTED = 5  # letters of a word that may be two
-_MOST_PARTED = 32  # letters of a name; each way to part it costs 20 µs
-_SHORTEST_WORD = 2
+_MIN_SPLIT_CHARS = 5  # of a word that may be two
+_MAX_SPLIT_CHARS = 32  # of a name; each split costs 20 µs
+_MIN_WORD_CHARS = 2
 _PARTICLES = frozenset({"in", "on", "out", "over", "up"})
-_EDGES = "()[]{}<>,;:?!'\"`&*@="
+#: Modes that also find what is similar to a name.
+BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
+# The line and column that compilers and stack traces append to a path.
+_LINES = re.compile(r"(?::\d+)+$")
+_MIN_DISTINCTIVE_CHARS = 4  # of a word without its first letter, or beside a number
+_PREFIXES = frozenset("egiou")  # eBPF, gRPC, iOS, OAuth, uWSGI
+_PUNCTUATION = "()[]{}<>,;:?!'\"`&*@="
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexical:
-    """A question, prepared for the keyword index and for ranking."""
+    """Frozen record of a query, prepared for the keyword index and for ranking."""
 
-    chunk_match: str  # FTS5 expression over chunk_terms; "" when no word is left
+    chunk_match: str  # FTS5 expression over chunk_terms; "" without words
     path_match: str  # over file_paths
     alternatives: tuple[str, ...]  # quoted words and phrases that chunk_match joins by OR
     path_words: tuple[str, ...]  # quoted words that path_match joins by OR
     words: tuple[str, ...]  # distinct words that count, in order
-    names: dict[str, str]  # names of symbols asked for → as typed, with their qualifiers
-    is_symbol_query: bool  # the whole question is one identifier or qualified name
+    names: dict[str, str]  # requested symbol names → as typed, with their qualifiers
+    is_symbol_query: bool  # the whole query is one identifier or qualified name
 
 
 def lexical_of(query: Query) -> Lexical:
     """Prepare the words and phrases of a query."""
-    tokens = [bare(term.text) for term in query.words if not term.negated]
+    tokens = [strip_punctuation(term.text) for term in query.words if not term.negated]
     tokens = [token for token in tokens if token]
     all_words: list[str] = []
-    runs: list[str] = []  # of words that make one name
+    runs: list[str] = []  # words of one name, joined by spaces
     names: dict[str, str] = {}
     for token in tokens:
         parts = words_of(token)
@@ -91,10 +93,10 @@ def lexical_of(query: Query) -> Lexical:
 
 
 def with_spellings(lexical: Lexical, spellings: Iterable[str], query: Query) -> Lexical:
-    """Give the prepared words of a query, of which some may be written in other ways, too.
+    """Return the prepared words with other spellings added.
 
     Args:
-        lexical: Of that query.
+        lexical: Of the query.
         spellings: Quoted words and phrases.
         query: The query.
     """
@@ -105,18 +107,18 @@ def with_spellings(lexical: Lexical, spellings: Iterable[str], query: Query) -> 
     return replace(lexical, alternatives=alternatives, chunk_match=match)
 
 
-def bare(token: str) -> str:
-    """Give a word of a question without the marks around it."""
-    return token.strip(_EDGES)
+def strip_punctuation(token: str) -> str:
+    """Return a word of a query without the punctuation around it."""
+    return token.strip(_PUNCTUATION)
 
 
 def pieces_of(token: str) -> list[str]:
-    """Give the names that a qualified one is made of: ``Sinatra``, ``Base``."""
+    """Return the parts of a qualified name: ``Sinatra``, ``Base``."""
     return [piece for piece in _QUALIFIER.split(token) if piece]
 
 
 def looks_like_identifier(token: str) -> bool:
-    """Say whether a token is a name of code rather than a word of prose."""
+    """Return whether a token is a name of code rather than a word of prose."""
     pieces = pieces_of(token)
     if not pieces or not all(_IDENTIFIER.match(piece) for piece in pieces):
         return False
@@ -132,23 +134,23 @@ def looks_like_identifier(token: str) -> bool:
 
 
 def is_compound(token: str) -> bool:
-    """Say whether an identifier cannot be a word of prose: two words run together, or qualified."""
+    """Return whether an identifier cannot be prose: several words joined, or qualified."""
     return len(words_of(token)) > 1 and (not token.isupper() or "_" in token)
 
 
 def last_name_of(token: str) -> str:
-    """Give the name at the end of a qualified one: ``Base`` of ``Sinatra::Base``."""
+    """Return the last part of a qualified name: ``Base`` of ``Sinatra::Base``."""
     pieces = pieces_of(token)
     return pieces[-1] if pieces else token
 
 
 def qualified_form(token: str) -> str:
-    """Join the names of a qualified one by dots, as the index does: ``Sinatra::Base``."""
+    """Join the parts of a qualified name by dots, as the index does: ``Sinatra.Base``."""
     return ".".join(pieces_of(token))
 
 
 def _match_of(alternatives: Iterable[str], query: Query) -> str:
-    """Join words, and add what must be there (phrases) and what must not (negations)."""
+    """Join words by OR, and add what is required (phrases) and excluded (negations)."""
     match = " OR ".join(alternatives)
     required = [_phrase(term) for term in query.phrases if not term.negated]
     required = [phrase for phrase in required if phrase]
@@ -156,29 +158,29 @@ def _match_of(alternatives: Iterable[str], query: Query) -> str:
         # A phrase alone is required; the other words only rank.
         both = " AND ".join(required)
         match = f"({both}) AND ({match} OR {both})" if match else both
-    if match and (refused := refused_match(query)):
-        match = f"({match}) NOT ({refused})"
+    if match and (excluded := excluded_match(query)):
+        match = f"({match}) NOT ({excluded})"
     return match
 
 
-def refused_match(query: Query) -> str:
-    """Give the FTS5 expression of what must not be there, in any spelling; "" when nothing is."""
-    refused = [words_of(term.text) for term in query.words if term.negated]
-    phrases = [quoted(" ".join(words)) for words in refused if words]
-    ways = [each for phrase in phrases for each in (phrase, *other_ways(phrase))]
+def excluded_match(query: Query) -> str:
+    """Return the FTS5 expression of the excluded words, in any spelling; "" without any."""
+    excluded = [words_of(term.text) for term in query.words if term.negated]
+    phrases = [quoted(" ".join(words)) for words in excluded if words]
+    ways = [each for phrase in phrases for each in (phrase, *alternative_spellings(phrase))]
     return " OR ".join(dict.fromkeys(ways))
 
 
-def partings_of(run: str) -> list[str]:
-    """Give all ways to part a run of letters into two words, as text with a space."""
-    if len(run) > _MOST_PARTED:
+def two_word_splits(run: str) -> list[str]:
+    """Return all ways to split a run of letters into two words, as text with a space."""
+    if len(run) > _MAX_SPLIT_CHARS:
         return []
-    cuts = range(_SHORTEST_WORD, len(run) - _SHORTEST_WORD + 1)
+    cuts = range(_MIN_WORD_CHARS, len(run) - _MIN_WORD_CHARS + 1)
     return [f"{run[:at]} {run[at:]}" for at in cuts]
 
 
-def other_ways(alternative: str) -> list[str]:
-    """Give the ways in which code may part the same name: ``"github"`` for ``"git hub"``.
+def alternative_spellings(alternative: str) -> list[str]:
+    """Return the ways in which code may split the same name: ``"github"`` for ``"git hub"``.
 
     Args:
         alternative: A quoted word, or the words of a name as a quoted phrase.
@@ -186,18 +188,18 @@ def other_ways(alternative: str) -> list[str]:
     text = alternative.strip('"')
     if " " in text:
         return [quoted(text.replace(" ", ""))]
-    if len(text) < _LEAST_PARTED or not (text.isascii() and text.isalpha()):
+    if len(text) < _MIN_SPLIT_CHARS or not (text.isascii() and text.isalpha()):
         return []
-    return [quoted(way) for way in partings_of(text) if not _is_prose(*way.split(" "))]
+    return [quoted(way) for way in two_word_splits(text) if not _is_prose(*way.split(" "))]
 
 
 def _is_prose(first: str, second: str) -> bool:
-    """Tell "to day" and "instance of" from names such as "set up" and "time out"."""
+    """Tell "to day" and "instance of" from names like "set up" and "time out"."""
     return first in STOP_WORDS or (second in STOP_WORDS and second not in _PARTICLES)
 
 
 def _phrase(term: Term) -> str:
-    """Match the words of a quoted phrase; its last one may go on: the text decides later."""
+    """Match the words of a quoted phrase; the last one may be a prefix: the text decides later."""
     words = words_of(term.text)
     if not words:
         return ""
@@ -206,54 +208,49 @@ def _phrase(term: Term) -> str:
 
 
 def quoted(text: str) -> str:
-    """Give words as FTS5 reads them: a string, which matches them side by side."""
+    """Return text as an FTS5 string, which matches its words side by side."""
     return '"' + text.replace('"', '""') + '"'
 
 
-#: Modes that give what is near beside what was named.
-BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
-# What compilers and stack traces put behind a path: the line, and the column.
-_LINES = re.compile(r"(?::\d+)+$")
-_LEAST_CERTAIN = 4  # letters; of a shorter word too little is left without one
-_PREFIXES = frozenset("egiou")  # eBPF, gRPC, iOS, OAuth, uWSGI
+def missing_names(handle: Handle, query: Query) -> tuple[str, ...]:
+    """Return the names in a query that no indexed text or path has, on any branch, in order.
 
+    A reader who asks for ``frobnicateWidgets`` gets the most similar code there is, and would
+    otherwise have to read it to learn that no such name exists.
 
-def missing_from(handle: Handle, query: Query) -> tuple[str, ...]:
-    """Give what a question names and no indexed text or path has, of any branch, in order.
-
-    Names are words that look like code, or a word that is asked alone: that one of the words of a
-    sentence is nowhere says little. A name has its parts side by side, whatever joins them; it
-    may stand there as one word, or as two that are parted elsewhere: ``SQLite`` is ``sqlite``. Of
-    a qualified name each is somewhere, or all of it in one path; of a path that begins at ``/``,
-    which says where the project is, the last name.
+    Names are words that look like code, or the only word of a query: that one word of a sentence is
+    absent says little. The words of a name must be adjacent, whatever joins them; the name may also
+    be one word, or two split elsewhere: ``SQLite`` is ``sqlite``. The parts of a qualified name may
+    be anywhere, or all in one path. Of an absolute path, which contains the project's location,
+    only the last name counts.
 
     Args:
         handle: A read transaction.
-        query: The question; what is quoted or refused is not looked at.
+        query: The query; quoted and excluded terms are ignored.
     """
     words = [_name_in(term.text) for term in query.words if not term.negated]
     if len(words) == 1 and not query.phrases:
         names = words
     else:
         names = [word for at, word in enumerate(words) if _is_name(word, is_first=at == 0)]
-    return tuple(name for name in dict.fromkeys(names) if not _is_held(handle, name))
+    return tuple(name for name in dict.fromkeys(names) if not _is_indexed(handle, name))
 
 
 def _name_in(word: str) -> str:
-    return _LINES.sub("", bare(word)).rstrip(".")
+    return _LINES.sub("", strip_punctuation(word)).rstrip(".")
 
 
 def _is_name(word: str, *, is_first: bool) -> bool:
-    """Say whether a word looks like code; a capital at the beginning of a sentence says nothing."""
+    """Return whether a word looks like code, and not like the first word of a sentence."""
     is_prose = is_first and word[:1].isupper() and word[1:].islower()
     return looks_like_identifier(word) and not is_prose
 
 
-def _is_held(handle: Handle, name: str) -> bool:
+def _is_indexed(handle: Handle, name: str) -> bool:
     if all(_is_in_text(handle, words) for words in _parts_of(name)):
         return True
     place = name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name
-    spellings = [f"({_as_written(words)} OR {_otherwise(words)})" for words in _parts_of(place)]
+    spellings = [f"({_as_written(words)} OR {_respelled(words)})" for words in _parts_of(place)]
     return not spellings or fulltext.is_in_paths(handle, " AND ".join(spellings))
 
 
@@ -262,34 +259,34 @@ def _parts_of(name: str) -> list[list[str]]:
 
 
 def _is_in_text(handle: Handle, words: Sequence[str]) -> bool:
-    if any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _otherwise)):
+    if any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _respelled)):
         return True
-    # A letter between a name and a number is no word of its own: nothing is certain of "addrv4".
-    letters = [word for word in words if word.isalpha() and len(word) >= _LEAST_CERTAIN]
+    # A letter between a name and a number is not indexed: "addrv4" may be "addr" or "addrv".
+    letters = [word for word in words if word.isalpha() and len(word) >= _MIN_DISTINCTIVE_CHARS]
     if not letters or len(letters) == len(words):
         return False
     runs = [run for word in letters for run in (word, word[:-1])]
-    return fulltext.is_in_chunks(handle, " OR ".join(_otherwise([run]) for run in runs))
+    return fulltext.is_in_chunks(handle, " OR ".join(_respelled([run]) for run in runs))
 
 
 def _as_written(words: Sequence[str]) -> str:
     return quoted(" ".join(words))
 
 
-def _otherwise(words: Sequence[str]) -> str:
-    """Match a name that is parted into two words in another way, or not at all.
+def _respelled(words: Sequence[str]) -> str:
+    """Match a name that is split into two words elsewhere, or not at all.
 
-    Of a letter that stands alone no word is kept: ``OAuth`` is ``auth`` in the index.
+    The index has no single letters: ``OAuth`` is ``auth`` in it.
     """
     first, run = words[0], "".join(words)
-    ways = [run, *partings_of(run)]
-    if first[0] in _PREFIXES and len(first) >= _LEAST_CERTAIN:
-        ways += [run[1:], *partings_of(run[1:]), " ".join([first[1:], *words[1:]])]
+    ways = [run, *two_word_splits(run)]
+    if first[0] in _PREFIXES and len(first) >= _MIN_DISTINCTIVE_CHARS:
+        ways += [run[1:], *two_word_splits(run[1:]), " ".join([first[1:], *words[1:]])]
     return " OR ".join(map(quoted, dict.fromkeys(ways)))
 
 
 def holds_phrases(text: str, query: Query) -> bool:
-    """Say whether a text holds every quoted phrase, and none of the negated ones.
+    """Return whether a text contains every quoted phrase, and none of the negated ones.
 
     ``case:auto`` compares exactly when the phrase has an upper-case letter. Runs of white space
     count as one space, so that a phrase is found across a line break.

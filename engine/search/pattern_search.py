@@ -1,8 +1,8 @@
-"""From patterns to ranked places: which texts match, where, what is defined there, what counts.
+"""Search by pattern: which texts match, where, what is defined there, and how it ranks.
 
-Patterns alone: a place is a chunk in which each pattern matches; definitions come first, then the
-rules of ``pathrules``, then path and line. With words beside them, patterns filter and the words
-rank, as without patterns.
+With patterns alone, a place is a chunk in which all patterns match; definitions come first, then
+the factors of paths apply, then path and line decide. With words beside them, patterns filter and
+the words rank, as without patterns.
 """
 
 from collections import defaultdict
@@ -14,7 +14,6 @@ from engine.config import Config
 from engine.records import Mode, SearchRequest
 from engine.search.candidates import Found, find_candidates
 from engine.search.features import (
-    DOCUMENT_FACTOR,
     Breakdown,
     Part,
     lowered,
@@ -22,19 +21,26 @@ from engine.search.features import (
     path_worth,
 )
 from engine.search.grep import (
-    MOST_MATCHES,
+    MAX_MATCHES,
     Deadline,
-    OutOfTime,
+    DeadlineExceeded,
     Span,
     matching_texts,
     places_in,
 )
-from engine.search.lexical import Lexical, holds_phrases, lexical_of, refused_match
+from engine.search.lexical import Lexical, excluded_match, holds_phrases, lexical_of
 from engine.search.patterns import Pattern
 from engine.search.query import Query
 from engine.search.question import question_of
-from engine.search.rank import Candidate, rank, sort_spread
-from engine.search.weights import BY_WORDS
+from engine.search.rank import Candidate, rank, sort_diversified
+from engine.search.weights import (
+    BY_WORDS,
+    DOCUMENT_FACTOR,
+    PATTERN_CROWDING,
+    PATTERN_DEFINITION_SHARE,
+    PATTERN_MATCH_SHARE,
+    PATTERN_PLACES_PER_FILE,
+)
 from engine.store import blobs, chunks
 from engine.store.chunks import ChunkFacts, ChunkSpanRow, ShownFile, SymbolFacts, SymbolSpan
 from engine.store.compression import unpack_text
@@ -42,47 +48,42 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
-#: More threads than this wait for each other, Python running one at a time.
-MOST_THREADS = 4
-#: Files whose matches are ranked; of more, those with the best paths are.
-MOST_FILES = 200
-#: Matches that are looked at, shared out over the files, each of which gets so many at least.
-_MOST_MATCHES = 4_000
-_LEAST_MATCHES = 20
-# Texts that are searched whatever their paths are worth; of more, so many first.
-_MOST_AT_ONCE = 512
-#: Chunks with words of the question that patterns are tried on, best first, when there are more.
-MOST_WORD_CHUNKS = 4000
-#: The share that stands for the match, and leads the list.
+#: More threads would wait for each other, since Python runs one at a time.
+MAX_THREADS = 4
+#: Files whose matches are ranked; of more, those with the best paths.
+MAX_FILES = 200
+#: Matches to examine, divided among the files, and the least for each file.
+_MAX_TOTAL_MATCHES = 4_000
+_MIN_MATCHES_PER_FILE = 20
+# Of more texts, this many with the best paths are searched first.
+_FIRST_BATCH = 512
+#: Chunks with words of the query on which patterns are tried, best first.
+MAX_WORD_CHUNKS = 4000
+#: Name of the share for the match, the first in the list.
 PATTERN = "pattern"
-#: Matching where something is defined counts 1, elsewhere less.
-USE_SHARE = 0.5
-#: Of each file, so many places count in full; so many after them by this factor, and so on.
-PLACES_A_FILE = 3
-CROWDING = 0.5
 _DECORATORS = (b"@", b"#", b"[")
-# The rest is for looking into the texts that match.
+# Of the time; the rest is for finding the places in the texts that match.
 _SCAN_SHARE = 0.9
 
 
-#: Gives the ids of the texts that each of some patterns may match; None is all texts.
-Passing = Callable[[Handle, Sequence[Pattern]], list[int] | None]
+#: Returns the ids of the texts that may match all of the patterns, or None for all texts.
+CandidateTexts = Callable[[Handle, Sequence[Pattern]], list[int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How much a search by pattern may take, and what spares it a look into each text."""
+class SearchLimits:
+    """The time and threads of a pattern search, and what spares it from reading every text."""
 
     seconds: float
     threads: int
-    passing: Passing | None = None
-    #: All texts that may be searched, best path first; None when that is not known.
-    ranked: Callable[[], Sequence[int]] | None = None
+    candidate_texts: CandidateTexts | None = None
+    #: Returns all texts, best path first; None if the order is unknown.
+    ranked_texts: Callable[[], Sequence[int]] | None = None
 
     @classmethod
-    def of(cls, config: Config) -> "Effort":
-        """Return what the settings allow."""
-        return cls(config.search_timeout / 1000, min(config.worker_count, MOST_THREADS))
+    def of(cls, config: Config) -> "SearchLimits":
+        """Return the limits of the settings."""
+        return cls(config.search_timeout / 1000, min(config.worker_count, MAX_THREADS))
 
 
 def find_places(
@@ -91,17 +92,17 @@ def find_places(
     request: SearchRequest,
     patterns: Sequence[Pattern],
     filters: Filters,
-    effort: Effort,
+    limits: SearchLimits,
 ) -> Found:
-    """Find and rank the places that match each pattern of a query and no negated one."""
+    """Find and rank the places that match all patterns of a query and no negated one."""
     mode = request.mode
-    search = _Search(handle, query, patterns, filters, effort)
+    search = _Search(handle, query, patterns, filters, limits)
     lexical = lexical_of(query)
     has_words = any(not term.negated for term in (*query.words, *query.phrases))
     if has_words and mode is not Mode.SYMBOL and lexical.chunk_match:
         places = search.by_words(lexical)
     elif has_words or all(pattern.negated for pattern in patterns):
-        question = question_of(query, mode, MOST_WORD_CHUNKS)
+        question = question_of(query, mode, MAX_WORD_CHUNKS)
         places = search.among(find_candidates(handle, question, filters))
     else:
         places = search.by_patterns()
@@ -109,7 +110,7 @@ def find_places(
 
 
 class _Search:
-    """One search: the handle, what is asked, and the time it may take."""
+    """One search: the handle, the query, and the time it may take."""
 
     def __init__(
         self,
@@ -117,26 +118,26 @@ class _Search:
         query: Query,
         patterns: Sequence[Pattern],
         filters: Filters,
-        effort: Effort,
+        limits: SearchLimits,
     ) -> None:
         self._handle = handle
         self._query = query
         self._patterns = patterns
-        self._wanted = [pattern for pattern in patterns if not pattern.negated]
+        self._required = [pattern for pattern in patterns if not pattern.negated]
         self._filters = filters
-        self._effort = effort
-        self._deadline = Deadline(effort.seconds)
-        self._scanning = Deadline(_SCAN_SHARE * effort.seconds)
+        self._limits = limits
+        self._deadline = Deadline(limits.seconds)
+        self._scanning = Deadline(_SCAN_SHARE * limits.seconds)
         self._notes: list[str] = []
         self._is_capped = False
 
     def by_patterns(self) -> list[Candidate]:
         """Find by patterns alone."""
-        candidates = self._look_into(self._best_files(self._matching()))
-        refused = refused_match(self._query)
-        if refused:
+        candidates = self._find_in_files(self._best_files(self._matching()))
+        excluded = excluded_match(self._query)
+        if excluded:
             ids = [candidate.chunk.id for candidate in candidates]
-            without = chunks.matching(self._handle, refused, ids)
+            without = chunks.matching(self._handle, excluded, ids)
             candidates = [each for each in candidates if each.chunk.id not in without]
         _rank(candidates)
         return candidates
@@ -144,22 +145,22 @@ class _Search:
     def by_words(self, lexical: Lexical) -> list[Candidate]:
         """Find by patterns and words; the words rank."""
         matched = chunks.match_chunks(
-            self._handle, lexical.chunk_match, self._filters, MOST_WORD_CHUNKS
+            self._handle, lexical.chunk_match, self._filters, MAX_WORD_CHUNKS
         )
         scores = {chunk.id: score for chunk, score in matched}
         best = list(dict.fromkeys(chunk.blob_id for chunk, _ in matched))
-        is_all = len(matched) < MOST_WORD_CHUNKS
-        if self._wanted:
-            passing = self._passing(sorted(best) if is_all else None)
-            found = set(self._scan([passing], passing))
-            if not is_all and len(found) <= MOST_FILES:
+        is_all = len(matched) < MAX_WORD_CHUNKS
+        if self._required:
+            candidate_texts = self._candidate_texts(sorted(best) if is_all else None)
+            found = set(self._scan([candidate_texts], candidate_texts))
+            if not is_all and len(found) <= MAX_FILES:
                 best, scores = sorted(found), {}
                 is_all = True
             best = [blob_id for blob_id in best if blob_id in found]
-        self._is_capped = self._is_capped or not is_all or len(best) > MOST_FILES
-        best = best[:MOST_FILES]
+        self._is_capped = self._is_capped or not is_all or len(best) > MAX_FILES
+        best = best[:MAX_FILES]
         files = dict(chunks.shown_files(self._handle, best, self._filters))
-        candidates = self._look_into({blob_id: files[blob_id] for blob_id in best})
+        candidates = self._find_in_files({blob_id: files[blob_id] for blob_id in best})
         if not scores:
             ids = [candidate.chunk.id for candidate in candidates]
             scores = chunks.scores_among(self._handle, lexical.chunk_match, ids)
@@ -189,8 +190,8 @@ class _Search:
             try:
                 text = self._text(blob_id)
                 inside, _ = places_in(text, _spans_of(pieces), self._patterns, self._deadline)
-            except OutOfTime:
-                self._stop_looking(len(spans), len(found))
+            except DeadlineExceeded:
+                self._note_timeout(len(spans), len(found))
                 break
             spans.update((pieces[index].id, matches) for index, matches in inside.items())
         kept = [candidate for candidate in found if candidate.chunk.id in spans]
@@ -199,84 +200,86 @@ class _Search:
         return kept
 
     def found(self, candidates: list[Candidate], limit: int) -> Found:
-        """Give the best of the places, and what is to be known of the search."""
+        """Return the best candidates, and the notes on the search."""
         shown = candidates[:limit]
         for candidate in shown:
             shares = candidate.breakdown.shares
             if candidate.spans and (not shares or shares[0].name != PATTERN):
-                # Beside words a pattern lets a place pass, and adds nothing.
-                passed = Part(PATTERN, 0.0, _counted(candidate.spans))
+                # Beside words a pattern only filters, and adds nothing.
+                passed = Part(PATTERN, 0.0, _match_count(candidate.spans))
                 candidate.breakdown = candidate.breakdown._replace(shares=(passed, *shares))
         scores = [candidate.lexical for candidate in candidates]
         return Found(shown, scores, self._is_capped, tuple(self._notes))
 
     def _matching(self) -> list[int]:
-        """Give the texts in which each pattern matches: all, or enough of those with best paths."""
-        passing = self._passing(None)
-        ranked = self._effort.ranked
-        if ranked is None or (passing is not None and len(passing) <= _MOST_AT_ONCE):
-            return self._scan([passing], passing)
-        chosen = set(ranked()) if passing is None else set(passing)
-        best_first = [blob_id for blob_id in ranked() if blob_id in chosen]
-        return self._scan(_growing(best_first), best_first)
+        """Return the texts that match all patterns, or enough of those with the best paths."""
+        candidate_texts = self._candidate_texts(None)
+        ranked_texts = self._limits.ranked_texts
+        if ranked_texts is None or (
+            candidate_texts is not None and len(candidate_texts) <= _FIRST_BATCH
+        ):
+            return self._scan([candidate_texts], candidate_texts)
+        chosen = set(ranked_texts()) if candidate_texts is None else set(candidate_texts)
+        best_first = [blob_id for blob_id in ranked_texts() if blob_id in chosen]
+        return self._scan(_doubling_batches(best_first), best_first)
 
     def _scan(
         self, batches: Iterable[Sequence[int] | None], texts: Sequence[int] | None
     ) -> list[int]:
-        """Give the texts in which each wanted pattern matches.
+        """Return the texts in which all required patterns match.
 
         Args:
             batches: Texts to search, batch by batch, until more match than are ranked.
-            texts: Those of all batches; None is all there are.
+            texts: Those of all batches; None for all there are.
         """
         found: list[int] = []
         searched = 0
         for batch in batches:
             with closing(chunks.read_packed(self._handle, self._filters, batch)) as rows:
-                scan = matching_texts(rows, self._wanted, self._scanning, self._effort.threads)
+                scan = matching_texts(rows, self._required, self._scanning, self._limits.threads)
             found += scan.blob_ids
             searched += scan.bytes_searched
             if not scan.is_complete:
                 self._is_capped = True
                 size = chunks.count_bytes(self._handle, self._filters, texts)
-                self._notes.append(_stopped_note(self._effort.seconds, searched, size))
-            if not scan.is_complete or len(found) > MOST_FILES:
+                self._notes.append(_stopped_note(self._limits.seconds, searched, size))
+            if not scan.is_complete or len(found) > MAX_FILES:
                 break
         return found
 
-    def _passing(self, among: Sequence[int] | None) -> Sequence[int] | None:
-        """Give those of some texts that are worth a look; None is all texts."""
-        find = self._effort.passing
-        passing = find(self._handle, self._wanted) if find else None
-        if passing is None or among is None:
-            return among if passing is None else passing
-        return sorted({*passing}.intersection(among))
+    def _candidate_texts(self, among: Sequence[int] | None) -> Sequence[int] | None:
+        """Return those of the given texts that may match; None for all texts."""
+        find = self._limits.candidate_texts
+        candidate_texts = find(self._handle, self._required) if find else None
+        if candidate_texts is None or among is None:
+            return among if candidate_texts is None else candidate_texts
+        return sorted({*candidate_texts}.intersection(among))
 
     def _best_files(self, blob_ids: Sequence[int]) -> Mapping[int, ShownFile]:
-        """Give the files that show the texts, best path first, at most ``MOST_FILES`` of them."""
+        """Return the files that show the texts, best path first, at most ``MAX_FILES`` of them."""
         by_factor: dict[float, list[tuple[int, ShownFile]]] = defaultdict(list)
         for blob_id, file in chunks.shown_files(self._handle, blob_ids, self._filters):
             factor = path_worth(file.path, is_generated=file.is_generated)
             by_factor[factor].append((blob_id, file))
-            if len(by_factor[1.0]) == MOST_FILES:  # no factor is larger
+            if len(by_factor[1.0]) == MAX_FILES:  # no factor is larger
                 break
         best = [item for factor in sorted(by_factor, reverse=True) for item in by_factor[factor]]
-        self._is_capped = self._is_capped or len(blob_ids) > MOST_FILES
-        return dict(best[:MOST_FILES])
+        self._is_capped = self._is_capped or len(blob_ids) > MAX_FILES
+        return dict(best[:MAX_FILES])
 
-    def _look_into(self, files: Mapping[int, ShownFile]) -> list[Candidate]:
+    def _find_in_files(self, files: Mapping[int, ShownFile]) -> list[Candidate]:
         """Find the places in the texts that these files show."""
         candidates: list[Candidate] = []
-        most = max(_LEAST_MATCHES, _MOST_MATCHES // max(1, len(files)))
+        most = max(_MIN_MATCHES_PER_FILE, _MAX_TOTAL_MATCHES // max(1, len(files)))
         for number, (blob_id, file) in enumerate(files.items()):
             try:
-                candidates += self._look_into_text(blob_id, file, most)
-            except OutOfTime:
-                self._stop_looking(number, len(files))
+                candidates += self._find_in_text(blob_id, file, most)
+            except DeadlineExceeded:
+                self._note_timeout(number, len(files))
                 break
         return candidates
 
-    def _look_into_text(self, blob_id: int, file: ShownFile, most: int) -> list[Candidate]:
+    def _find_in_text(self, blob_id: int, file: ShownFile, most: int) -> list[Candidate]:
         rows = chunks.chunks_of_blob(self._handle, blob_id, self._filters)
         text = self._text(blob_id)
         places, is_whole = places_in(
@@ -294,7 +297,7 @@ class _Search:
         candidates = []
         for index, spans in places.items():
             row = rows[index]
-            symbol, is_defined = _symbol_at(text, spans, row, symbols.get(row.id, ()))
+            symbol, is_defined = _symbol_of(text, spans, row, symbols.get(row.id, ()))
             candidates.append(
                 Candidate(
                     chunk=ChunkFacts(
@@ -321,17 +324,16 @@ class _Search:
         packed = blobs.read_text(self._handle, blob_id)
         return unpack_text(packed) if packed else b""
 
-    def _stop_looking(self, done: int, total: int) -> None:
+    def _note_timeout(self, done: int, total: int) -> None:
         self._is_capped = True
         self._notes.append(
-            f"stopped to answer within {self._effort.seconds:g} s: {done:,} of {total:,} files that"
-            " match were ranked"
+            f"stopped after {self._limits.seconds:g} s: ranked {done:,} of {total:,} matching files"
         )
 
 
-def _growing(texts: Sequence[int]) -> Iterator[Sequence[int]]:
+def _doubling_batches(texts: Sequence[int]) -> Iterator[Sequence[int]]:
     """Cut texts into batches, each as large as all before it."""
-    at, size = 0, _MOST_AT_ONCE
+    at, size = 0, _FIRST_BATCH
     while at < len(texts):
         yield texts[at : at + size]
         at, size = at + size, at + size
@@ -340,8 +342,8 @@ def _growing(texts: Sequence[int]) -> Iterator[Sequence[int]]:
 def _stopped_note(seconds: float, searched: int, size: int) -> str:
     done, total = f"{searched / 1e6:,.0f}", f"{size / 1e6:,.0f}"
     return (
-        f"stopped to answer within {seconds:g} s: {done} of {total} MB were searched; narrow it by"
-        " path: or lang:, or raise search_timeout"
+        f"stopped after {seconds:g} s: searched {done} of {total} MB; narrow the query with path:"
+        " or lang:, or raise search_timeout"
     )
 
 
@@ -353,13 +355,13 @@ def _piece_of(text: bytes, row: ChunkSpanRow) -> str:
     return text[row.byte_start : row.byte_end].decode("utf-8", "replace")
 
 
-def _symbol_at(
+def _symbol_of(
     text: bytes, spans: Sequence[Span], chunk: ChunkSpanRow, symbols: Sequence[SymbolSpan]
 ) -> tuple[SymbolFacts | None, bool]:
-    """Give the symbol that matches define, else the innermost around the first match.
+    """Return the symbol that a match defines, else the innermost around the first match.
 
     Returns:
-        The symbol, and whether a match stands on the line that defines it.
+        The symbol, and whether a match is on the line that defines it.
     """
     if not spans:
         return None, False
@@ -374,7 +376,7 @@ def _symbol_at(
 
 
 def _defining_line(text: bytes, symbol: SymbolSpan) -> Span | None:
-    """Give the first line of a definition that has its name and is no decorator."""
+    """Return the first line of a definition that has its name and is not a decorator."""
     name = symbol.facts.name.encode()
     at = symbol.byte_start
     while (at := text.find(name, at, symbol.byte_end)) >= 0:
@@ -386,21 +388,23 @@ def _defining_line(text: bytes, symbol: SymbolSpan) -> Span | None:
     return None
 
 
-def _counted(spans: Sequence[Span]) -> str:
-    return f"pattern ×{len(spans)}" + (" or more" if len(spans) >= MOST_MATCHES else "")
+def _match_count(spans: Sequence[Span]) -> str:
+    return f"pattern ×{len(spans)}" + (" or more" if len(spans) >= MAX_MATCHES else "")
 
 
 def _rank(candidates: list[Candidate]) -> None:
     """Score places of patterns alone, and sort them: best first, then by path and line."""
     for candidate in candidates:
         chunk = candidate.chunk
-        shares = [Part(PATTERN, USE_SHARE, _counted(candidate.spans))]
+        shares = [Part(PATTERN, PATTERN_MATCH_SHARE, _match_count(candidate.spans))]
         if candidate.is_defined and candidate.symbol:
             why = f"defines {candidate.symbol.name}"
-            shares.append(Part("definition", 1 - USE_SHARE, why))
+            shares.append(Part("definition", PATTERN_DEFINITION_SHARE, why))
         factors = path_factors(chunk.path, is_generated=bool(chunk.is_generated))
         if chunk.language in DOCUMENT_LANGUAGES:
             factors = (*factors, lowered("document", DOCUMENT_FACTOR))
         candidate.breakdown = Breakdown(tuple(shares), factors)
         candidate.score = candidate.breakdown.score
-    sort_spread(candidates, lambda before: CROWDING ** (before // PLACES_A_FILE))
+    sort_diversified(
+        candidates, lambda before: PATTERN_CROWDING ** (before // PATTERN_PLACES_PER_FILE)
+    )

@@ -1,8 +1,8 @@
-"""What a pattern says before it runs: its tokens, the literals it cannot do without, its letters.
+"""Parse the syntax of a pattern: its tokens, required literals and letters.
 
-Reads the syntax of RE2 (https://github.com/google/re2/wiki/Syntax) and takes for granted that RE2
-has accepted the pattern. What it does not understand it takes for "anything", so that the literals
-it gives are always required.
+Reads the syntax of RE2 (https://github.com/google/re2/wiki/Syntax) and assumes that RE2 has
+accepted the pattern. What it does not understand it takes for "anything", so that the literals it
+returns are always required.
 """
 
 import re
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-#: Texts of which one is required, at most: each of them costs a search.
-_MOST_CHOICES = 4
-_MOST_CHARS = 64  # of one literal
-_MOST_NEEDED = 16  # choices that are told of a pattern
+#: Alternatives of a required literal at most: each costs a search.
+_MAX_CHOICES = 4
+_MAX_LITERAL_CHARS = 64  # of one literal
+_MAX_REQUIRED = 16  # literals per pattern
 
 _REPEAT = re.compile(r"(?:[*+?]|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _GROUP = re.compile(r"\(\?(?:P?<([^>]+)>|([imsU-]*)([:)]))")
@@ -27,17 +27,17 @@ _SURROGATES = range(0xD800, 0xE000)
 _OPPOSITES = ({"\\s", "\\S"}, {"\\d", "\\D"}, {"\\w", "\\W"})
 
 
-#: Texts of which one is meant.
+#: Alternative texts.
 Choices = tuple[str, ...]
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     TEXT = auto()  # one character, or one of a few
     ANY = auto()  # one character that can be many
-    NOTHING = auto()  # a place between characters
-    FLAGS = auto()  # no part of what is repeated: a repetition behind is of what is before
+    NOTHING = auto()  # a position between characters
+    FLAGS = auto()  # a repetition after flags repeats what is before them
     LINE_END = auto()  # $
     OPEN = auto()
     CLOSE = auto()
@@ -53,11 +53,11 @@ class Token(NamedTuple):
     end: int
     choices: tuple[str, ...] = ()  # of TEXT
     letters: str = ""  # characters as written, of TEXT and of a class
-    least: int = 1  # of REPEAT
-    most: int | None = 1  # of REPEAT; None is no bound
-    folds: bool = False  # flags that compare letters without their case
-    crosses_lines: bool = False  # asks for line breaks
-    is_text_end: bool = False  # can tell the ends of the text from those of a line
+    min_count: int = 1  # of REPEAT
+    max_count: int | None = 1  # of REPEAT; None for no limit
+    ignores_case: bool = False  # flags that ignore case
+    is_multiline: bool = False  # may match line breaks
+    is_text_anchor: bool = False  # distinguishes the ends of the text from those of a line
 
 
 def tokens_of(pattern: str) -> list[Token]:
@@ -95,17 +95,17 @@ def _token_at(pattern: str, at: int) -> Token:
 
 
 def _text(character: str, start: int, end: int) -> Token:
-    return Token(Kind.TEXT, start, end, (character,), character, crosses_lines=character == "\n")
+    return Token(Kind.TEXT, start, end, (character,), character, is_multiline=character == "\n")
 
 
 def _repeat(match: re.Match[str]) -> Token:
     sign = match[0][0]
     if sign == "{":
-        least = int(match[1])
-        most = least if not match[2] else int(match[3]) if match[3] else None
+        min_count = int(match[1])
+        max_count = min_count if not match[2] else int(match[3]) if match[3] else None
     else:
-        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-    return Token(Kind.REPEAT, match.start(), match.end(), least=least, most=most)
+        min_count, max_count = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+    return Token(Kind.REPEAT, match.start(), match.end(), min_count=min_count, max_count=max_count)
 
 
 def _group(pattern: str, at: int) -> Token:
@@ -117,9 +117,9 @@ def _group(pattern: str, at: int) -> Token:
         Kind.FLAGS if match[3] == ")" else Kind.OPEN,
         at,
         match.end(),
-        folds="i" in flags,
-        crosses_lines="s" in flags,
-        is_text_end="m" in without,
+        ignores_case="i" in flags,
+        is_multiline="s" in flags,
+        is_text_anchor="m" in without,
     )
 
 
@@ -127,7 +127,7 @@ def _escape(pattern: str, at: int) -> Token:
     code = _CODE_ESCAPE.match(pattern, at)
     if code:
         value = int(code[1] or code[2] or code[3], 8 if code[3] else 16)
-        if value in _SURROGATES or value > sys.maxunicode:  # no text holds such
+        if value in _SURROGATES or value > sys.maxunicode:  # no text has these
             return Token(Kind.ANY, at, code.end())
         return _text(chr(value), at, code.end())
     named = _PROPERTY.match(pattern, at)
@@ -138,7 +138,7 @@ def _escape(pattern: str, at: int) -> Token:
     if letter in _NAMED_ESCAPES:
         return _text(_NAMED_ESCAPES[letter], at, end)
     if letter in ("A", "z", "b", "B", "E", ""):
-        return Token(Kind.NOTHING, at, end, is_text_end=letter in ("A", "z"))
+        return Token(Kind.NOTHING, at, end, is_text_anchor=letter in ("A", "z"))
     if letter.isalnum():  # \d, \s, \w and whatever RE2 may add
         return Token(Kind.ANY, at, end)
     return _text(letter, at, end)
@@ -150,7 +150,7 @@ def _class(pattern: str, at: int) -> Token:
     negated = pattern.startswith("^", inside)
     inside += negated
     members: list[str] = []  # single characters, and the ends of ranges
-    named: set[str] = set()  # sets of their own: \w, [:alpha:], and "-" for any range
+    named: set[str] = set()  # named sets: \w, [:alpha:], and "-" for any range
     first = inside
     while inside < len(pattern) and (pattern[inside] != "]" or inside == first):
         posix = _POSIX_CLASS.match(pattern, inside)
@@ -166,14 +166,14 @@ def _class(pattern: str, at: int) -> Token:
         if not token.choices or (pattern[inside] == "-" and inside != first):
             named.add(pattern[inside : token.end])
         inside = token.end
-    is_few = not named and not negated and len(members) <= _MOST_CHOICES
+    is_few = not named and not negated and len(members) <= _MAX_CHOICES
     return Token(
         Kind.TEXT if is_few else Kind.ANY,
         at,
         min(inside + 1, len(pattern)),
         tuple(dict.fromkeys(members)) if is_few else (),
         "".join(members),
-        crosses_lines=not negated and ("\n" in members or any(o <= named for o in _OPPOSITES)),
+        is_multiline=not negated and ("\n" in members or any(o <= named for o in _OPPOSITES)),
     )
 
 
@@ -181,36 +181,36 @@ def _class(pattern: str, at: int) -> Token:
 class _Piece:
     """What is known of a part of a pattern."""
 
-    #: Texts of which each match of the part is one; None when there may be others.
+    #: All texts that the part can match; None if there may be others.
     exact: Choices | None = ("",)
-    #: Texts of which each match of the part holds one; several times, for each holds in itself.
-    needed: tuple[Choices, ...] = ()
+    #: Each match of the part contains one text of each of these.
+    required: tuple[Choices, ...] = ()
 
-    def all_needed(self) -> tuple[Choices, ...]:
-        """Give the texts of both."""
-        return self.needed if self.exact is None else (*self.needed, self.exact)
+    def all_required(self) -> tuple[Choices, ...]:
+        """Return the texts of both."""
+        return self.required if self.exact is None else (*self.required, self.exact)
 
     def best(self) -> Choices:
-        """Give the texts that are worth most in a search, of both."""
-        return max(self.all_needed(), key=_worth, default=())
+        """Return the most selective texts of both."""
+        return max(self.all_required(), key=_selectivity, default=())
 
 
 @dataclass(slots=True)
 class _Sequence:
     """The pieces of one alternative, joined as they come."""
 
-    run: Choices = ("",)  # what the last exact pieces spell
+    run: Choices = ("",)  # the texts of the last exact pieces, joined
     is_exact: bool = True
-    needed: tuple[Choices, ...] = ()
-    last: _Piece | None = None  # waits: a repetition may follow
+    required: tuple[Choices, ...] = ()
+    last: _Piece | None = None  # pending: a repetition may follow
 
     def add(self, piece: _Piece) -> None:
         self._join()
         self.last = piece
 
-    def repeat(self, least: int, most: int | None) -> None:
+    def repeat(self, min_count: int, max_count: int | None) -> None:
         if self.last:
-            self.last = _repeated(self.last, least, most)
+            self.last = _repeated(self.last, min_count, max_count)
 
     def _join(self) -> None:
         piece, self.last = self.last, None
@@ -220,28 +220,28 @@ class _Sequence:
             self._end_run(("",))
         else:
             joined = tuple(dict.fromkeys(a + b for a in self.run for b in piece.exact))
-            if len(joined) > _MOST_CHOICES or max(map(len, joined)) > _MOST_CHARS:
+            if len(joined) > _MAX_CHOICES or max(map(len, joined)) > _MAX_LITERAL_CHARS:
                 self._end_run(piece.exact)
             else:
                 self.run = joined
-        self.needed += piece.needed
+        self.required += piece.required
 
     def _end_run(self, following: Choices) -> None:
-        self.needed += (self.run,)
+        self.required += (self.run,)
         self.run, self.is_exact = following, False
 
     def piece(self) -> _Piece:
-        """Give what is known of the whole alternative."""
+        """Return what is known of the whole alternative."""
         self._join()
         if self.is_exact:
-            return _Piece(self.run, _useful(self.needed))
-        return _Piece(None, _useful((*self.needed, self.run)))
+            return _Piece(self.run, _useful(self.required))
+        return _Piece(None, _useful((*self.required, self.run)))
 
 
 def required_literals(tokens: Iterable[Token]) -> tuple[Choices, ...]:
-    """Give texts that every match holds: at least one of each choice; best first, or none.
+    """Return texts that every match contains, at least one of each choice; best first, or none.
 
-    Case is not told: where the pattern ignores it, so must the search for them. Follows R. Cox,
+    Case is not considered: if the pattern ignores it, so must the search for them. Follows R. Cox,
     "Regular Expression Matching with a Trigram Index" (2012), with literals in place of trigrams.
     """
     stack: list[list[_Sequence]] = [[_Sequence()]]  # alternatives of each open group
@@ -259,15 +259,15 @@ def required_literals(tokens: Iterable[Token]) -> tuple[Choices, ...]:
         elif token.kind is Kind.OR:
             stack[-1].append(_Sequence())
         elif token.kind is Kind.REPEAT:
-            sequence.repeat(token.least, token.most)
+            sequence.repeat(token.min_count, token.max_count)
         elif token.kind is Kind.ANY:
             sequence.add(_Piece(None))
         else:
             sequence.add(_Piece(token.choices or ("",)))
     if len(stack) > 1:
         return ()
-    found = _useful(_either(stack[0]).all_needed())
-    return tuple(sorted(found, key=_worth, reverse=True)[:_MOST_NEEDED])
+    found = _useful(_either(stack[0]).all_required())
+    return tuple(sorted(found, key=_selectivity, reverse=True)[:_MAX_REQUIRED])
 
 
 def _either(alternatives: list[_Sequence]) -> _Piece:
@@ -277,7 +277,7 @@ def _either(alternatives: list[_Sequence]) -> _Piece:
     exact: Choices | None = None
     if all(piece.exact is not None for piece in pieces):
         exact = tuple(dict.fromkeys(text for piece in pieces for text in piece.exact or ()))
-        if len(exact) > _MOST_CHOICES:
+        if len(exact) > _MAX_CHOICES:
             exact = None
     bests = [piece.best() for piece in pieces]
     if exact is not None or not all(bests):
@@ -285,28 +285,31 @@ def _either(alternatives: list[_Sequence]) -> _Piece:
     return _Piece(None, _useful([tuple(dict.fromkeys(text for best in bests for text in best))]))
 
 
-def _repeated(piece: _Piece, least: int, most: int | None) -> _Piece:
-    if least == most == 1:
+def _repeated(piece: _Piece, min_count: int, max_count: int | None) -> _Piece:
+    if min_count == max_count == 1:
         return piece
-    if least == 0:
-        is_optional = most == 1 and piece.exact is not None
+    if min_count == 0:
+        is_optional = max_count == 1 and piece.exact is not None
         return _Piece((*(piece.exact or ()), "") if is_optional else None)
-    needed = piece.all_needed()
+    required = piece.all_required()
     if piece.exact is not None and len(piece.exact) == 1:
         text = piece.exact[0]
-        needed = (*needed, (text * min(least, max(1, _MOST_CHARS // max(1, len(text)))),))
-    return _Piece(None, _useful(needed))
+        required = (
+            *required,
+            (text * min(min_count, max(1, _MAX_LITERAL_CHARS // max(1, len(text)))),),
+        )
+    return _Piece(None, _useful(required))
 
 
-def _useful(needed: Iterable[Choices]) -> tuple[Choices, ...]:
+def _useful(required: Iterable[Choices]) -> tuple[Choices, ...]:
     """Leave out choices that say nothing: with an empty text, or with too many."""
     return tuple(
-        dict.fromkeys(each for each in needed if 0 < len(each) <= _MOST_CHOICES and all(each))
+        dict.fromkeys(each for each in required if 0 < len(each) <= _MAX_CHOICES and all(each))
     )
 
 
-def _worth(texts: Choices) -> tuple[int, int]:
-    """Order what to search for: long texts are rare, and each of several costs a search."""
-    if not texts or len(texts) > _MOST_CHOICES:
+def _selectivity(texts: Choices) -> tuple[int, int]:
+    """Order literals for a search: long texts are rare, and each of several costs a search."""
+    if not texts or len(texts) > _MAX_CHOICES:
         return (0, 0)
     return (min(map(len, texts)), -len(texts))

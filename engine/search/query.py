@@ -1,15 +1,15 @@
-r"""The query language of people and agents, read into a ``Query``.
+r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
     project:name tag:.md case:yes        a leading - negates any of them
 
-In mode ``regex`` the rest, blanks included, is one pattern: ``func \w+ lang:go``. Those at its ends
-count too, but for the one that parts it from a filter, and for line ends. Only when that rest is
-quoted terms and nothing else (``"a[0]" path:src``) is each of them a literal text; a quote inside a
-pattern is a quote, since code is full of them. There a colon makes a filter only after a filter's
+In mode ``regex`` all but filters and ``/patterns/`` is one pattern, blanks included: ``func \w+
+lang:go``. Blanks at its ends count too, except the one beside a filter, and line ends. Only when it
+consists of quoted terms alone (``"a[0]" path:src``) is each of them a literal text; a quote inside
+a pattern is a quote, since code is full of them. There a colon makes a filter only after a filter's
 name.
 
-Raises nothing but ``InvalidQueryError``, which names the position.
+Raises only ``InvalidQueryError``, with the position.
 """
 
 import re
@@ -30,7 +30,7 @@ _NOT_NEGATED = frozenset({"branch", "case"})
 
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
-# A slash ends a pattern before white space only, so that most paths are none; \\/ never does.
+# A slash ends a pattern only before white space, so that most paths are not patterns; \\/ never.
 _SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
@@ -43,7 +43,7 @@ class Case(StrEnum):
 
     YES = "yes"
     NO = "no"
-    AUTO = "auto"  # exactly when the phrase has an upper-case letter
+    AUTO = "auto"  # case-sensitive if the phrase has an upper-case letter
 
 
 class Term(NamedTuple):
@@ -55,7 +55,7 @@ class Term(NamedTuple):
 
 
 class PatternTerm(NamedTuple):
-    """A pattern of the query, in the syntax of ``patterns``, or a text to be found as it is."""
+    """A pattern of the query, in the syntax of ``patterns``, or a literal text."""
 
     text: str
     position: int  # 0-based character offset of the term in the query
@@ -65,7 +65,7 @@ class PatternTerm(NamedTuple):
     places: tuple[tuple[int, int], ...] = ()
 
     def position_of(self, offset: int) -> int:
-        """Give the position in the query of a character of the text."""
+        """Return the position in the query of a character of the text."""
         found = self.position
         for start, position in self.places:
             if start <= offset:
@@ -83,7 +83,7 @@ class FilterTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query that was read."""
+    """A parsed query."""
 
     text: str
     words: tuple[Term, ...] = ()
@@ -93,24 +93,24 @@ class Query:
     case: Case = Case.AUTO
 
     def values(self, name: str) -> tuple[FilterTerm, ...]:
-        """Give the values of a filter, in order."""
+        """Return the values of a filter, in order."""
         return tuple(value for key, value in self.filters if key == name)
 
 
 def parse_query(text: str, *, as_pattern: bool = False) -> Query:
-    """Read a query.
+    """Parse a query.
 
     Args:
-        text: What was typed, at most 4,096 characters.
-        as_pattern: Read it as mode ``regex`` does: without words, as a pattern and its filters.
+        text: At most 4,096 characters.
+        as_pattern: Parse it as mode ``regex`` does: a pattern and filters, without words.
 
     Raises:
-        InvalidQueryError: Unknown filter, empty value, open quote, too long, too many words or
-            filters, or a pattern with a character that no text holds.
+        InvalidQueryError: Unknown filter, empty value, unclosed quote, too long, too many words or
+            filters, or a pattern with a character that no text has.
     """
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidQueryError(
-            f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are read",
+            f"the query has {len(text)} characters, at most {MAX_QUERY_CHARS} are allowed",
             position=MAX_QUERY_CHARS,
         )
     readable = storable(text)
@@ -122,25 +122,25 @@ def parse_query(text: str, *, as_pattern: bool = False) -> Query:
 
 
 def _check_patterns(query: Query) -> None:
-    """Refuse what was made a blank above: in a pattern it would silently match one."""
+    """Refuse characters that ``storable`` replaced: in a pattern a blank would silently match."""
     for pattern in query.patterns:
         ends = [start - 1 for start, _ in pattern.places[1:]] + [len(pattern.text)]
         for (start, position), end in zip(pattern.places, ends, strict=True):
             bad = _SURROGATES_AND_NUL.search(query.text, position, position + end - start)
             if bad:
                 raise InvalidQueryError(
-                    f"the pattern has the character {bad[0]!r}, which no text holds",
+                    f"the pattern has the character {bad[0]!r}, which no text contains",
                     position=bad.start(),
                 )
 
 
 def storable(text: str) -> str:
-    """Put blanks for what no stored text can hold: NUL and halves of surrogate pairs."""
+    """Replace what no stored text can contain by blanks: NUL and halves of surrogate pairs."""
     return _SURROGATES_AND_NUL.sub(" ", text)
 
 
 class _Scanner:
-    """Walks the query once, left to right."""
+    """Scans the query once, left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -152,7 +152,7 @@ class _Scanner:
         self._case = Case.AUTO
 
     def query(self, original: str) -> Query:
-        """Give what was read."""
+        """Return the parsed query."""
         terms = [term.position for term in self._words + self._phrases]
         terms += [term.position for term in self._patterns]
         for what, positions in (
@@ -161,7 +161,7 @@ class _Scanner:
         ):
             if len(positions) > MAX_TERMS:
                 raise InvalidQueryError(
-                    f"the query has {len(positions)} {what}, at most {MAX_TERMS} are read",
+                    f"the query has {len(positions)} {what}, at most {MAX_TERMS} are allowed",
                     position=positions[MAX_TERMS],
                 )
         return Query(
@@ -174,7 +174,7 @@ class _Scanner:
         )
 
     def run(self) -> None:
-        """Read everything."""
+        """Scan everything."""
         text = self._text
         while self._at < len(text):
             if text[self._at].isspace():
@@ -201,7 +201,7 @@ class _Scanner:
         self._words.append(Term(_bounded(self._bare(), start), start, negated))
 
     def _read_filter(self, match: re.Match[str], start: int, negated: bool) -> bool:
-        """Read ``name:value``; False when it is a word that ends in a colon."""
+        """Read ``name:value``; return False for a word that ends in a colon."""
         typed = match[1]
         name = _ALIASES.get(typed, typed)
         after = match.end()
@@ -233,11 +233,11 @@ class _Scanner:
             self._case = Case(value.lower())
         except ValueError:
             raise InvalidQueryError(
-                f"case is {value!r}, wanted yes, no or auto", position=position
+                f"case is {value!r}, expected yes, no or auto", position=position
             ) from None
 
     def _quoted(self, what: str) -> str:
-        r"""Read from an opening quote to its end; ``\"`` stands for a quote inside."""
+        r"""Read a quoted text; ``\"`` stands for a quote inside."""
         start = self._at
         pieces: list[str] = []
         at = start + 1
@@ -253,11 +253,13 @@ class _Scanner:
             pieces.append(character)
             at += 1
         raise InvalidQueryError(
-            f"the quote before this {what} is not closed", position=start, hint='add a closing "'
+            f"the opening quote of this {what} is not closed",
+            position=start,
+            hint='add a closing "',
         )
 
     def _read_pattern(self, start: int, negated: bool) -> bool:
-        """Read ``/pattern/`` up to a slash before white space; False when it is a path."""
+        """Read ``/pattern/`` up to a slash before white space; return False for a path."""
         match = _SLASHED.match(self._text, self._at)
         if not match:
             return False
@@ -273,17 +275,17 @@ class _Scanner:
 
 
 class _PatternScanner(_Scanner):
-    """Reads a query of mode ``regex``: filters, ``/patterns/``, and one pattern from the rest."""
+    """Scans a query of mode ``regex``: filters, ``/patterns/``, and one pattern from the rest."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._runs: list[tuple[int, int]] = []  # pieces of the rest, with what is between them
+        self._runs: list[tuple[int, int]] = []  # of the rest, with the blanks between them
         self._quoted_terms: list[PatternTerm] = []
         self._is_all_quoted = True
         self._is_run_open = False
 
     def run(self) -> None:
-        """Read everything."""
+        """Scan everything."""
         super().run()
         if self._is_all_quoted:
             self._patterns.extend(self._quoted_terms)
@@ -316,7 +318,7 @@ class _PatternScanner(_Scanner):
             self._read_rest(start, negated)
 
     def _with_blanks(self, start: int, end: int) -> tuple[int, int]:
-        """Give a piece of the rest with the blanks around it, but for those that part it."""
+        """Extend a piece of the rest by the blanks around it, except one beside a filter."""
         text = self._text
         low, high = start, end
         while low and _is_blank(text[low - 1]):
@@ -360,7 +362,7 @@ def _literal(quoted: re.Match[str], start: int, *, negated: bool) -> PatternTerm
 def _bounded(value: str, position: int) -> str:
     if len(value) > MAX_TERM_CHARS:
         raise InvalidQueryError(
-            f"this word has {len(value)} characters, at most {MAX_TERM_CHARS} are read",
+            f"this term has {len(value)} characters, at most {MAX_TERM_CHARS} are allowed",
             position=position,
         )
     return value

@@ -1,9 +1,8 @@
-"""Ranking rules that know code: features are weighed and added up. Pure functions; no database.
+"""Rank candidates: weigh the features of places and add them up. Pure functions; no database.
 
-All places of a file share its path and its factors, so files are gone through, not places; the
-parts of a score are put together again for the few places that are shown.
-
-Lowers further places of one file, so that an answer shows more than one file.
+All places of a file share its path and its factors, so files are scored, not places; the parts of a
+score are computed again for the few places that are shown. Further places of one file are lowered,
+so that an answer shows more than one file.
 """
 
 from bisect import bisect_right
@@ -24,50 +23,50 @@ from engine.search.features import (
     PathVocabulary,
     RankedFile,
     features_of,
-    raised,
+    share_part,
 )
 from engine.search.lexical import Lexical, is_compound, qualified_form
 from engine.search.symbols import kind_weight
-from engine.search.weights import FILE_SHARE, LEAST_NEARNESS, Weights
+from engine.search.weights import FILE_SHARE, MIN_SIMILARITY, Weights
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
-# A smaller share is no reason that people want to read.
-_LEAST_SAID = 0.1
+# Smaller shares are not worth showing to people.
+_MIN_SHOWN_SHARE = 0.1
 _CALLABLE = frozenset({"function", "method"})
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way into the answer."""
+    """A chunk that may answer."""
 
     chunk: ChunkFacts
     lexical: float = 0.0  # BM25
     word_scores: Sequence[float] = ()  # BM25 of each word alone
-    cosine: float | None = None  # of question and place; None: by words alone
-    file_cosine: float | None = None  # of question and path
-    symbol: SymbolFacts | None = None  # what it defines of the names asked for
+    cosine: float | None = None  # of query and place; None: by words alone
+    file_cosine: float | None = None  # of query and path
+    symbol: SymbolFacts | None = None  # the requested symbol that it defines
     score: float = 0.0
     breakdown: Breakdown = NOT_SCORED
-    spans: Sequence[tuple[int, int]] = ()  # bytes of the text that patterns match
-    is_defined: bool = False  # a pattern matches where ``symbol`` is defined
+    spans: Sequence[tuple[int, int]] = ()  # of pattern matches, in bytes of the text
+    is_defined: bool = False  # a pattern matches the definition of ``symbol``
 
 
 class Ranked(NamedTuple):
-    """A place with its score; the least one is the best, ties by path and place."""
+    """A place with its score; sorts best first, ties by path and place."""
 
     negative_score: float
     path: str
     place: int
-    run: int  # which file
-    better: int  # places of the same file before it
+    run: int  # number of the file
+    before: int  # number of better places in the same file
 
 
 class Ranking:
-    """The places that may answer one question, scored.
+    """The scored places of one query.
 
     Args:
-        features: The question and the places, numbered from 0 on.
+        features: The query and the places, numbered from 0.
         weights: What each feature counts.
     """
 
@@ -83,60 +82,60 @@ class Ranking:
         self._file_meaning: Sequence[float] = ()
         self._file_words = _file_words_shares(features, weights)
         if features.evidence.cosines:
-            near = _nearness(features.evidence.cosines)
-            self._meaning = _meaning_shares(near, weights)
-            self._file_meaning = _file_meaning_shares(features, near, weights)
+            similarities = _similarities(features.evidence.cosines)
+            self._meaning = _meaning_shares(similarities, weights)
+            self._file_meaning = _file_meaning_shares(features, similarities, weights)
             self._contents = list(map(add, self._keyword, self._meaning))
         self._paths = _path_shares(features, weights)
         self._of_files = self._shares_of_files()
-        self._sums, self._tops = self._sums_and_tops()
+        self._sums, self._maxima = self._sums_and_maxima()
         self._coherence_unit = weights.coherence / (max(self._sums, default=0.0) or 1.0)
 
     def best(self, number: int) -> list[Ranked]:
-        """Give the best places, in order.
+        """Return the best places, in order.
 
         The best place of a file comes before its others, so these are in the files whose best
         places are the best.
         """
         best = sorted(self._best_of_files())[:number]
         least = best[-1][0] if 0 < len(best) == number else 0.0
-        inside = [place for _, _, run in best for place in self._inside(run, least)]
+        inside = [place for _, _, run in best for place in self._rank_file(run, least)]
         return sorted(inside)[:number]
 
     def breakdown(self, ranked: Ranked) -> Breakdown:
-        """Give the parts of a place's score."""
+        """Return the parts of a place's score."""
         run, place = ranked.run, ranked.place
         file = self._files[run]
         shares = self._parts_of_content(place)
-        if shares and self._coherence_unit and place == self._top(run):
+        if shares and self._coherence_unit and place == self._top_place(run):
             value = self._sums[run] * self._coherence_unit
             is_alone = self._ends[run] - self._begins[run] == 1
-            shares.append(Part("file", value) if is_alone else raised("file", value))
+            shares.append(Part("file", value) if is_alone else share_part("file", value))
         if file in self._paths:
-            shares.append(raised("path", self._paths[file]))
+            shares.append(share_part("path", self._paths[file]))
         for name, why, of_files in (
             ("file_words", "words of the file", self._file_words),
             ("file_meaning", "meaning of the file", self._file_meaning),
         ):
             if of_files and of_files[run]:
-                part = raised(name, of_files[run], why)
-                shares.append(part if part.value >= _LEAST_SAID else part._replace(why=""))
+                part = share_part(name, of_files[run], why)
+                shares.append(part if part.value >= _MIN_SHOWN_SHARE else part._replace(why=""))
         symbol = self._definitions.get(place)
         if symbol:
             value = self._definition_share(symbol, file)
-            shares.append(raised("definition", value, f"defines {symbol.name}"))
+            shares.append(share_part("definition", value, f"defines {symbol.name}"))
         factors = file.factors(self._features.asks_for_tests)
-        if ranked.better:
+        if ranked.before:
             crowding = Part(
                 "crowding",
-                self._weights.crowding**ranked.better,
-                f"place {ranked.better + 1} of its file",
+                self._weights.crowding**ranked.before,
+                f"place {ranked.before + 1} of its file",
             )
             factors = (*factors, crowding)
         return Breakdown(tuple(shares), factors)
 
     def _parts_of_content(self, place: int) -> list[Part]:
-        """Give what the text of a place adds: its words and its meaning."""
+        """Return the shares of the text of a place: its words and its meaning."""
         shares = []
         keyword, cosines = self._keyword[place], self._features.evidence.cosines
         if keyword:
@@ -147,15 +146,15 @@ class Ranking:
         return shares
 
     def _shares_of_files(self) -> list[float]:
-        """Give what each file adds to all of its places."""
+        """Return what each file adds to all of its places."""
         shares = list(map(self._paths.get, self._files, repeat(0.0)))
         for of_files in (self._file_words, self._file_meaning):
             if of_files:
                 shares = list(map(add, shares, of_files))
         return shares
 
-    def _sums_and_tops(self) -> tuple[list[float], list[float]]:
-        """Give the sum and the largest of what the places of each file add by their text."""
+    def _sums_and_maxima(self) -> tuple[list[float], list[float]]:
+        """Return the sum and the maximum of the text shares of the places of each file."""
         contents = self._contents
         sums, tops = [], []
         for begin, end in zip(self._begins, self._ends, strict=True):
@@ -168,31 +167,31 @@ class Ranking:
                 tops.append(max(inside))
         return sums, tops
 
-    def _top(self, run: int) -> int:
-        """Give the place of a file whose text adds most, the first of several."""
-        return self._contents.index(self._tops[run], self._begins[run])
+    def _top_place(self, run: int) -> int:
+        """Return the place of a file with the largest text share, the first of several."""
+        return self._contents.index(self._maxima[run], self._begins[run])
 
     def _best_of_files(self) -> list[tuple[float, str, int]]:
-        """Give the negative score of the best place of each file, with the path."""
+        """Return the negative score of the best place of each file, with the path."""
         asks_for_tests, unit = self._features.asks_for_tests, self._coherence_unit
         best = [
             (-(top + together * unit + share) * file.factor(asks_for_tests), file.path, run)
             for run, (file, top, together, share) in enumerate(
-                zip(self._files, self._tops, self._sums, self._of_files, strict=True)
+                zip(self._files, self._maxima, self._sums, self._of_files, strict=True)
             )
         ]
         for run in {bisect_right(self._begins, place) - 1 for place in self._definitions}:
-            best[run] = (self._inside(run)[0].negative_score, self._files[run].path, run)
+            best[run] = (self._rank_file(run)[0].negative_score, self._files[run].path, run)
         return best
 
-    def _inside(self, run: int, least: float = 0.0) -> list[Ranked]:
-        """Score the places of one file, best first, each further one lowered by the crowd.
+    def _rank_file(self, run: int, least: float = 0.0) -> list[Ranked]:
+        """Score the places of one file, best first, each further one lowered.
 
         Args:
             run: The file.
             least: Negative score; worse places are left out.
         """
-        file, top = self._files[run], self._top(run)
+        file, top = self._files[run], self._top_place(run)
         factor = file.factor(self._features.asks_for_tests)
         coherence = self._sums[run] * self._coherence_unit
         of_file = self._of_files[run]
@@ -207,16 +206,16 @@ class Ranking:
             scored.append((-score * factor, place))
         scored.sort()
         ranked = []
-        lowered = 1.0
-        for better, (negative, place) in enumerate(scored):
-            if negative * lowered > least:
+        crowding = 1.0
+        for before, (negative, place) in enumerate(scored):
+            if negative * crowding > least:
                 break
-            ranked.append(Ranked(negative * lowered, file.path, place, run, better))
-            lowered *= self._weights.crowding
+            ranked.append(Ranked(negative * crowding, file.path, place, run, before))
+            crowding *= self._weights.crowding
         return ranked
 
     def _definition_share(self, symbol: SymbolFacts, file: RankedFile) -> float:
-        """Give what defining a name of the question adds."""
+        """Return what defining a name of the query adds."""
         names, weights = self._features.lexical.names, self._weights
         shares = self._definition_shares
         share = shares.get(symbol.name) or shares.get(f"~{symbol.name.lower()}", 0.0)
@@ -229,7 +228,7 @@ class Ranking:
             share *= kind_weight(symbol.kind)
             if symbol.kind in _CALLABLE and symbol.line_start == symbol.line_end:
                 share *= weights.prototype
-        if _bare(file.stem) == _bare(symbol.name):
+        if _plain_name(file.stem) == _plain_name(symbol.name):
             is_whole = file.stem == file.path.rpartition("/")[2].rpartition(".")[0]
             share *= weights.same_stem if is_whole else weights.stem_begins
         return share
@@ -241,10 +240,10 @@ def rank(
     """Score the candidates in place and sort them, best first; ties by path and line.
 
     Args:
-        candidates: Chunks with their keyword scores, cosines and the symbols asked for.
-        lexical: The question.
-        weights: What counts how much.
-        shown: How many of the best get their breakdown; without, all.
+        candidates: Chunks with keyword scores, cosines and the symbols asked for.
+        lexical: The words of the query.
+        weights: What each feature counts.
+        shown: How many of the best get their breakdown; None for all.
     """
     candidates.sort(key=by_path_and_line)
     ranking = Ranking(candidate_features(candidates, lexical), weights)
@@ -257,7 +256,7 @@ def rank(
 
 
 def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Features:
-    """Give the features of candidates, which are ordered by path and line."""
+    """Return the features of candidates, which are ordered by path and line."""
     by_path: dict[str, RankedFile] = {}
     folders: dict[str, tuple[str, ...]] = {}
     for chunk in [candidate.chunk for candidate in ordered]:
@@ -285,14 +284,14 @@ def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Featur
 
 
 def _keyword_shares(bm25: Sequence[float], weights: Weights) -> list[float]:
-    """Give what the words of places add."""
+    """Return what the words of places add."""
     best = max(bm25, default=0.0) or 1.0
     words, power = weights.words, weights.words_power
     return [words * (score / best) ** power for score in bm25]
 
 
 def _file_words_shares(features: Features, weights: Weights) -> list[float]:
-    """Give what the words add that the places of each file have together."""
+    """Return what each file adds for the words that its places have together."""
     columns = features.evidence.word_scores
     if not weights.file_words or not columns:
         return []
@@ -303,26 +302,26 @@ def _file_words_shares(features: Features, weights: Weights) -> list[float]:
     return _shares_of(together, weights.file_words)
 
 
-def _nearness(cosines: Cosines) -> list[float]:
-    """Give how near places are, by their text and the path of their file."""
+def _similarities(cosines: Cosines) -> list[float]:
+    """Return the similarity of places, by their text and the path of their file."""
     return [
         cosine + FILE_SHARE * of_file
         for cosine, of_file in zip(cosines.places, cosines.files, strict=True)
     ]
 
 
-def _meaning_shares(near: Sequence[float], weights: Weights) -> list[float]:
-    """Give what the nearness of places adds."""
-    return _powers(near, weights.meaning, weights.meaning_power)
+def _meaning_shares(similarities: Sequence[float], weights: Weights) -> list[float]:
+    """Return what the similarity of places adds."""
+    return _powers(similarities, weights.meaning, weights.meaning_power)
 
 
 def _file_meaning_shares(
-    features: Features, near: Sequence[float], weights: Weights
+    features: Features, similarities: Sequence[float], weights: Weights
 ) -> list[float]:
-    """Give what the nearness of all its places adds to each file."""
+    """Return what each file adds for the similarity of all its places."""
     if not weights.file_meaning:
         return []
-    powers = _powers(near, 1.0, weights.file_meaning_power)
+    powers = _powers(similarities, 1.0, weights.file_meaning_power)
     together = [
         sum(powers[begin:end]) for begin, end in zip(features.begins, features.ends, strict=True)
     ]
@@ -330,20 +329,20 @@ def _file_meaning_shares(
 
 
 def _shares_of(values: Sequence[float], weight: float) -> list[float]:
-    """Give so much of a weight as each value has of the largest."""
+    """Scale values so that the largest becomes ``weight``."""
     unit = weight / (max(values, default=0.0) or 1.0)
     return [unit * value for value in values]
 
 
-def _powers(near: Sequence[float], weight: float, power: float) -> list[float]:
-    """Give so much of a weight as what is near has of the nearest; 0 for what points away."""
-    best = max(max(near, default=0.0), LEAST_NEARNESS)
-    return [weight * (each / best) ** power if each > 0 else 0.0 for each in near]
+def _powers(similarities: Sequence[float], weight: float, power: float) -> list[float]:
+    """Scale similarities by the best, raise them to a power, and weigh them; negative become 0."""
+    best = max(max(similarities, default=0.0), MIN_SIMILARITY)
+    return [weight * (each / best) ** power if each > 0 else 0.0 for each in similarities]
 
 
 def _path_shares(features: Features, weights: Weights) -> dict[RankedFile, float]:
-    """Give what the words of their paths add to files; files without any are left out."""
-    most, folder, power = features.most_path_words, weights.folder, weights.path_power
+    """Return what the words of their paths add to files; files without any are left out."""
+    most, folder, power = features.max_path_words, weights.folder, weights.path_power
     if not weights.path:
         return {}
     return {
@@ -353,7 +352,7 @@ def _path_shares(features: Features, weights: Weights) -> dict[RankedFile, float
 
 
 def _definition_shares(lexical: Lexical, weights: Weights) -> dict[str, float]:
-    """Give what defining each name adds; with ``~`` before it, one in lower case, in any case."""
+    """Return what defining each name adds; keys ``~name``, in lower case, are for any case."""
     shares = {}
     for name, typed in lexical.names.items():
         if lexical.is_symbol_query:
@@ -364,21 +363,21 @@ def _definition_shares(lexical: Lexical, weights: Weights) -> dict[str, float]:
     return shares | folded
 
 
-def _bare(name: str) -> str:
+def _plain_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
 def by_path_and_line(candidate: Candidate) -> tuple[str, int]:
-    """Give what orders candidates as ranking wants them."""
+    """Return the key that orders candidates as ``candidate_features`` wants them."""
     return (candidate.chunk.path, candidate.chunk.line_start)
 
 
-def sort_spread(candidates: list[Candidate], worth_of: Callable[[int], float]) -> None:
-    """Sort, best first, ties by path and line, each further place of a file lowered by the crowd.
+def sort_diversified(candidates: list[Candidate], worth_of: Callable[[int], float]) -> None:
+    """Sort, best first, ties by path and line, after lowering further places of each file.
 
     Args:
         candidates: With their breakdowns, in any order.
-        worth_of: Gives what a place keeps of its score with so many of its file before it.
+        worth_of: Returns the factor of a place by the number of places of its file before it.
     """
     candidates.sort(key=_order)
     taken: dict[str, int] = defaultdict(int)

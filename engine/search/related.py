@@ -1,6 +1,7 @@
-"""Code like that of a place: by the vectors that are stored, without a question or a model.
+"""Answers without words: code similar to a place, and lists of what passes filters.
 
-Answers to filters alone: the files that pass, or the definitions, plain code first.
+Similar code is found by the stored vectors, without a model. Filters alone list files or
+definitions, plain code first.
 """
 
 from dataclasses import replace
@@ -11,7 +12,6 @@ from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableErr
 from engine.records import Mode, RelatedRequest, SearchRequest, display_path
 from engine.search.candidates import Found
 from engine.search.features import (
-    DOCUMENT_FACTOR,
     Breakdown,
     Part,
     is_test,
@@ -21,21 +21,20 @@ from engine.search.features import (
 )
 from engine.search.query import Query
 from engine.search.question import MAX_LIMIT
-from engine.search.rank import Candidate, sort_spread
-from engine.search.weights import BY_MEANING
+from engine.search.rank import Candidate, sort_diversified
+from engine.search.weights import (
+    BY_MEANING,
+    COPY_FACTOR,
+    DOCUMENT_FACTOR,
+    MAX_RELATED,
+    SAME_FILE_FACTOR,
+)
 from engine.store import chunks, files
 from engine.store.chunks import ChunkFacts, PassingFile, SymbolFacts
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
 from engine.syntax.languages import DOCUMENT_LANGUAGES
-
-#: Places of the same file are known to who asks.
-SAME_FILE_FACTOR = 0.5
-#: The same text elsewhere says nothing new.
-COPY_FACTOR = 0.5
-# Nearest chunks that are ranked.
-_MOST_RANKED = 200
 
 
 class Source(NamedTuple):
@@ -47,7 +46,7 @@ class Source(NamedTuple):
 
 
 def request_of(wanted: RelatedRequest) -> SearchRequest:
-    """Give the request that makes hits as searches do.
+    """Return the search request for which hits are made.
 
     Raises:
         InvalidInputError: A number is out of range.
@@ -57,7 +56,8 @@ def request_of(wanted: RelatedRequest) -> SearchRequest:
     last = wanted.line_start if wanted.line_end is None else wanted.line_end
     if not 1 <= wanted.line_start <= last:
         raise InvalidInputError(
-            f"lines {wanted.line_start} to {last} are none, the first line is 1", field="line"
+            f"lines {wanted.line_start} to {last} are not a valid range; the first line is 1",
+            field="line",
         )
     lines = str(last) if last == wanted.line_start else f"{wanted.line_start}-{last}"
     return SearchRequest(
@@ -69,7 +69,7 @@ def request_of(wanted: RelatedRequest) -> SearchRequest:
 
 
 def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
-    """Find the chunks that hold the lines of a place.
+    """Find the chunks at the lines of a place.
 
     Raises:
         FileNotIndexedError: The file is not in the index.
@@ -79,12 +79,12 @@ def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
     file = files.read_file(handle, branch_id, wanted.path)
     if file is None:
         raise FileNotIndexedError(
-            f"{path} is not in the index", hint="cairn why PATH says the reason", path=path
+            f"{path} is not in the index", hint="cairn why PATH shows the reason", path=path
         )
     last = wanted.line_end or wanted.line_start
     if last > file.line_count:
         raise InvalidInputError(
-            f"{path} has {file.line_count} lines, line {last} was asked for", field="line"
+            f"{path} has {file.line_count} lines, there is no line {last}", field="line"
         )
     hashes = chunks.hashes_on_lines(handle, file.blob_id, wanted.line_start, last)
     return Source(wanted.path, file.language, hashes)
@@ -93,7 +93,7 @@ def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
 def find_related(
     handle: Handle, model: ModelRow, source: Source, filters: Filters, limit: int
 ) -> Found:
-    """Find the places nearest to a place, itself left out, best first.
+    """Find the places most similar to a place, without itself, best first.
 
     Raises:
         UnavailableError: The place has no vector.
@@ -103,9 +103,9 @@ def find_related(
     asked: Asked | None = asked_of_chunks(handle, model, list(source.hashes))
     if asked is None:
         raise UnavailableError(
-            "this place has no vectors yet", hint="cairn index completes the index"
+            "this place has no vectors yet", hint="run cairn index to complete the index"
         )
-    most = _MOST_RANKED + len(source.hashes)
+    most = MAX_RELATED + len(source.hashes)
     near = near_by_text(handle, asked, filters, most)
     for chunk_id in source.hashes:
         near.pop(chunk_id, None)
@@ -120,7 +120,7 @@ def find_related(
                 chunk=chunk, cosine=near[chunk_id], score=breakdown.score, breakdown=breakdown
             )
         )
-    sort_spread(candidates, lambda before: BY_MEANING.crowding**before)
+    sort_diversified(candidates, lambda before: BY_MEANING.crowding**before)
     scores = [0.0] * len(candidates)
     return Found(candidates[:limit], scores, is_capped=False, cosines=list(near.values()))
 
@@ -142,15 +142,17 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
     return Breakdown((Part("meaning", cosine, f"meaning {cosine:.2f}"),), tuple(factors))
 
 
-def find_passing(handle: Handle, query: Query, request: SearchRequest, filters: Filters) -> Found:
-    """Give what passes the filters: definitions when their kind or the mode asks, else files.
+def find_by_filters(
+    handle: Handle, query: Query, request: SearchRequest, filters: Filters
+) -> Found:
+    """List what passes the filters: definitions if a kind or the mode asks for them, else files.
 
-    Plain code comes first, then by path and place: what is tests or generated lasts.
+    Plain code comes first, then by path and place: tests and generated files come last.
 
     Args:
         handle: A read transaction.
-        query: The question.
-        request: What it is part of.
+        query: The query.
+        request: The request it is part of.
         filters: Of both.
     """
     limit = request.limit
@@ -171,7 +173,7 @@ def _definitions(handle: Handle, filters: Filters, limit: int) -> Found:
     blobs = [file.blob_id for file in files[:enough]]
     ids = chunks.passing_symbols(handle, blobs, filters, limit)
     places = chunks.chunks_at(handle, ids)
-    # A definition passes by itself: what is refused may stand beside it.
+    # The definition itself passes, though its chunk may contain an excluded term.
     of_files = replace(filters, chunk_condition="TRUE")
     facts = chunks.read_chunks(handle, sorted(set(places.values())), of_files)
     read = chunks.read_symbols(handle, ids)

@@ -1,6 +1,8 @@
-"""From a request to an answer: candidates, ranking, snippets, freshness and coverage.
+"""Answer requests: from a query to candidates, ranking, snippets, freshness and coverage.
 
-What a question means; or why words alone answer it, though its meaning was wanted.
+Queries are embedded before the snapshot of the answer is opened. Where that fails, words alone
+answer, unless the mode needs the meaning. Modules that only some queries need (numpy, RE2) are
+imported by the functions that use them.
 """
 
 import time
@@ -19,26 +21,26 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
-from engine.search.cache import Contents, Memory, State
-from engine.search.candidates import Found, find_candidates, is_by_name
-from engine.search.hits import Place, hits_of
-from engine.search.lexical import BY_WORDS, lexical_of, missing_from
+from engine.search.cache import Contents, IndexState, StateCache
+from engine.search.candidates import Found, find_candidates, is_symbol_search
+from engine.search.hits import AnswerContext, hits_of
+from engine.search.lexical import BY_WORDS, lexical_of, missing_names
 from engine.search.query import Query
 from engine.search.question import (
     BY_MEANING,
     Question,
-    asks_what_passes,
+    is_filters_only,
     question_of,
     read_request,
     text_of,
 )
 from engine.search.selection import (
-    branch_asked,
     branch_notes,
     chosen_branch,
     coverage_of,
     filters_of,
-    is_plain,
+    is_unfiltered,
+    requested_branch,
 )
 from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
@@ -47,128 +49,128 @@ from engine.store.project import BranchRow
 from engine.telemetry.metrics import Span, asking, span
 
 if TYPE_CHECKING:
-    from engine.search.branch_index import Tree
-    from engine.search.meaning import Asked, Near, TreeVectors
-    from engine.search.ngram_filter import Sieve
-    from engine.search.pattern_search import Effort
+    from engine.search.branch_index import BranchIndex
+    from engine.search.meaning import Asked, BranchVectors, Similarities
+    from engine.search.ngram_filter import NgramFilter
+    from engine.search.pattern_search import SearchLimits
     from engine.search.patterns import Pattern
     from engine.store.models import ModelRow
 
-_PATTERN_NOTE = "beside a pattern words rank, not their meaning"
+_PATTERN_NOTE = "with a pattern, hits are ranked by words, not by meaning"
+_WARM_UP = "main"
+_BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by words
 
 
-class Intent(NamedTuple):
-    """What a question means."""
+class QueryEmbedding(NamedTuple):
+    """The vector of a query, or the reason why there is none."""
 
-    asked: "Asked | None" = None  # None: it is answered by words
-    notes: tuple[str, ...] = ()  # why, when meaning was wanted
+    asked: "Asked | None" = None  # None: words alone answer
+    notes: tuple[str, ...] = ()  # why there is no vector, if meaning was wanted
 
 
-class Intents:
-    """Embeds questions with the model of a project's vectors.
+class QueryEmbeddings:
+    """Embeds queries with the model of a project's vectors.
 
     Args:
         store: The project's database.
-        memory: What is kept of its states.
-        questions: Embeds.
+        cache: Of its states.
+        questions: The embedder.
     """
 
-    def __init__(self, store: Store, memory: Memory, questions: QuestionEmbedder) -> None:
+    def __init__(self, store: Store, cache: StateCache, questions: QuestionEmbedder) -> None:
         self._store = store
-        self._memory = memory
+        self._cache = cache
         self._questions = questions
 
-    def of(self, query: Query, mode: Mode) -> Intent:
-        """Embed a question, before the snapshot of the answer: a server may take its time.
+    def of(self, query: Query, mode: Mode) -> QueryEmbedding:
+        """Embed a query, before the snapshot of the answer: a server may take its time.
 
         Raises:
-            UnavailableError: It cannot be embedded, and the mode is nothing without.
+            UnavailableError: It cannot be embedded, and the mode needs it.
         """
         text = text_of(query)
         if mode not in BY_MEANING or not text:
-            return Intent()
+            return QueryEmbedding()
         if query.patterns:
-            return Intent(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
+            return QueryEmbedding(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
         with self._store.read() as handle:
-            state = self._memory.state(handle)
+            state = self._cache.state(handle)
             if not state.branches:
-                return Intent()
+                return QueryEmbedding()
             model = state.model(handle)
         try:
             if model is None:
-                raise no_vectors()
+                raise no_vectors_error()
             vector = self._questions.embed(text, model.identity)
         except UnavailableError as error:
             if mode is Mode.MEANING:
                 raise
-            return Intent(notes=(_note_of(error),))
+            return QueryEmbedding(notes=(_note_of(error),))
         from engine.search.meaning import Asked  # numpy
 
-        return Intent(Asked.of(model, vector))
+        return QueryEmbedding(Asked.of(model, vector))
 
 
-def still(intent: Intent, model: "ModelRow | None", mode: Mode) -> Intent:
-    """Forget what a question means when the vectors of another model answer by now.
+def for_model(embedding: QueryEmbedding, model: "ModelRow | None", mode: Mode) -> QueryEmbedding:
+    """Return the embedding, without its vector when the current vectors are of another model.
 
     Args:
-        intent: What it meant before the snapshot.
-        model: The one whose vectors are there now.
-        mode: Of the question.
+        embedding: Made before the snapshot.
+        model: The model of the current vectors.
+        mode: Of the query.
 
     Raises:
-        UnavailableError: There is another model, and the mode is nothing without.
+        UnavailableError: The model has changed, and the mode needs the vector.
     """
-    if intent.asked is None or model == intent.asked.model:
-        return intent
-    error = UnavailableError("another model was chosen just now", hint="search again")
+    if embedding.asked is None or model == embedding.asked.model:
+        return embedding
+    error = UnavailableError("the model was just changed", hint="search again")
     if mode is Mode.MEANING:
         raise error
-    return Intent(notes=(_note_of(error),))
+    return QueryEmbedding(notes=(_note_of(error),))
 
 
-def notes_of(intent: Intent, embedded: float) -> tuple[str, ...]:
-    """Say what a reader may not expect of an answer by meaning.
+def embedding_notes(embedding: QueryEmbedding, embedded: float) -> tuple[str, ...]:
+    """Return notes on the limits of an answer by meaning.
 
     Args:
-        intent: What the question means.
+        embedding: Of the query.
         embedded: The share of chunks that have vectors.
     """
-    if intent.asked and embedded < 1:
-        return (f"{1 - embedded:.1%} of the code has no vectors yet, and is found by words alone",)
-    return intent.notes
+    if embedding.asked and embedded < 1:
+        return (
+            f"{1 - embedded:.1%} of the code has no vectors yet and is found only by its words",
+        )
+    return embedding.notes
 
 
-def no_vectors() -> UnavailableError:
-    """Make the error of an index without vectors."""
-    return UnavailableError("this index has no vectors", hint="cairn index makes them")
+def no_vectors_error() -> UnavailableError:
+    """Return the error of an index without vectors."""
+    return UnavailableError("this index has no vectors", hint="run cairn index to create them")
 
 
 def _note_of(error: UnavailableError) -> str:
-    return f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else "")
-
-
-_WARM_UP = "main"
-_BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes in which words find
+    return f"searched by words only: {error.message}" + (f" ({error.hint})" if error.hint else "")
 
 
 class _Scope(NamedTuple):
-    """What may answer a question."""
+    """The part of the index that may answer."""
 
-    state: State
+    state: IndexState
     branch: BranchRow
     filters: Filters
-    tree: "Tree | None"  # the branch, when the filters let all of it pass and it is kept
+    branch_index: "BranchIndex | None"  # the cached branch, if no filter applies
 
 
 class Searcher:
-    """Answers questions from one project's store.
+    """Answers queries from one project's store.
 
     Args:
         store: The project's database.
-        project_name: What hits say as their project.
+        project_name: The project name in hits.
         root: The resolved root, for freshness.
         config: The settings in force.
-        questions: Embeds questions.
+        questions: Embeds queries.
     """
 
     def __init__(
@@ -183,107 +185,109 @@ class Searcher:
         self._project_name = project_name
         self._root = root
         self._config = config
-        self._memory = Memory()
-        self._intents = Intents(store, self._memory, questions)
-        self._has_patterns = False  # somebody has asked by pattern
-        self._sieve: Sieve | None = None
+        self._cache = StateCache()
+        self._embeddings = QueryEmbeddings(store, self._cache, questions)
+        self._has_seen_patterns = False  # until then an n-gram filter is no use
+        self._ngram_filter: NgramFilter | None = None
 
     def search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         """Answer one request.
 
         Args:
-            request: The question.
+            request: The request.
             checked_out: The branch that is checked out, searched by default.
 
         Raises:
-            InvalidInputError: The query, a filter or a number cannot be read.
+            InvalidInputError: The query, a filter or a number is invalid.
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
-        with asking(request.mode), span("search.project") as told:
+        with asking(request.mode), span("search.project") as search_span:
             answer = self._search(request, checked_out)
-            _describe(told, answer)
+            _describe(search_span, answer)
             return answer
 
     def warm(self, checked_out: str) -> None:
-        """Read what the first questions would wait for; nothing counts this as a question.
+        """Fill the caches for the first queries; it is not counted as a query.
 
         Args:
-            checked_out: The branch that questions will be about.
+            checked_out: The branch that queries will be about.
         """
-        for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second question of a process reads the tree
+        for mode in (Mode.KEYWORD, Mode.HYBRID):  # the second query caches the branch
             self._search(SearchRequest(query=_WARM_UP, mode=mode, limit=1), checked_out)
 
     @property
     def size_bytes(self) -> int:
-        """What is kept between questions, more or less."""
-        sieve = self._sieve
-        return self._memory.size_bytes + (sieve.size_bytes if sieve else 0)
+        """The approximate memory of the caches."""
+        ngram_filter = self._ngram_filter
+        return self._cache.size_bytes + (ngram_filter.size_bytes if ngram_filter else 0)
 
     def let_go(self) -> None:
-        """Keep nothing, until the next question."""
-        self._memory.let_go()
-        self._has_patterns, self._sieve = False, None
+        """Clear the caches."""
+        self._cache.let_go()
+        self._has_seen_patterns, self._ngram_filter = False, None
 
-    def learn(self, is_stopped: Callable[[], bool]) -> None:
-        """Get to know what patterns were asked about since, so that the next look into few texts.
+    def learn(self, cancelled: Callable[[], bool]) -> None:
+        """Update the n-gram filter, so that the next patterns read fewer texts.
 
-        For a thread of a process that answers many.
+        Runs in a background thread of a process that answers many queries.
 
         Args:
-            is_stopped: Asked some ten times a second.
+            cancelled: Called some ten times a second.
         """
-        if not self._has_patterns:
+        if not self._has_seen_patterns:
             return
-        sieve = self._sieve
-        if sieve is None:
-            from engine.search.ngram_filter import Sieve  # numpy
+        ngram_filter = self._ngram_filter
+        if ngram_filter is None:
+            from engine.search.ngram_filter import NgramFilter  # numpy
 
-            self._sieve = sieve = Sieve()
-        sieve.learn(self._store, is_stopped)
+            self._ngram_filter = ngram_filter = NgramFilter()
+        ngram_filter.learn(self._store, cancelled)
 
     def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         started = time.perf_counter()
         with span("search.question"):
             query = read_request(request)
             patterns = _patterns_of(query)
-            self._has_patterns = self._has_patterns or bool(patterns)
-            named = branch_asked(request, query)
+            self._has_seen_patterns = self._has_seen_patterns or bool(patterns)
+            named = requested_branch(request, query)
         with span("search.embed"):
-            intent = self._intents.of(query, request.mode)
+            embedding = self._embeddings.of(query, request.mode)
         with self._store.read() as handle:
             scope = self._scope(handle, query, request, named, checked_out)
-            intent = still(intent, scope.state.model(handle), request.mode)
+            embedding = for_model(embedding, scope.state.model(handle), request.mode)
             with span("search.find"):
                 lexical = lexical_of(query)
                 if request.mode in _BY_SPELLING and not patterns:
-                    lexical = scope.state.respelled(handle, query, lexical, scope.tree)
+                    lexical = scope.state.with_index_spellings(
+                        handle, query, lexical, scope.branch_index
+                    )
                 if patterns:
                     from engine.search.pattern_search import find_places
 
-                    effort = self._effort_in(scope)
-                    found = find_places(handle, query, request, patterns, scope.filters, effort)
-                elif asks_what_passes(query, request):
-                    from engine.search.related import find_passing
+                    limits = self._pattern_limits(scope)
+                    found = find_places(handle, query, request, patterns, scope.filters, limits)
+                elif is_filters_only(query, request):
+                    from engine.search.related import find_by_filters
 
-                    found = find_passing(handle, query, request, scope.filters)
+                    found = find_by_filters(handle, query, request, scope.filters)
                 else:
-                    asked = intent.asked
+                    asked = embedding.asked
                     question = question_of(query, request.mode, request.limit, asked, lexical)
-                    found = _found(handle, question, scope)
-            place = self._place(scope, checked_out)
+                    found = _find(handle, question, scope)
+            context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
-                hits, is_cut = hits_of(handle, found.shown, request, scope.filters, place)
+                hits, is_cut = hits_of(handle, found.shown, request, scope.filters, context)
             if request.explain:
-                from engine.search.hits import explained
+                from engine.search.hits import with_explanations
 
-                hits = explained(handle, lexical, found, hits, most=request.detailed)
-            is_elsewhere = named is None and not place.is_checked_out
+                hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
+            is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
-                missing = missing_from(handle, query) if request.mode in BY_WORDS else ()
+                missing = missing_names(handle, query) if request.mode in BY_WORDS else ()
         notes = [*branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)]
-        notes += [*notes_of(intent, coverage.embedded), *found.notes]
+        notes += [*embedding_notes(embedding, coverage.embedded), *found.notes]
         return SearchAnswer(
             query=request.query,
             mode=request.mode,
@@ -297,7 +301,7 @@ class Searcher:
         )
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
-        """Give code like that of a place, by the vectors that are stored.
+        """Return code similar to a place, by the stored vectors.
 
         Args:
             wanted: The place.
@@ -321,12 +325,12 @@ class Searcher:
             model = scope.state.model(handle)
             source = source_of(handle, scope.branch.id, wanted)
             if model is None:
-                raise no_vectors()
+                raise no_vectors_error()
             found = find_related(handle, model, source, scope.filters, wanted.limit)
-            place = self._place(scope, checked_out)
-            hits, _ = hits_of(handle, found.shown, request, scope.filters, place)
-            coverage = self.coverage(handle, scope.branch, is_elsewhere=not place.is_checked_out)
-        notes = branch_notes(scope.branch, checked_out, is_elsewhere=not place.is_checked_out)
+            context = self._answer_context(scope, checked_out)
+            hits, _ = hits_of(handle, found.shown, request, scope.filters, context)
+            coverage = self.coverage(handle, scope.branch, is_elsewhere=not context.is_checked_out)
+        notes = branch_notes(scope.branch, checked_out, is_elsewhere=not context.is_checked_out)
         return SearchAnswer(
             query=request.query,
             mode=Mode.MEANING,
@@ -344,7 +348,7 @@ class Searcher:
         """Find symbols by name, best first; the arguments are those of ``Index.symbols``.
 
         Raises:
-            InvalidInputError: An argument is not one of those.
+            InvalidInputError: An argument is invalid.
         """
         with asking("symbols"):
             check_match(name, match, limit)
@@ -362,12 +366,12 @@ class Searcher:
         return [symbol_hit(symbol, self._project_name) for symbol in found]
 
     def outline(self, path: str, checked_out: str, *, asked: str) -> list[SymbolHit]:
-        """Give the symbols of a file in text order.
+        """Return the symbols of a file in text order.
 
         Args:
             path: The file, relative to the root.
-            checked_out: The branch that is checked out, which is looked at.
-            asked: How the caller wrote the path.
+            checked_out: The branch that is checked out, which is searched.
+            asked: The path as the caller wrote it.
 
         Raises:
             FileNotIndexedError: The file is not in the index.
@@ -377,18 +381,18 @@ class Searcher:
             return outline_of(handle, branch.id, path, project=self._project_name, asked=asked)
 
     def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
-        """Give the branch to search: the one asked for, the one checked out, or the latest.
+        """Return the branch to search: the one asked for, the one checked out, or the latest.
 
         Raises:
             NotFoundError: The branch that was asked for was never indexed.
         """
-        return chosen_branch(self._memory.state(handle).branches, asked, checked_out)
+        return chosen_branch(self._cache.state(handle).branches, asked, checked_out)
 
     def coverage(
         self, handle: Handle, branch: BranchRow, *, is_elsewhere: bool = False
     ) -> Coverage:
-        """Say how much of the branch the index holds; not all, when another one was meant."""
-        state = self._memory.state(handle)
+        """Return how much of the branch the index covers; never complete when another was meant."""
+        state = self._cache.state(handle)
         return coverage_of(
             branch,
             state.file_count(handle, branch.id),
@@ -397,8 +401,8 @@ class Searcher:
         )
 
     def contents(self, handle: Handle, branch: BranchRow) -> Contents:
-        """Say how much the files of a branch hold."""
-        return self._memory.state(handle).contents(handle, branch.id)
+        """Return the counts of a branch."""
+        return self._cache.state(handle).contents(handle, branch.id)
 
     def _scope(
         self,
@@ -408,74 +412,95 @@ class Searcher:
         named: str | None,
         checked_out: str,
     ) -> _Scope:
-        """Say which rows may answer; with what is kept of the branch when all of it may."""
-        state = self._memory.state(handle)
+        """Return the rows that may answer, with the cached branch when all of it may."""
+        state = self._cache.state(handle)
         branch = chosen_branch(state.branches, named, checked_out)
-        if is_plain(query, request):
+        if is_unfiltered(query, request):
             filters = state.no_filters(branch.id)
-            return _Scope(state, branch, filters, state.tree(handle, branch.id))
+            return _Scope(state, branch, filters, state.branch_index(handle, branch.id))
         return _Scope(state, branch, filters_of(handle, query, request, branch.id), None)
 
-    def _effort_in(self, scope: _Scope) -> "Effort":
-        """Say how patterns are searched: from the second one on best path first, if that is known.
+    def _pattern_limits(self, scope: _Scope) -> "SearchLimits":
+        """Return the limits of a pattern search.
 
-        To rank 16,000 paths takes 0.1 s, once a state of the index: the first does without.
+        From the second one on, texts are searched best path first if their order is known: ranking
+        16,000 paths takes 0.1 s, once per state of the index.
         """
-        from engine.search.pattern_search import Effort
+        from engine.search.pattern_search import SearchLimits
 
-        effort = Effort.of(self._config)
-        sieve = self._sieve  # another thread may let go of it meanwhile
-        if sieve is None:
-            return effort
-        effort = replace(effort, passing=sieve.passing)
-        tree = scope.state.kept_tree(scope.branch.id) if scope.filters.is_branch_only else None
-        return replace(effort, ranked=lambda: tree.ranked_texts) if tree else effort
+        limits = SearchLimits.of(self._config)
+        ngram_filter = self._ngram_filter  # another thread may drop it meanwhile
+        if ngram_filter is None:
+            return limits
+        limits = replace(limits, candidate_texts=ngram_filter.candidate_texts)
+        branch_index = (
+            scope.state.cached_branch_index(scope.branch.id)
+            if scope.filters.is_branch_only
+            else None
+        )
+        return (
+            replace(limits, ranked_texts=lambda: branch_index.ranked_texts)
+            if branch_index
+            else limits
+        )
 
-    def _place(self, scope: _Scope, checked_out: str) -> Place:
+    def _answer_context(self, scope: _Scope, checked_out: str) -> AnswerContext:
         is_here = scope.branch.name == checked_out
-        return Place(self._project_name, self._root, is_here, scope.tree)
+        return AnswerContext(self._project_name, self._root, is_here, scope.branch_index)
 
 
 def _patterns_of(query: Query) -> "tuple[Pattern, ...] | list[Pattern]":
     if not query.patterns:
         return ()
-    from engine.search.patterns import patterns_of  # RE2, which other questions do without
+    from engine.search.patterns import patterns_of  # RE2, which other queries do not need
 
     return patterns_of(query)
 
 
-def _found(handle: Handle, question: Question, scope: _Scope) -> Found:
-    """Find candidates the shortest way: from what is kept, when there are words alone."""
-    if scope.tree is None or is_by_name(question):
-        return find_candidates(handle, question, scope.filters, _kept(handle, question, scope))
+def _find(handle: Handle, question: Question, scope: _Scope) -> Found:
+    """Find candidates the fastest way: in the cached branch, if there are words and no filters."""
+    if scope.branch_index is None or is_symbol_search(question):
+        return find_candidates(
+            handle, question, scope.filters, _cached_vectors(handle, question, scope)
+        )
     with span("search.vectors"):
-        near = _near(handle, question.asked, scope, scope.tree) if question.asked else None
-    from engine.search.candidates import find_in_tree  # not for the one question of a command
+        similarities = (
+            _similarities(handle, question.asked, scope, scope.branch_index)
+            if question.asked
+            else None
+        )
+    from engine.search.candidates import find_in_branch  # not for the only query of a command
 
-    return find_in_tree(handle, question, scope.tree, near)
+    return find_in_branch(handle, question, scope.branch_index, similarities)
 
 
-def _kept(handle: Handle, question: Question, scope: _Scope) -> "TreeVectors | None":
-    """Give the vectors that are kept of the branch, when the filters choose whole files."""
+def _cached_vectors(handle: Handle, question: Question, scope: _Scope) -> "BranchVectors | None":
+    """Return the cached vectors of the branch, if the filters choose whole files."""
     if question.asked is None or not scope.filters.chooses_files:
         return None
-    tree = scope.state.tree(handle, scope.branch.id)
-    if tree is None:
+    branch_index = scope.state.branch_index(handle, scope.branch.id)
+    if branch_index is None:
         return None
-    return scope.state.vectors(handle, scope.branch.id, question.asked.model, tree)
+    return scope.state.vectors(handle, scope.branch.id, question.asked.model, branch_index)
 
 
-def _near(handle: Handle, asked: "Asked", scope: _Scope, tree: "Tree") -> "Near":
-    """Compare a question with the places of a branch that is kept."""
-    from engine.search.meaning import StoredPlaces  # numpy
+def _similarities(
+    handle: Handle, asked: "Asked", scope: _Scope, branch_index: "BranchIndex"
+) -> "Similarities":
+    """Compare a query with the places of a cached branch."""
+    from engine.search.meaning import StoredSimilarities  # numpy
 
-    kept = scope.state.vectors(handle, scope.branch.id, asked.model, tree)
-    return kept.near(asked) if kept else StoredPlaces(handle, asked, scope.filters, tree)
+    cached = scope.state.vectors(handle, scope.branch.id, asked.model, branch_index)
+    return (
+        cached.similarities(asked)
+        if cached
+        else StoredSimilarities(handle, asked, scope.filters, branch_index)
+    )
 
 
-def _describe(told: Span, answer: SearchAnswer) -> None:
-    """Tell of an answer what quotes nothing."""
-    told.tell(
+def _describe(search_span: Span, answer: SearchAnswer) -> None:
+    """Record facts about an answer in its span, without any text."""
+    search_span.tell(
         mode=str(answer.mode),
         hits=len(answer.hits),
         total=answer.total,

@@ -1,7 +1,4 @@
-"""Filters of a question → conditions on rows: which files, languages and kinds may answer.
-
-Which branch a question is put to, and what to know of it.
-"""
+"""Choose what may answer: the branch, and by filters the files, languages and kinds."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +13,18 @@ from engine.store.filters import Filters, PathRule, build_filters, register_path
 from engine.store.project import BranchRow
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
+NO_BRANCH = -1  # the id of a branch that has no row
 _PATH_FUNCTION = "path_passes"
 _WILDCARDS = frozenset("*?[")
-_OF_PROJECTS = frozenset({"branch", "project"})  # filters that choose no rows of a branch
+_SCOPE_FILTERS = frozenset({"branch", "project"})  # filters that choose no rows within a branch
 _FILE_TAGS = frozenset({"indexed", "repository"})
 
-#: Says of a file, by its path and its language, whether it passes.
+#: Returns whether a file passes, by its path and its language.
 FilePredicate = Callable[[str, str], bool]
 
 
 def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: int) -> Filters:
-    """Build the conditions of a query and a request; both must hold.
+    """Return the conditions of a query and a request; both must hold.
 
     Raises:
         InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
@@ -35,16 +33,16 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
     languages = _sets(query.values("lang"), _language)
     kinds = _sets(query.values("kind"), _kinds)
     if request.language:
-        languages[0].append(_of_field("language", request.language, _language))
+        languages[0].append(_read_field("language", request.language, _language))
     if request.kind:
-        kinds[0].append(_of_field("kind", request.kind, _kinds))
+        kinds[0].append(_read_field("kind", request.kind, _kinds))
     predicates = [
-        _signed(path_predicate(_from_root(handle, term.value), position=term.position), term)
+        _negated_if(path_predicate(_from_root(handle, term.value), position=term.position), term)
         for term in query.values("path")
     ]
     if request.path:
         predicates.append(path_predicate(_from_root(handle, request.path), position=None))
-    predicates += [_signed(_tag_predicate(term.value), term) for term in query.values("tag")]
+    predicates += [_negated_if(_tag_predicate(term.value), term) for term in query.values("tag")]
     path_function = None
     if predicates:
         path_function = _PATH_FUNCTION
@@ -58,11 +56,11 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
     )
 
 
-def is_plain(query: Query, request: SearchRequest) -> bool:
-    """Say whether a question consists of words, and nothing but the branch is chosen."""
+def is_unfiltered(query: Query, request: SearchRequest) -> bool:
+    """Return whether a query consists of words, and nothing but the branch is chosen."""
     chosen = {name for name, _ in query.filters}
     return (
-        chosen <= _OF_PROJECTS
+        chosen <= _SCOPE_FILTERS
         and not (query.phrases or query.patterns)
         and not any(word.negated for word in query.words)
         and request.language is None
@@ -73,7 +71,7 @@ def is_plain(query: Query, request: SearchRequest) -> bool:
 
 
 def _from_root(handle: Handle, pattern: str) -> str:
-    """Give the part of an absolute path that lies below the root; any other path as it is."""
+    """Return an absolute path below the root relative to it; any other path as it is."""
     row = project.read_project(handle) if pattern.startswith("/") else None
     root = os.fsdecode(row.root) if row else "/"
     is_below = root != "/" and f"{pattern}/".startswith(f"{root}/")
@@ -81,33 +79,33 @@ def _from_root(handle: Handle, pattern: str) -> str:
 
 
 def path_predicate(pattern: str, *, position: int | None) -> FilePredicate:
-    """Make a predicate of a path filter.
+    """Return the predicate of a path filter.
 
     A pattern with wildcards is a glob; otherwise it is the start of the path, a folder anywhere
     in it, or a file's whole name.
 
     Raises:
-        InvalidQueryError: The glob cannot be read, and ``position`` is given.
-        InvalidInputError: The glob cannot be read.
+        InvalidQueryError: The glob is invalid, and ``position`` is given.
+        InvalidInputError: The glob is invalid.
     """
     wanted = pattern.removeprefix("./").lstrip("/")
     inside = f"/{wanted.strip('/')}/"
     if _WILDCARDS.isdisjoint(wanted):
         return lambda path, _language: path.startswith(wanted) or inside in f"/{path}/"
     try:
-        from engine.source.ignore import Globs  # most questions filter by no path
+        from engine.source.ignore import Globs  # most queries have no path filter
 
         globs = Globs.compile((wanted,), field="path")
     except InvalidInputError as error:
         if position is None:
             raise
         raise InvalidQueryError(error.message, position=position, hint=error.hint) from error
-    # Brackets are part of real names too: pages/[id].tsx.
+    # Real names have brackets too: pages/[id].tsx.
     return lambda path, _language: globs.match(path, False) is not None or inside in f"/{path}/"
 
 
 def _tag_predicate(tag: str) -> FilePredicate:
-    """A file's tags are ``indexed``, ``repository``, its extension and its language."""
+    """Match a tag of a file: ``indexed``, ``repository``, its extension or its language."""
     if tag in _FILE_TAGS:
         return lambda _path, _language: True
     if tag.startswith("."):
@@ -115,7 +113,7 @@ def _tag_predicate(tag: str) -> FilePredicate:
     return lambda path, language: path.endswith(f".{tag}") or language == tag.lower()
 
 
-def _signed(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:
+def _negated_if(predicate: FilePredicate, term: FilterTerm) -> FilePredicate:
     if term.negated:
         return lambda path, language: not predicate(path, language)
     return predicate
@@ -128,9 +126,9 @@ def _all_of(predicates: list[FilePredicate]) -> FilePredicate:
 def _sets(
     terms: tuple[FilterTerm, ...], read: Callable[[str], frozenset[str]]
 ) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
-    """Read the values of a filter: those wanted, where several mean any of them; those refused."""
+    """Read the values of a filter: the wanted ones, any of which may match, and the excluded."""
     wanted: set[str] = set()
-    refused: list[frozenset[str]] = []
+    excluded: list[frozenset[str]] = []
     for term in terms:
         try:
             members = read(term.value)
@@ -139,13 +137,13 @@ def _sets(
                 error.message, position=term.position, hint=error.hint
             ) from error
         if term.negated:
-            refused.append(members)
+            excluded.append(members)
         else:
             wanted |= members
-    return ([frozenset(wanted)] if wanted else [], refused)
+    return ([frozenset(wanted)] if wanted else [], excluded)
 
 
-def _of_field(field: str, value: str, read: Callable[[str], frozenset[str]]) -> frozenset[str]:
+def _read_field(field: str, value: str, read: Callable[[str], frozenset[str]]) -> frozenset[str]:
     try:
         return read(value)
     except InvalidInputError as error:
@@ -153,7 +151,7 @@ def _of_field(field: str, value: str, read: Callable[[str], frozenset[str]]) -> 
 
 
 def _common(sets: list[frozenset[str]]) -> frozenset[str]:
-    """Give what all sets hold; a name that no row has when they exclude each other."""
+    """Return what all sets have in common; a name that no row has when they are disjoint."""
     if not sets:
         return frozenset()
     return frozenset.intersection(*sets) or frozenset({""})
@@ -181,11 +179,8 @@ def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
     )
 
 
-NO_BRANCH = -1  # the id of a branch that has no row
-
-
-def branch_asked(request: SearchRequest, query: Query) -> str | None:
-    """Give the branch that is asked for, None for the one checked out.
+def requested_branch(request: SearchRequest, query: Query) -> str | None:
+    """Return the branch that is asked for, or None for the one checked out.
 
     Raises:
         InvalidQueryError: Two different branches are asked for.
@@ -194,7 +189,7 @@ def branch_asked(request: SearchRequest, query: Query) -> str | None:
     for term in query.values("branch"):
         if asked is not None and asked != term.value:
             raise InvalidQueryError(
-                f"one branch at a time: {asked!r} and {term.value!r} are asked for",
+                f"only one branch can be searched at a time, not {asked!r} and {term.value!r}",
                 position=term.position,
             )
         asked = term.value
@@ -202,7 +197,7 @@ def branch_asked(request: SearchRequest, query: Query) -> str | None:
 
 
 def chosen_branch(branches: Sequence[BranchRow], asked: str | None, checked_out: str) -> BranchRow:
-    """Give the branch asked for, the one checked out, or the latest; one without a row for none.
+    """Return the branch asked for, the one checked out, or the latest; one without a row for none.
 
     Raises:
         NotFoundError: The branch that was asked for was never indexed.
@@ -222,13 +217,13 @@ def chosen_branch(branches: Sequence[BranchRow], asked: str | None, checked_out:
 
 
 def coverage_of(branch: BranchRow, indexed: int, embedded: float, *, is_complete: bool) -> Coverage:
-    """Say how much of a branch an answer could see.
+    """Return how much of a branch an answer covers.
 
     Args:
         branch: The branch.
-        indexed: Its files that are indexed.
+        indexed: The number of its indexed files.
         embedded: The share of its chunks that have vectors.
-        is_complete: Nothing is under way, and it is the branch that was meant.
+        is_complete: Whether no indexing is under way, and it is the branch that was meant.
     """
     share = min(1.0, indexed / branch.found_files) if branch.found_files else 1.0
     return Coverage(
@@ -240,11 +235,11 @@ def coverage_of(branch: BranchRow, indexed: int, embedded: float, *, is_complete
 
 
 def branch_notes(branch: BranchRow, checked_out: str, *, is_elsewhere: bool) -> Iterator[str]:
-    """Say in sentences what a reader of the answer may not expect."""
+    """Yield sentences on the limits of an answer."""
     if branch.id == NO_BRANCH:
-        yield "nothing is indexed yet: cairn index does it"
+        yield "nothing is indexed yet: run cairn index"
     elif is_elsewhere:
         here, there = checked_out or "(none)", branch.name or "(none)"
-        yield f"branch {here} is not indexed yet, this is {there} as last seen: run cairn index"
+        yield f"branch {here} is not indexed yet, this is {there} as last indexed: run cairn index"
     elif not branch.complete:
         yield "the last indexing run did not finish or is still going; cairn index completes it"

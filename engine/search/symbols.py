@@ -1,4 +1,4 @@
-"""Symbols by name: exact, by prefix, and fuzzy."""
+"""Find symbols by name: exact, by prefix, and fuzzy."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,19 @@ from engine.records import SymbolHit, display_path
 from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import storable
+from engine.search.weights import (
+    EXACT_LIKENESS,
+    FUZZY_LIKENESS,
+    KIND_WEIGHTS,
+    MAX_FUZZY_NAMES,
+    MAX_SYMBOL_ROWS,
+    MIN_FUZZY_LIKENESS,
+    NAME_CASE_FACTOR,
+    NOT_EXPORTED_FACTOR,
+    OTHER_KIND_WEIGHT,
+    PREFIX_LENGTH_LIKENESS,
+    PREFIX_LIKENESS,
+)
 from engine.store import files, symbols
 from engine.store.connection import Handle
 from engine.store.filters import Filters
@@ -17,38 +30,10 @@ MATCHES = ("exact", "prefix", "fuzzy")
 MAX_LIMIT = 1000
 MAX_NAME_CHARS = 1000
 
-_ROWS = 400  # read at most before ranking
-_NAMES = 100  # fuzzy names looked up at most
-_LEAST_LIKENESS = 72.0  # of 100; below, names differ in more than a typing error
-
-# Definitions that people look for first. A name is a class more often than a variable.
-KIND_WEIGHT = {
-    "class": 1.0,
-    "struct": 1.0,
-    "interface": 1.0,
-    "trait": 1.0,
-    "enum": 1.0,
-    "type": 0.97,
-    "module": 0.95,
-    "namespace": 0.93,
-    "function": 0.97,
-    "method": 0.93,
-    "macro": 0.93,
-    "constructor": 0.9,
-    "constant": 0.9,
-    "property": 0.88,
-    "field": 0.85,
-    "variable": 0.85,
-    "section": 0.6,
-}
-_OTHER_KIND_WEIGHT = 0.8
-OTHER_CASE_FACTOR = 0.9
-PRIVATE_FACTOR = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredSymbol:
-    """A symbol that matches, with how well and why."""
+    """A symbol that matches, with its score and the reasons."""
 
     row: SymbolRow
     score: float
@@ -63,30 +48,32 @@ def find_scored(
     Args:
         handle: A read transaction.
         name: A name, or a qualified one; then the containers must match too. NUL and halves of
-            surrogate pairs, which no name holds, count as blanks.
-        filters: Conditions that hold for all of them.
+            surrogate pairs, which no name has, count as blanks.
+        filters: Conditions on all of them.
         match: One of ``MATCHES``; each includes the ones before it.
-        limit: How many to give.
+        limit: How many to return.
     """
     name = storable(name)
     last = last_name_of(name)
     folded = last.lower()
     if not folded:
         return []
-    rows = max(_ROWS, limit)
+    rows = max(MAX_SYMBOL_ROWS, limit)
     qualifier = qualified_form(name).lower() if last != name else ""
     found = {
         row.id: row
         for row in symbols.find_symbols(handle, [folded], filters, rows, qualifier=qualifier)
     }
-    likeness = {row.name.lower(): 1.0 for row in found.values()}
+    likeness = {row.name.lower(): EXACT_LIKENESS for row in found.values()}
     if match != "exact" and not qualifier:
         for row in symbols.find_symbols_by_prefix(handle, folded, filters, rows):
             found.setdefault(row.id, row)
             lower = row.name.lower()
-            likeness.setdefault(lower, 0.7 + 0.2 * len(folded) / len(lower))
+            likeness.setdefault(
+                lower, PREFIX_LIKENESS + PREFIX_LENGTH_LIKENESS * len(folded) / len(lower)
+            )
     if match == "fuzzy" and len(found) < limit:
-        near = _near_names(handle, folded)
+        near = _similar_names(handle, folded)
         for row in symbols.find_symbols(handle, list(near), filters, rows):
             found.setdefault(row.id, row)
             likeness.setdefault(row.name.lower(), near[row.name.lower()])
@@ -98,13 +85,13 @@ def find_scored(
 def outline_of(
     handle: Handle, branch_id: int, path: str, *, project: str, asked: str
 ) -> list[SymbolHit]:
-    """Give the symbols of a file in text order.
+    """Return the symbols of a file in text order.
 
     Args:
         handle: A read transaction.
         branch_id: The branch.
         path: Relative to the root.
-        project: What the symbols say as their project.
+        project: The project name in the symbols.
         asked: The path as the caller wrote it, for the error.
 
     Raises:
@@ -113,7 +100,7 @@ def outline_of(
     if files.read_file(handle, branch_id, path) is None:
         raise FileNotIndexedError(
             f"{display_path(asked)} is not in the index",
-            hint="cairn why PATH says the reason",
+            hint="cairn why PATH shows the reason",
             path=display_path(asked),
         )
     rows = symbols.outline(handle, branch_id, path)
@@ -121,7 +108,7 @@ def outline_of(
 
 
 def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
-    """Make the record that goes out."""
+    """Return the public record of a symbol."""
     row = symbol.row
     return SymbolHit(
         project=project,
@@ -140,14 +127,15 @@ def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
 
 
 def check_match(name: str, match: str, limit: int) -> None:
-    """Refuse a name without end, an unknown way of matching, or a limit out of range.
+    """Refuse a name that is too long, an unknown way of matching, or a limit out of range.
 
     Raises:
         InvalidInputError: Names the field.
     """
     if len(name) > MAX_NAME_CHARS:
         raise InvalidInputError(
-            f"the name has {len(name)} characters, at most {MAX_NAME_CHARS} are read", field="name"
+            f"the name has {len(name)} characters, at most {MAX_NAME_CHARS} are allowed",
+            field="name",
         )
     if match not in MATCHES:
         raise InvalidInputError(
@@ -158,19 +146,22 @@ def check_match(name: str, match: str, limit: int) -> None:
 
 
 def kind_weight(kind: str) -> float:
-    """Give how often a name that people look for is a definition of a kind, 1 for classes."""
-    return KIND_WEIGHT.get(kind, _OTHER_KIND_WEIGHT)
+    """Return what a definition of a kind counts, 1 for classes."""
+    return KIND_WEIGHTS.get(kind, OTHER_KIND_WEIGHT)
 
 
-def _near_names(handle: Handle, folded: str) -> dict[str, float]:
-    """Give names that hold the text or differ by typing errors, with a likeness below 0.7."""
-    from rapidfuzz import fuzz, process  # costs more than any other way to find a symbol
+def _similar_names(handle: Handle, folded: str) -> dict[str, float]:
+    """Return names that contain the text or differ by typing errors, with their likeness."""
+    from rapidfuzz import (
+        fuzz,
+        process,
+    )  # its import costs more than finding a symbol in any other way
 
     names = symbols.read_names(handle)
     near = process.extract(
-        folded, names, scorer=fuzz.WRatio, limit=_NAMES, score_cutoff=_LEAST_LIKENESS
+        folded, names, scorer=fuzz.WRatio, limit=MAX_FUZZY_NAMES, score_cutoff=MIN_FUZZY_LIKENESS
     )
-    return {name: 0.7 * likeness / 100 for name, likeness, _ in near}
+    return {name: FUZZY_LIKENESS * likeness / 100 for name, likeness, _ in near}
 
 
 def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
@@ -179,18 +170,18 @@ def _scored(row: SymbolRow, last: str, likeness: float) -> ScoredSymbol:
         how = "exact name"
     elif row.name.lower() == last.lower():
         how = "name in another case"
-        factors.append(Part("case", OTHER_CASE_FACTOR))
+        factors.append(Part("case", NAME_CASE_FACTOR))
     elif row.name.lower().startswith(last.lower()):
-        how = "name starts so"
+        how = "name prefix"
     else:
         how = "similar name"
     weight = kind_weight(row.kind)
-    if row.language in DOCUMENT_LANGUAGES:  # the keys of data define nothing
-        weight = min(weight, KIND_WEIGHT["section"])
+    if row.language in DOCUMENT_LANGUAGES:  # keys of data files define nothing
+        weight = min(weight, KIND_WEIGHTS["section"])
     if weight != 1.0:
         factors.append(Part(row.kind, weight))
     if not row.is_exported:
-        factors.append(Part("not exported", PRIVATE_FACTOR))
+        factors.append(Part("not exported", NOT_EXPORTED_FACTOR))
     of_path = path_factors(row.path, is_generated=bool(row.is_generated))
     breakdown = Breakdown((Part("name", likeness, how),), (*factors, *of_path))
     return ScoredSymbol(row, breakdown.score, breakdown)

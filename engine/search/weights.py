@@ -1,9 +1,11 @@
-"""Every number of ranking, in one place.
+"""Every number of ranking: weights, factors, thresholds, and how many candidates each way finds.
 
-A score is a sum of shares of what is best possible: the best keyword score of the answer counts
-``words``, the place nearest in meaning ``meaning``, a path that holds every word of the question
-``path``, and so on; then factors lower what is rarely meant (``pathrules``). So the answers of
-several projects can be merged by score.
+A score is a sum of shares times a product of factors. A share is relative to the best of the
+answer: the best keyword score adds ``words``, the place most similar in meaning ``meaning``, a path
+that holds every word of the query ``path``, and so on. Factors then lower what is rarely meant. So
+the answers of several projects can be merged by score.
+
+Limits that only bound the time or memory of a search stand where they are used.
 
 The numbers were chosen one at a time: those of words, paths and definitions on 29 repositories in
 18 languages, those of meaning on these and 32 others. ``tests/benchmark/README.md`` says what each
@@ -15,60 +17,79 @@ from typing import NamedTuple
 from engine.records import Mode
 from engine.search.lexical import Lexical
 
-#: A place is as near to a question as the cosine of the two, and this much of the cosine of the
-#: question and the path of its file.
+#: The similarity of a place to a query is the cosine of the two, plus this much of the cosine of
+#: the query and the path of the file.
 FILE_SHARE = 0.4
-#: What is less near than this is not found by its meaning beside words. The share of the nearest
-#: place is that of its nearness in this much, when it is less.
-LEAST_NEARNESS = 0.3
-NO_NEARNESS = 1e-6
-#: Places that each way of finding brings in at most, best first.
-MOST_BY_WORDS = 200
-MOST_BY_WORDS_BESIDE_MEANING = 110
-MOST_BY_MEANING = 60
-MOST_BY_PATH = 12
-MOST_BY_DEFINITION = 100
+#: Beside words, less similar places are not found by meaning. In a share of meaning, the best
+#: similarity counts as no less than this.
+MIN_SIMILARITY = 0.3
+#: In mode ``meaning``, any positive similarity will do.
+ANY_SIMILARITY = 1e-6
+#: Of memories searched without files. Among files it is ``MIN_SIMILARITY / (1 + FILE_SHARE)``; here
+#: it is lower, since memories are few and a sentence says little. With the built-in model, 10
+#: sentences of notes had cosines of 0.06 to 0.57 with queries that meant them in other words, and
+#: up to 0.15 with other queries.
+MIN_MEMORY_SIMILARITY = 0.15
+
+#: Places that each way of finding contributes at most, best first.
+MAX_BY_WORDS = 200
+MAX_BY_WORDS_WITH_MEANING = 110
+MAX_BY_MEANING = 60
+MAX_BY_PATH = 12
+MAX_BY_DEFINITION = 100
+#: Where the database compares vectors, chunks are also taken from the files with the most similar
+#: paths: this many files, and of each large one this many chunks.
+MAX_SIMILAR_PATHS = 20
+MAX_CHUNKS_PER_SIMILAR_PATH = 50
+#: A word or name in more chunks is written as the code base writes it: no other spelling is tried.
+MAX_CHUNKS_TO_RESPELL = 50
+#: Nearest chunks that are ranked as related code.
+MAX_RELATED = 200
+#: Symbols read for a name before ranking, and similar names that are looked up.
+MAX_SYMBOL_ROWS = 400
+MAX_FUZZY_NAMES = 100
 
 
 class Weights(NamedTuple):
-    """The numbers that make a score of features."""
+    """The numbers that turn features into a score."""
 
     #: The most that the words and the meaning of a place add.
     words: float = 1.0
     meaning: float = 0.0
-    #: The most that the words add that the places of a file have together, however far apart, and
-    #: that being near in many places adds, to all places of that file.
+    #: The most that is added to all places of a file by the words that they have together, however
+    #: far apart, and by their similarity in many places.
     file_words: float = 0.0
     file_meaning: float = 0.0
-    #: Each counts by a power of its share of the best: below 1 the tail still counts, above 1 the
-    #: best stand out.
+    #: Exponents of the shares of the best: below 1 the tail still counts, above 1 the best stand
+    #: out.
     words_power: float = 0.75
     meaning_power: float = 2.0
     file_meaning_power: float = 4.0
     #: The most that the words of a path add.
     path: float = 2.0
     path_power: float = 0.75
-    #: A word found in a folder counts so much of one found in the file's name.
+    #: What a word in a folder's name counts, relative to one in the file's name.
     folder: float = 0.5
     #: The most that the places of a file together add to the best of them.
     coherence: float = 0.6
-    #: What defining the name asked for adds, when the name is the whole question …
+    #: What defining the requested name adds when the name is the whole query …
     definition: float = 3.0
     #: … when a compound name (``SessionStore``) stands among other words …
     mention: float = 1.0
-    #: … and when that name is a single word that may be one of prose (``Session``, ``JSON``).
+    #: … and when that name is a single word that may be prose (``Session``, ``JSON``).
     word_definition: float = 0.3
     #: A definition in a file of the same name is the one that is meant.
     same_stem: float = 1.5
-    #: … and one whose name goes on (``Mapper.Async.cs``) has a part of it.
+    #: A file whose name continues after it (``Mapper.Async.cs``) has a part of the definition.
     stem_begins: float = 1.3
     other_case: float = 0.5
     other_qualifier: float = 0.6
-    #: A function on one line is a prototype more often than a definition …
+    #: A function on one line is more often a prototype than a definition.
     prototype: float = 0.8
-    #: … and a constructor has the name of the class that is meant.
+    #: A constructor has the name of the class that is meant.
     constructor: float = 0.8
-    #: Each further place of a file counts so much of the one before, lest a file crowds the ten.
+    #: Each further place of a file counts this much of the one before, so that no file fills the
+    #: first page.
     crowding: float = 0.3
 
 
@@ -76,21 +97,77 @@ class Weights(NamedTuple):
 BY_WORDS = Weights()
 #: In mode ``meaning``, where neither words nor names count.
 BY_MEANING = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
-#: In mode ``hybrid``, when the whole question is a name: its words and its definition find it …
+#: In mode ``hybrid`` when the whole query is a name: its words and its definition find it.
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
-#: … and any other question, in which meaning counts more than words.
+#: In mode ``hybrid`` for any other query: meaning counts more than words.
 PROSE_BY_BOTH = Weights(
     words=1.6, meaning=2.0, coherence=0.1, file_words=0.8, file_meaning=0.9, path=1.6
 )
 
+#: Factors of what is rarely meant, by path, content or language.
+TEST_FACTOR = 0.3
+EXAMPLE_FACTOR = 0.3
+VENDORED_FACTOR = 0.3
+GENERATED_FACTOR = 0.5
+REEXPORT_FACTOR = 0.5
+STUB_FACTOR = 0.7
+DOCUMENT_FACTOR = 0.5
+#: Shorter words of a query are not looked for in paths.
+MIN_PATH_WORD_CHARS = 3
+
+#: What defining a name counts by the kind of symbol: a name is a class more often than a variable.
+KIND_WEIGHTS = {
+    "class": 1.0,
+    "struct": 1.0,
+    "interface": 1.0,
+    "trait": 1.0,
+    "enum": 1.0,
+    "type": 0.97,
+    "module": 0.95,
+    "namespace": 0.93,
+    "function": 0.97,
+    "method": 0.93,
+    "macro": 0.93,
+    "constructor": 0.9,
+    "constant": 0.9,
+    "property": 0.88,
+    "field": 0.85,
+    "variable": 0.85,
+    "section": 0.6,
+}
+OTHER_KIND_WEIGHT = 0.8
+
+#: Symbols by name: what a name counts that is the same, that begins with the text (with the share
+#: of its length that the text is), and that is similar (times its similarity).
+EXACT_LIKENESS = 1.0
+PREFIX_LIKENESS = 0.7
+PREFIX_LENGTH_LIKENESS = 0.2
+FUZZY_LIKENESS = 0.7
+#: Of 100; below, names differ by more than a typing error.
+MIN_FUZZY_LIKENESS = 72.0
+NAME_CASE_FACTOR = 0.9
+NOT_EXPORTED_FACTOR = 0.95
+
+#: Patterns alone: what a match counts, and what it counts more where something is defined.
+PATTERN_MATCH_SHARE = 0.5
+PATTERN_DEFINITION_SHARE = 0.5
+#: This many places of each file count in full, as many after them by this factor, and so on.
+PATTERN_PLACES_PER_FILE = 3
+PATTERN_CROWDING = 0.5
+
+#: Related code: other places of the same file are already known to the reader …
+SAME_FILE_FACTOR = 0.5
+#: … and the same text elsewhere says nothing new.
+COPY_FACTOR = 0.5
+
 
 def weights_of(lexical: Lexical, mode: Mode, *, has_meaning: bool) -> Weights:
-    """Give the weights for a question.
+    """Return the weights for a query.
 
     Args:
         lexical: Its words.
-        mode: How to search.
-        has_meaning: There are vectors, and the question has one.
+        mode: The search mode.
+        has_meaning: Whether the query has a vector and the index has vectors to compare it with.
     """
     if not has_meaning:
         return BY_WORDS

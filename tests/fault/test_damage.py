@@ -303,7 +303,7 @@ def test_a_search_never_shows_a_wrong_text(config: Config, tree: Path, file: Pat
     with Catalog(config) as catalog:
         index = catalog.open(str(tree))
         for mode, query in ((Mode.KEYWORD, "session"), (Mode.REGEX, "mission")):
-            with pytest.raises(IndexCorruptError, match=r"is not\s+what was stored") as caught:
+            with pytest.raises(IndexCorruptError, match=r"does not\s+match its hash") as caught:
                 index.search(SearchRequest(query=query, mode=mode))
             assert caught.value.hint == f"cairn doctor {tree} --repair"
 

@@ -99,7 +99,7 @@ def test_vectors_that_are_too_many_to_be_kept_are_asked_of_the_database(
     ]
     wanted = [answers(index, request) for request in requests]
     index.index(IndexOptions(force=True))
-    monkeypatch.setattr(meaning, "MOST_BYTES", 0)
+    monkeypatch.setattr(meaning, "MAX_BYTES", 0)
     for request, kept in zip(requests, wanted, strict=True):
         assert answers(index, request).hits == kept.hits
 

@@ -12,6 +12,7 @@ from engine.errors import InvalidQueryError
 from engine.project import Index
 from engine.records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from engine.search import pattern_search
+from engine.search.weights import PATTERN_MATCH_SHARE
 from tests.integration.test_branches import git
 from tests.support.command import Command
 from tests.support.trees import SAMPLE, write_tree
@@ -59,7 +60,7 @@ def test_a_hit_is_a_chunk_with_its_matching_lines(index: Index) -> None:
 def test_a_symbol_is_the_innermost_around_the_match(index: Index) -> None:
     (hit,) = regex(index, r"token-\{").hits
     assert hit.symbol == "SessionStore.open_session"
-    assert hit.score == pattern_search.USE_SHARE
+    assert hit.score == PATTERN_MATCH_SHARE
 
 
 def test_filters_and_fields_hold(index: Index) -> None:
@@ -194,7 +195,7 @@ def test_copies_are_shown_once_by_a_path_that_passes(catalog: Catalog, tree: Pat
 def test_more_files_than_are_ranked_are_told(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pattern_search, "MOST_FILES", 3)
+    monkeypatch.setattr(pattern_search, "MAX_FILES", 3)
     tests = {f"tests/a{n}.py": f"needle = {n}\n" for n in range(5)}
     index = index_of(catalog, tree, tests | {f"z{n}.py": f"needle = 1{n}\n" for n in range(4)})
     answer = regex(index, "needle", limit=100)
@@ -207,7 +208,7 @@ def test_more_files_than_are_ranked_are_told(
 def test_words_without_end_are_ranked_among_all_that_match(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pattern_search, "MOST_WORD_CHUNKS", 3)
+    monkeypatch.setattr(pattern_search, "MAX_WORD_CHUNKS", 3)
     files = {f"a{n}.py": "session = 1\n" * (n + 2) for n in range(9)}
     index = index_of(catalog, tree, files | {"z.py": "session = needle(2) + 3 * other\n"})
     answer = index.search(SearchRequest(query="session /needle/"))
@@ -224,8 +225,8 @@ def test_a_search_gives_what_it_found_when_its_time_is_up(catalog: Catalog, tree
         answer = regex(hurried.open(index.root), "(?:.{1,20}a){5}[x-z]")
     assert answer.truncated
     (note,) = answer.notes
-    assert note.startswith("stopped to answer within 0.01 s: ")
-    assert "MB were searched" in note
+    assert note.startswith("stopped after 0.01 s: ")
+    assert " MB; narrow the query" in note
 
 
 def test_other_branches_are_searched_as_last_seen(catalog: Catalog, tree: Path) -> None:
@@ -283,7 +284,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "   9 >     def open_session(" in text
     refused = cairn("search", "--mode", "regex", "(?<=a)b lang:go")
     assert refused.code == 2
-    assert "look-around such as (?<=…) is not supported" in refused.err
+    assert "look-around (?<=…) is not supported" in refused.err
     assert "nothing found" in cairn("search", "--mode", "regex", "nowhere").out
     several = cairn("search", "--batch", "-", given=b"/main\\(/\n/a(/\n")
     assert several.code == 2

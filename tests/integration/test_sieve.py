@@ -80,20 +80,22 @@ def _learn(index: Index) -> None:
 
 
 def _looked_at(index: Index, query: str) -> int | None:
-    """Count the texts that are looked into for a pattern; None is all."""
-    sieve = index._searcher._sieve
-    assert sieve is not None
+    """Count the texts that are searched for a pattern; None for all."""
+    texts_filter = index._searcher._ngram_filter
+    assert texts_filter is not None
     with index._store.read() as handle:
-        found = sieve.passing(handle, patterns_of(parse_query(query, as_pattern=True)))
+        found = texts_filter.candidate_texts(
+            handle, patterns_of(parse_query(query, as_pattern=True))
+        )
     return None if found is None else len(found)
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Learn from the first text on, and search four texts at a time when all match."""
-    monkeypatch.setattr(ngram_filter, "_MOST_UNKNOWN", 0)
-    monkeypatch.setattr(pattern_search, "_MOST_AT_ONCE", 4)
-    monkeypatch.setattr(pattern_search, "MOST_FILES", 25)
+    monkeypatch.setattr(ngram_filter, "_MAX_UNKNOWN", 0)
+    monkeypatch.setattr(pattern_search, "_FIRST_BATCH", 4)
+    monkeypatch.setattr(pattern_search, "MAX_FILES", 25)
 
 
 @pytest.fixture
@@ -134,7 +136,7 @@ def test_few_texts_are_looked_into(catalog: Catalog, tree: Path) -> None:
     index = catalog.create(str(tree))
     index.index()
     index.learn(_never)
-    assert index._searcher._sieve is None  # nobody has asked by pattern
+    assert index._searcher._ngram_filter is None  # nobody has asked by pattern
     _asked(index, ["needle"])
     index.learn(lambda: True)
     assert _looked_at(index, "only_007_here") is None  # nothing is known yet
@@ -173,11 +175,11 @@ def _ids(index: Index) -> list[int]:
 def test_what_there_is_no_room_for_is_looked_through(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ngram_filter, "_LEAST_ROOM_BYTES", 0)
+    monkeypatch.setattr(ngram_filter, "_MIN_FREE_BYTES", 0)
     write_tree(tree, {f"a{n}.py": f"only_{n:02} = {n}\n" * 500 for n in range(20)})
     index = catalog.create(str(tree))
     index.index()
-    monkeypatch.setattr(ngram_filter, "MOST_BYTES", 5 << 10)  # of 20 kB
+    monkeypatch.setattr(ngram_filter, "MAX_BYTES", 5 << 10)  # of 20 kB
     for _ in range(3):
         _learn(index)
         assert _looked_at(index, "only_19") in range(8, 20)
@@ -189,9 +191,9 @@ def test_what_there_is_no_room_for_is_looked_through(
 def test_texts_that_are_gone_make_room_for_those_that_came(
     catalog: Catalog, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ngram_filter, "MOST_BYTES", 40 << 10)
+    monkeypatch.setattr(ngram_filter, "MAX_BYTES", 40 << 10)
     monkeypatch.setattr(ngram_filter, "_BATCH", 4)
-    monkeypatch.setattr(ngram_filter, "_LEAST_ROOM_BYTES", 30 << 10)
+    monkeypatch.setattr(ngram_filter, "_MIN_FREE_BYTES", 30 << 10)
     write_tree(tree, {f"a{n}.py": f"old_{n:02} = {n}\n" * 500 for n in range(30)})
     index = catalog.create(str(tree))
     index.index()
@@ -216,7 +218,7 @@ def test_a_note_counts_what_was_searched_in_all_batches(
     monkeypatch.setattr(pattern_search, "matching_texts", _cut_short(matching_texts, after=2))
     (answer,) = _asked(index, ["nowhere_[ab]"])
     assert answer.truncated
-    assert "2 of 4 MB were searched" in answer.notes[0]  # in batches of 4, 4 and 8 texts
+    assert "searched 2 of 4 MB" in answer.notes[0]  # in batches of 4, 4 and 8 texts
 
 
 def _cut_short(search: Callable[..., Scan], after: int) -> Callable[..., Scan]:
@@ -276,4 +278,4 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
 
 
 def _looked_at_if_known(index: Index, query: str) -> int | None:
-    return _looked_at(index, query) if index._searcher._sieve else None
+    return _looked_at(index, query) if index._searcher._ngram_filter else None

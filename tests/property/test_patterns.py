@@ -119,7 +119,7 @@ def test_a_text_with_a_match_is_not_ruled_out(
         assume(False)
     data = text.encode()
     if _has_match(compiled, data):
-        for choices in compiled.held:
+        for choices in compiled.required:
             assert any(fold(each.encode()) in fold(data) for each in choices)
 
 

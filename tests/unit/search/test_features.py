@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.search.features import PathVocabulary, RankedFile, words_held
+from engine.search.features import PathVocabulary, RankedFile, count_path_words
 
 
 def file_of(path: str, *, generated: bool = False, document: bool = False) -> RankedFile:
@@ -23,13 +23,13 @@ def file_of(path: str, *, generated: bool = False, document: bool = False) -> Ra
 )
 def test_words_are_akin_when_one_begins_with_the_other(word: str, part: str, is_akin: bool) -> None:
     vocabulary = PathVocabulary([file_of(f"{part}.py"), file_of("zz/yy.py")])
-    assert vocabulary.akin([word]) == ({part: {word}} if is_akin else {})
+    assert vocabulary.matching([word]) == ({part: {word}} if is_akin else {})
 
 
 def test_a_word_counts_once_and_the_name_of_a_file_comes_first() -> None:
     files = [file_of("session/store/session_stores.py"), file_of("http/store.py"), file_of("x.py")]
-    akin = PathVocabulary(files).akin(["session", "store", "http"])
-    assert words_held(files, akin) == {files[0]: (2, 0), files[1]: (1, 1)}
+    matching = PathVocabulary(files).matching(["session", "store", "http"])
+    assert count_path_words(files, matching) == {files[0]: (2, 0), files[1]: (1, 1)}
 
 
 def test_factors_multiply() -> None:

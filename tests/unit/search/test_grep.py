@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.search.grep import (
-    MOST_MATCHES,
+    MAX_MATCHES,
     Deadline,
-    OutOfTime,
+    DeadlineExceeded,
     Span,
     matching_texts,
     places_in,
@@ -20,7 +20,7 @@ LONG = 1000.0
 
 
 class Clock:
-    """Time that passes by a second each time somebody looks."""
+    """A clock that advances by a second at each call."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -94,7 +94,7 @@ def test_what_goes_wrong_while_reading_ends_the_search() -> None:
 def test_a_deadline_ends_a_search_inside_a_long_text() -> None:
     text = b"word and word\n" * 500_000
     deadline = Deadline(3, Clock())
-    with pytest.raises(OutOfTime):
+    with pytest.raises(DeadlineExceeded):
         places_in(text, [(0, len(text))], patterns("/needle|[a-c]{900}/"), deadline)
 
 
@@ -126,5 +126,5 @@ def test_an_empty_match_counts_once_a_line() -> None:
 def test_matches_of_a_piece_are_bounded() -> None:
     text = "a" * 500 + "\n" + "a"
     found = inside(text, [(0, 501), (501, 502)], "/a/")
-    assert [len(spans) for spans in found.values()] == [MOST_MATCHES, 1]
+    assert [len(spans) for spans in found.values()] == [MAX_MATCHES, 1]
     assert list(inside(text, [(0, 250), (250, 501)], "/a/", most=50)) == [0]

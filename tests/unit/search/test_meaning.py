@@ -1,11 +1,11 @@
-"""Cosines of what is kept: exact, in bounded memory, and the nearest of many."""
+"""Cosines of cached vectors: exact, in bounded memory, and the most similar of many."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search.meaning import Asked, KeptVectors, NearPlaces
-from engine.search.weights import FILE_SHARE, MOST_BY_MEANING
+from engine.search.meaning import Asked, CachedSimilarities, KeptVectors
+from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
 from engine.store.vectors import StoredVectors, quantized
 
@@ -32,8 +32,8 @@ def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
         near = rows.cosines(Asked.of(MODEL, question))
         assert np.abs(near - cosines).max() <= 0.06
         ten = np.argsort(-cosines)[:10]
-        places = NearPlaces(near, np.zeros(len(near))).nearest(0.01)
-        assert len(places) == MOST_BY_MEANING
+        places = CachedSimilarities(near, np.zeros(len(near))).nearest(0.01)
+        assert len(places) == MAX_BY_MEANING
         assert places == sorted(places)
         found += len(set(ten.tolist()) & set(places))
     assert found == 200
@@ -61,7 +61,7 @@ def test_rows_without_a_vector_are_not_near() -> None:
 def test_the_nearest_are_so_by_text_and_path_and_near_enough() -> None:
     cosines = np.array([0.5, 0.2, 0.0, -0.1, 0.4])
     of_files = np.array([0.0, 0.9, 0.9, 0.9, 0.0])
-    near = NearPlaces(cosines, of_files)
+    near = CachedSimilarities(cosines, of_files)
     nearness = cosines + FILE_SHARE * of_files
     for least in (0.3, 0.42, 0.6, 0.9):
         assert near.nearest(least) == np.flatnonzero(nearness >= least).tolist()
@@ -69,5 +69,5 @@ def test_the_nearest_are_so_by_text_and_path_and_near_enough() -> None:
 
 
 def test_of_equal_ones_the_first_are_given() -> None:
-    near = NearPlaces(np.full(500, 0.7), np.zeros(500))
-    assert near.nearest(0.3) == list(range(MOST_BY_MEANING))
+    near = CachedSimilarities(np.full(500, 0.7), np.zeros(500))
+    assert near.nearest(0.3) == list(range(MAX_BY_MEANING))

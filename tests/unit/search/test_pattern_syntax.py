@@ -92,7 +92,7 @@ def test_the_size_of_what_is_spelled_out_is_bounded() -> None:
     ],
 )
 def test_a_pattern_says_whether_it_crosses_lines(pattern: str, crosses: bool) -> None:
-    assert any(token.crosses_lines for token in tokens_of(pattern)) is crosses
+    assert any(token.is_multiline for token in tokens_of(pattern)) is crosses
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_quotes_can_be_escaped() -> None:
         ("x lang: y", 7, "no value"),
         ("x -case:yes", 2, "cannot be negated"),
         ("x -branch:main", 2, "cannot be negated"),
-        ("case:maybe", 5, "wanted yes, no or auto"),
+        ("case:maybe", 5, "expected yes, no or auto"),
         ("w" * 300, 0, "300 characters"),
         ("a" * (MAX_QUERY_CHARS + 1), MAX_QUERY_CHARS, "characters"),
         ("ab " * (MAX_TERMS + 1), MAX_TERMS * 3, "words"),
@@ -183,6 +183,6 @@ def test_characters_of_a_pattern_have_their_positions() -> None:
     [("/a\0/", 2), ("x /a\ud800/", 4), ('/a/ -"b" "\0"', 10), ("a lang:go b\0c", 11)],
 )
 def test_a_pattern_with_a_character_that_no_text_holds_is_refused(text: str, position: int) -> None:
-    with pytest.raises(InvalidQueryError, match="no text holds") as caught:
+    with pytest.raises(InvalidQueryError, match="no text contains") as caught:
         parse_query(text, as_pattern=True)
     assert caught.value.position == position

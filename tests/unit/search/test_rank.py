@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.search.features import DOCUMENT_FACTOR, NOT_SCORED
+from engine.search.features import NOT_SCORED
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.symbols import kind_weight
-from engine.search.weights import BY_WORDS
+from engine.search.weights import BY_WORDS, DOCUMENT_FACTOR
 from engine.store.chunks import ChunkFacts, SymbolFacts
 
 W = BY_WORDS
@@ -39,7 +39,7 @@ def ranked(question: str, *candidates: Candidate) -> list[str]:
 
 
 def score_of(question: str, one: Candidate, *others: Candidate) -> float:
-    """Give a candidate's score without coherence: a stronger file takes all of that share."""
+    """Return a candidate's score without coherence: a stronger file takes all of that share."""
     rank([one, *others], lexical(question), W)
     return one.score
 

@@ -10,7 +10,7 @@ from engine.search.weights import (
     BY_MEANING,
     BY_WORDS,
     FILE_SHARE,
-    LEAST_NEARNESS,
+    MIN_SIMILARITY,
     NAME_BY_BOTH,
     PROSE_BY_BOTH,
     Weights,
@@ -87,7 +87,7 @@ def test_what_points_away_adds_nothing() -> None:
 
 
 def test_the_nearest_of_nothing_near_does_not_count_in_full() -> None:
-    half = LEAST_NEARNESS / 2
+    half = MIN_SIMILARITY / 2
     assert scores(PLAIN, candidate("a.py", 0.0, half)) == pytest.approx([2 * 0.25])
 
 
