@@ -1,5 +1,5 @@
-/* What pages do beyond links and forms: keys, the theme, and what happens meanwhile.
-   Every page works without it. The server makes all HTML; nothing here does. */
+/* Shared by all pages: keys, the theme, and live updates. Every page works without scripts, and all
+   HTML comes from the server. */
 "use strict";
 
 const root = document.documentElement;
@@ -7,7 +7,7 @@ const find = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 root.classList.add("scripted");
 
-/* Theme: the cookie is the one that the server reads, so the next page comes in the right colours. */
+/* Theme: the server reads the cookie, so the next page starts with the right colours. */
 
 const isDark = () => {
   const chosen = root.dataset.theme;
@@ -22,7 +22,7 @@ document.addEventListener("submit", (event) => {
   document.cookie = `cairn_theme=${theme}; path=/; max-age=31536000; samesite=strict`;
 });
 
-/* Keys: single letters, when nobody is typing. Each page adds its own to these. */
+/* Keys: single letters, except while typing. Pages add their own. */
 
 const keys = {
   "/": () => { const box = find("[data-focus-key]"); if (box) { box.focus(); if (!box.value.includes(":")) box.select(); } },
@@ -62,33 +62,33 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-open-keys]")) keys["?"]();
 });
 
-/* A word at the edge of the window, for two seconds. */
+/* A notification, shown for two seconds. */
 
 const say = (text) => {
-  const told = find("#told");
-  told.textContent = text;
-  told.hidden = false;
+  const toast = find("#told");
+  toast.textContent = text;
+  toast.hidden = false;
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => { told.hidden = true; }, 2000);
+  say.timer = setTimeout(() => { toast.hidden = true; }, 2000);
 };
 
 const copy = async (text, what) => {
   try {
     await navigator.clipboard.writeText(text);
-    say(`${what} is copied`);
+    say(`${what} copied`);
   } catch {
-    say("the browser does not let it be copied");
+    say("The browser refused to copy");
   }
 };
 
-/* A bad query is answered with what is wrong, and says itself where that goes; what else fails
-   changes nothing on the page. What a live part asked before it was about something else comes too
-   late, and is asked again. */
+/* Errors: the answer to a bad query names its own target; any other failed request changes nothing
+   on the page. If the address of a live part changed while its request was under way, the late answer
+   is dropped and requested again. */
 
 const isLate = ({ sourceElement, request }) => {
   if (!sourceElement.matches("[data-live][hx-get]")) return false;
-  const asks = (address) => new URL(address, location.href).searchParams.toString();
-  return asks(request.action) !== asks(sourceElement.getAttribute("hx-get"));
+  const queryOf = (address) => new URL(address, location.href).searchParams.toString();
+  return queryOf(request.action) !== queryOf(sourceElement.getAttribute("hx-get"));
 };
 
 document.addEventListener("htmx:before:response", (event) => {
@@ -101,53 +101,52 @@ document.addEventListener("htmx:before:response", (event) => {
   }
 });
 document.addEventListener("htmx:error", ({ detail }) => {
-  if (detail.ctx && !detail.ctx.response) hear({ isGone: true });
+  if (detail.ctx && !detail.ctx.response) onEvent({ isGone: true });
 });
 
-/* While the server is gone it is asked for, and what is live on the page is asked for again when
-   it is back. */
+/* While the server does not respond it is polled; live parts are refreshed when it is back. */
 
-let isAsking = false;
+let isPolling = false;
 
-const askForServer = () => {
-  if (isAsking) return;
-  isAsking = true;
+const pollServer = () => {
+  if (isPolling) return;
+  isPolling = true;
   setTimeout(async () => {
     const answer = await fetch("/health").catch(() => null);
-    isAsking = false;
-    hear({ isGone: answer === null });
+    isPolling = false;
+    onEvent({ isGone: answer === null });
   }, 2000);
 };
 
-/* A choice of a list is a question already. */
+/* Choosing a filter of jobs submits its form. */
 
 document.addEventListener("change", (event) => {
   if (event.target.matches(".job-filters select")) event.target.form.submit();
 });
 
-/* What happens meanwhile. A browser has six connections to a server for all its tabs, so one tab
-   listens and tells the others; when it goes, the next one takes its place. A part of a page that
-   is concerned is asked for again, twice a second at most. */
+/* Live updates. A browser has six connections to a server for all its tabs, so one tab listens to the
+   event stream and broadcasts to the others; when it closes, the next one takes over. Affected parts of
+   a page are refreshed, at most twice a second. */
 
-const asked = new Map();
+const refreshes = new Map();
 
 const refresh = (part) => {
-  const last = asked.get(part.id) || { at: 0, timer: 0 };
+  const last = refreshes.get(part.id) || { at: 0, timer: 0 };
   if (last.timer) return;
   const wait = Math.max(0, last.at + 500 - Date.now());
   last.timer = setTimeout(() => {
-    asked.set(part.id, { at: Date.now(), timer: 0 });
+    refreshes.set(part.id, { at: Date.now(), timer: 0 });
     const now = document.getElementById(part.id);
     if (now) htmx.trigger(now, "live");
   }, wait);
-  asked.set(part.id, last);
+  refreshes.set(part.id, last);
 };
 
-/* What is told: that the server is gone or back, and of which job; of none, all may have changed. */
-const hear = ({ isGone, jobId }) => {
+/* An event: the server is gone or back, or a job changed; without a job, anything may have changed. */
+const onEvent = ({ isGone, jobId }) => {
   find("#gone").hidden = !isGone;
   if (isGone) {
-    askForServer();
+    pollServer();
     return;
   }
   for (const part of all("[data-live]")) {
@@ -156,16 +155,16 @@ const hear = ({ isGone, jobId }) => {
   }
 };
 
-const listen = (tell) => {
+const listen = (send) => {
   const stream = new EventSource("/api/v1/events");
   for (const type of ["state", "job", "watch", "project"]) {
     stream.addEventListener(type, (event) => {
-      tell({ isGone: false, jobId: JSON.parse(event.data).job_id });
+      send({ isGone: false, jobId: JSON.parse(event.data).job_id });
     });
   }
   stream.addEventListener("error", () => {
-    tell({ isGone: true });
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(tell), 3000);
+    send({ isGone: true });
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(send), 3000);
   });
   addEventListener("pagehide", () => stream.close());
 };
@@ -173,15 +172,15 @@ const listen = (tell) => {
 const follow = () => {
   if (!find("[data-live]")) return;
   if (!navigator.locks || !window.BroadcastChannel) {
-    listen(hear);
+    listen(onEvent);
     return;
   }
   const channel = new BroadcastChannel("cairn-events");
-  channel.addEventListener("message", (event) => hear(event.data));
-  const tell = (told) => { hear(told); channel.postMessage(told); };
-  hear({ isGone: false }); /* what was told between the making of this page and now */
+  channel.addEventListener("message", (event) => onEvent(event.data));
+  const send = (message) => { onEvent(message); channel.postMessage(message); };
+  onEvent({ isGone: false }); /* events since this page was rendered */
   navigator.locks.request("cairn-events", () => new Promise((release) => {
-    listen(tell);
+    listen(send);
     addEventListener("pagehide", release);
   }));
 };

@@ -1,8 +1,8 @@
-/* The page of a file; keys, find, all, copy and say are of app.js, which comes first. */
+/* The page of a file. Uses keys, find, all, copy and say of app.js, which is loaded first. */
 "use strict";
 
-{ /* of this file alone: scripts of a page share their names */
-  /* Lines of a file: #L10-L20 picks some, as a click on a number does, and a second one with shift. */
+{ /* a block, since the scripts of a page share one scope */
+  /* Selected lines: #L10-L20, a click on a line number, or a shift-click for a range. */
 
   const pickedIn = (hash) => {
     const found = /^#L(\d+)(?:-L(\d+))?$/.exec(hash);
@@ -12,7 +12,7 @@
   };
 
   const followEditor = (line) => {
-    const link = find("[data-editor]"); /* every editor's address ends with the line */
+    const link = find("[data-editor]"); /* all addresses of editors end with the line number */
     if (link) link.href = link.getAttribute("href").replace(/\d+$/, String(line));
   };
 
@@ -60,10 +60,10 @@
     if (!button) return;
     const lines = all(".line.picked .n").map((line) => line.dataset.n);
     const place = `${button.dataset.copyPlace}:${lines[0] || 1}`;
-    copy(lines.length > 1 ? `${place}-${lines.at(-1)}` : place, "The place");
+    copy(lines.length > 1 ? `${place}-${lines.at(-1)}` : place, "Location");
   });
 
-  /* Matches of the question that led here: n and p go round. */
+  /* Matches of the query that led here: n and p step through them in a circle. */
 
   const goRound = (by) => {
     const bar = find("[data-stops]");
@@ -82,14 +82,14 @@
     goRound(button.id === "match-after" ? 1 : -1);
   });
 
-  /* The address with the hash of the contents, which says so when they are others one day. */
+  /* The permalink has the content hash, so that a later visit can tell whether the content changed. */
 
   const makePermanent = (link) => {
     const address = new URL(location.href);
     address.searchParams.set("at", link.dataset.permanent);
     history.replaceState(null, "", address);
     find("#other-version")?.remove();
-    say("The address is of this version now");
+    say("The address now links to this version");
   };
   keys.y = () => { const link = find("[data-permanent]"); if (link) makePermanent(link); };
   document.addEventListener("click", (event) => {
@@ -99,7 +99,7 @@
     makePermanent(link);
   });
 
-  /* Symbols: s goes to the one that the picked line is in, arrows go on from there. */
+  /* Symbols: s focuses the one that contains the selected line, arrow keys move from there. */
 
   keys.s = () => {
     const links = all(".outline a");
@@ -118,7 +118,7 @@
     event.preventDefault();
   });
 
-  /* The tree shows the file that the page is about. */
+  /* Scroll the tree to the current file. */
 
   document.addEventListener("DOMContentLoaded", () => {
     const panel = find(".file-tree .panel");

@@ -1,9 +1,9 @@
-/* Find a file: t opens the dialog, up and down choose, Enter opens, or looks in all projects where
-   this one has nothing; keys, find and all are of app.js, which comes first. The server ranks and
-   makes the list. */
+/* The file finder: t opens the dialog, arrow keys choose, Enter opens the file, or searches all
+   projects if this one has no match. The server ranks and renders the list. Uses keys, find and all of
+   app.js, which is loaded first. */
 "use strict";
 
-{ /* of this file alone: scripts of a page share their names */
+{ /* a block, since the scripts of a page share one scope */
   const options = () => all("#found-list [role=option]");
   const chosen = () => find("#found-list [aria-selected=true]");
 
@@ -19,7 +19,7 @@
     } else box.removeAttribute("aria-activedescendant");
   };
 
-  /* A key may come before htmx has seen the form. */
+  /* The key may be pressed before htmx has processed the form. */
   const askFirst = (form) => {
     if ("htmxPowered" in form.dataset) htmx.trigger(form, "opened");
     else setTimeout(askFirst, 20, form);
@@ -28,7 +28,7 @@
   const lookIn = (project) => {
     const box = find("#finder-box");
     const chosenProject = find("#finder-project");
-    if (chosenProject.value !== project) delete find("#found").dataset.of; /* the list is of another */
+    if (chosenProject.value !== project) delete find("#found").dataset.of; /* the list belongs to another project */
     chosenProject.value = project;
     box.placeholder = project ? "Go to a file of this project" : "Go to a file of any project";
     return box;
@@ -49,13 +49,13 @@
     askFirst(find("form", dialog));
   };
 
-  /* Where nothing fits in the project of the page. */
+  /* If nothing matches in the project of the page. */
   const lookEverywhere = () => {
     lookIn("").focus();
     htmx.trigger("#finder form", "opened");
   };
 
-  /* Left at once: until the next frame the keys would still go to a box that nobody sees. */
+  /* Blur at once: until the next frame, keys would still go to the hidden box. */
   const closeFinder = () => {
     find("#finder").close();
     find("#finder-box").blur();
@@ -63,10 +63,10 @@
 
   keys.t = openFinder;
 
-  /* What is typed may be newer than the list: Enter then waits for the list that belongs to it. */
+  /* The text may be newer than the list: Enter then waits for the matching list. */
 
   let opensFirst = false;
-  /* A list is there a moment before its first file is chosen. */
+  /* The list appears a moment before its first file is chosen. */
   const goOn = () => (chosen() || options()[0] || find("#found [data-find-everywhere]"))?.click();
   const isWaiting = () => find("#found").dataset.of !== find("#finder-box").value.trim();
 
@@ -86,7 +86,7 @@
     else if (event.key === "Enter") {
       if (isWaiting()) opensFirst = true;
       else goOn();
-    } else if (event.key === "Escape") closeFinder(); /* a browser clears the box first */
+    } else if (event.key === "Escape") closeFinder(); /* otherwise browsers clear the box first */
     else return;
     event.preventDefault();
   });
@@ -99,7 +99,7 @@
     } else if (event.target.closest("[data-close-finder]") || (dialog && event.target === dialog)) {
       closeFinder();
     } else if (event.target.closest("#found-list [role=option]")) {
-      closeFinder(); /* a line of this very page makes no new one */
+      closeFinder(); /* a link to a line of this page loads nothing */
     } else if (event.target.closest("[data-open-finder]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
       openFinder();

@@ -1,8 +1,8 @@
-/* The map of meaning: what a dot is, and from dot to dot by arrow keys; find and all are of app.js,
-   which comes first. */
+/* The map of meaning: names of dots, and arrow keys between them. Uses find and all of app.js, which is
+   loaded first. */
 "use strict";
 
-{ /* of this file alone: scripts of a page share their names */
+{ /* a block, since the scripts of a page share one scope */
   const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   const dotsOf = (map) => all("a", map);
@@ -11,7 +11,7 @@
     return [circle.cx.baseVal.value, circle.cy.baseVal.value];
   };
 
-  /* One dot is in the tab order; arrow keys choose which. */
+  /* Only one dot is in the tab order (a roving tabindex). */
   const prepare = () => {
     for (const map of all("[data-map]:not([data-ready])")) {
       map.dataset.ready = "";
@@ -25,7 +25,7 @@
     find("[data-map-told]", dot.closest("section")).textContent = find("title", dot).textContent;
   };
 
-  /* The nearest one in a direction; what lies aside counts twice. */
+  /* The nearest dot in a direction; sideways distance counts twice. */
   const nextOf = (from, [right, down]) => {
     const [x, y] = placeOf(from);
     let best = null;

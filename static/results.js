@@ -1,7 +1,7 @@
-/* Where hits are shown; keys, find, all, copy and say are of app.js, which comes first. */
+/* Lists of hits. Uses keys, find, all, copy and say of app.js, which is loaded first. */
 "use strict";
 
-/* Results: j and k go through them; the others do something with the one in focus. */
+/* Keys: j and k move between results, the others act on the focused one. */
 
 const hits = () => all("[data-hit]").filter((hit) => hit.checkVisibility());
 const current = () => document.activeElement?.closest("[data-hit]");
@@ -11,7 +11,7 @@ const goTo = (place) => {
   place?.scrollIntoView({ block: "nearest" });
 };
 
-/* From the head of a file it goes on to what follows there, or comes before. */
+/* From the header of a file, move to the next or previous hit in document order. */
 const step = (by) => {
   const shown = hits();
   const hit = current();
@@ -42,7 +42,7 @@ Object.assign(keys, {
   c: () => { const hit = current(); if (hit) copy(hit.dataset.place, hit.dataset.place); },
   m: async () => {
     const link = find("[data-markdown]");
-    if (link) copy(await (await fetch(link.href)).text(), "The answer");
+    if (link) copy(await (await fetch(link.href)).text(), "Results");
   },
 });
 keys.Enter = (event) => { if (event.target.matches("[data-hit]")) keys.o(); };

@@ -1,13 +1,13 @@
-/* The search page: suggestions while one types, the preview, and the searches that a browser keeps;
-   keys, find, all and say are of app.js, which comes first. The server makes all HTML. */
+/* The search page: suggestions, the preview, and saved and recent searches. The server renders all
+   HTML. Uses keys, find, all and say of app.js, which is loaded first. */
 "use strict";
 
-{ /* of this file alone: scripts of a page share their names */
+{ /* a block, since the scripts of a page share one scope */
   const box = find("#q");
   const list = find("#suggestions");
 
-  /* Suggestions: a box with a list (ARIA's combobox). The list stays below the box until one goes on,
-     searches or leaves; Enter searches unless an entry is chosen. */
+  /* Suggestions: an ARIA combobox. The list stays open until the text changes, a search starts or the box
+     loses focus; Enter searches unless an entry is chosen. */
 
   let isListWanted = false;
   const entries = () => all("[role=option]", list);
@@ -48,7 +48,7 @@
 
   const listKeys = {
     ArrowDown: () => {
-      if (!entries().length) { keys.j(); return; } /* there is nothing to choose from but results */
+      if (!entries().length) { keys.j(); return; } /* no suggestions, so go to the results */
       if (list.hidden) showList(true);
       goThrough(1);
     },
@@ -86,7 +86,7 @@
     if (entry) take(entry);
   });
 
-  /* Preview: the file beside the results, on wide screens. Only the last one that is asked for comes. */
+  /* Preview: the file beside the results, on wide screens. Only the last requested one is shown. */
 
   const pane = find("#preview-body");
   const isPreviewed = () => pane.checkVisibility();
@@ -109,8 +109,8 @@
   const switchPreview = () => {
     const isShown = document.body.classList.toggle("with-preview");
     find(".preview-switch").setAttribute("aria-pressed", String(isShown));
-    const kept = isShown ? "open" : "closed";
-    document.cookie = `cairn_preview=${kept}; path=/search; max-age=31536000; samesite=strict`;
+    const state = isShown ? "open" : "closed";
+    document.cookie = `cairn_preview=${state}; path=/search; max-age=31536000; samesite=strict`;
     if (isShown) previewFirst();
   };
 
@@ -131,13 +131,13 @@
     if (line) code.scrollTop = line.offsetTop - code.offsetTop - code.clientHeight / 8;
   };
 
-  /* Searches that are kept: in this browser alone. What somebody looks for concerns nobody else who
-     uses the same server, and a page that only reads needs no right to write. */
+  /* Saved and recent searches are stored in this browser only: they are private to their user, and a
+     page that only reads needs no write access. */
 
   const MOST = { recent: 12, saved: 50 };
   const AWAITS_VALUE = /(^|\s)-?(lang|path|kind|sym|branch|project|tag|case):"?$/;
   const LONGEST = 4096;
-  let isUnfinished = false; /* the last filter is the beginning of a value that there is */
+  let isUnfinished = false; /* the last filter is a prefix of an existing value */
 
   const isKept = (each) =>
     typeof each?.q === "string" && each.q.length > 0 && each.q.length <= LONGEST
@@ -157,7 +157,7 @@
       localStorage.setItem(`cairn.${kind}`, JSON.stringify(kept.slice(0, MOST[kind])));
       return true;
     } catch {
-      return false; /* the browser keeps nothing */
+      return false; /* storage is disabled or full */
     }
   };
 
@@ -166,7 +166,7 @@
     const typed = String(form.get("q"));
     const bare = typed.trim();
     const mode = String(form.get("mode"));
-    const q = bare && mode === "regex" ? typed : bare; /* blanks count in a pattern */
+    const q = bare && mode === "regex" ? typed : bare; /* spaces count in a pattern */
     return { name: name || q, q, mode, case: String(form.get("case") || "") };
   };
 
@@ -175,7 +175,7 @@
 
   const remember = () => {
     const now = questionNow();
-    /* the results of the last question stay beside a problem of this one */
+    /* an invalid query leaves the results of the last one on the page */
     if (!now.q || !find("[data-hit]") || find("#problem:not([hidden])")) return;
     if (AWAITS_VALUE.test(now.q) || isUnfinished) return;
     write("recent", [now, ...read("recent").filter((each) => !isSame(each, now))]);
@@ -235,12 +235,12 @@
     if (saving.returnValue !== "save" || !name) return;
     const now = questionNow(name);
     const others = read("saved").filter((each) => !isSame(each, now) && each.name !== name);
-    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "the browser keeps nothing");
+    say(write("saved", [now, ...others]) ? `Saved as ${name}` : "The browser refused to store it");
     saving.returnValue = "";
   });
   find("#search").addEventListener("submit", () => { closeList(); setTimeout(remember, 1000); });
 
-  /* What comes from the server. */
+  /* Answers from the server. */
 
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const id = detail.ctx?.target?.id;
@@ -248,15 +248,15 @@
     else if (id === pane.id) showPicked();
     else if (id === "results") {
       fill();
-      requestAnimationFrame(() => setTimeout(previewFirst)); /* the results are painted first */
+      requestAnimationFrame(() => setTimeout(previewFirst)); /* after the results are painted */
     }
   });
-  /* Who has typed a filter's name looks at its values; what there is to search comes with one. */
+  /* A filter without a value is not searched yet; its values are being suggested. */
   document.addEventListener("htmx:before:request", (event) => {
     const { sourceElement, sourceEvent } = event.detail.ctx;
     if (sourceElement.id !== "search" || sourceEvent?.type !== "input") return;
     if (!AWAITS_VALUE.test(box.value)) return;
-    find("#problem").hidden = true; /* it is of what was typed before */
+    find("#problem").hidden = true; /* it belongs to the text before */
     event.preventDefault();
   });
   document.addEventListener("htmx:before:response", (event) => {

@@ -21,7 +21,8 @@ from engine.records import (
     SkipReason,
     display_path,
 )
-from engine.search.features import DOCUMENT_FACTOR, lowered, path_factors
+from engine.search.features import lowered, path_factors
+from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect
 from engine.source.partial_walk import probe
 from engine.source.reader import Content, TreeReader

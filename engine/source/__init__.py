@@ -1,5 +1,5 @@
-"""What is on disk: which files belong to a project, their bytes and their text.
+"""Files on disk: which of them belong to a project, their bytes and their text.
 
-``walker`` finds the files, ``reader`` reads them, ``content`` and ``secrets`` make them fit to be
-stored, ``git`` tells what is checked out. Everything on disk is taken for hostile.
+``walker`` finds the files, ``reader`` reads them, ``content`` and ``secrets`` prepare their text
+for storage, and ``git`` reads the state of the repository. Everything on disk is untrusted.
 """

@@ -1,17 +1,14 @@
-"""Which text is worth indexing: empty, pointer, minified, generated and lock files told apart.
+"""Turn the bytes of a file into text to index, or refuse it; detect licences and generators.
 
-Pure functions of the name and the bytes. How bytes become text is said by ``charsets``, what
-language the text is in by ``syntax.languages``, what it must not show by ``secrets``.
+Everything here is a pure function of a name and bytes. Empty, binary, minified and generated files,
+Git LFS pointers and lock files are recognised, and notebooks become text: their cells in order,
+without outputs and images, each under a header such as ``# %% [python] cell 3`` (the percent format
+that editors know) and separated by an empty line.
 
-Where a text comes from, in its own words: its licence and the program that wrote it.
-
-Looks at the stored text alone, never at the path, so that equal contents give equal answers.
-Everything is bounded, and a substring is looked for before any pattern.
-
-A Jupyter notebook as a text: its cells one after the other, without outputs and images.
-
-Each cell begins with a line such as ``# %% [python] cell 3``, as in the percent format that editors
-know, and is separated from the next by an empty line. Markdown stands as it was written.
+Licences and generators are read from the stored text alone, never from the path, so that equal
+contents give equal results. All work is bounded, and a substring is searched for before any
+pattern. Decoding is in ``encodings``, languages are in ``syntax.languages``, redaction in
+``secrets``.
 """
 
 import json

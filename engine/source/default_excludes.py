@@ -1,8 +1,9 @@
-"""Folders that hold what tools made or downloaded, left out unless somebody asks for them.
+"""Folders of generated or downloaded files, excluded unless the user asks for them.
 
-Most are out always. Names that projects also use for their own source (``build``, ``vendor``) are
-out unless git tracks a file in them. Without git they are out beside a file of the tool that writes
-them (``target`` beside ``Cargo.toml``), and some when they lie directly in the root.
+Most are always excluded. Names that projects also use for their own source (``build``, ``vendor``)
+are excluded unless git tracks a file in them. Without git they are excluded next to a file of the
+tool that writes them (``target`` next to ``Cargo.toml``), and some when they lie directly in the
+root.
 """
 
 from collections.abc import Callable, Collection

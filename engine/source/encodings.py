@@ -1,7 +1,7 @@
-"""Bytes → UTF-8: which encoding a file is in, and whether it is text at all.
+"""Detect the encoding of a file and convert it to UTF-8, or recognise that it is binary.
 
-Nearly every file is ASCII or UTF-8 and is told so at the speed of memory; the rest is guessed from
-its byte order mark, its NUL bytes, what it says of itself, and at last from statistics.
+Nearly every file is ASCII or UTF-8, which is verified at memory speed. The rest is decided by the
+byte order mark, NUL bytes, an encoding declaration in the file and finally by statistics.
 """
 
 import codecs

@@ -1,16 +1,15 @@
-"""What holds in one folder of a walk: ignore rules, default excludes, globs, and what git tracks.
+"""Rules that apply in one folder of a walk: ignore rules, default excludes, globs, tracked files.
 
-The rules decide by names alone, nothing is opened here. A folder that is out is normally not
-entered. It is entered nevertheless when something in it may be wanted (a file that git tracks, an
-include glob or a ``!`` rule of a ``.cairnignore`` that names it); then its rules carry the
-``Refusal`` of everything else in it.
+``FolderRules`` decides by names alone and opens nothing. An excluded folder is normally not
+entered. It is entered when something in it may still be wanted (a file that git tracks, an include
+glob, or a ``!`` rule of a ``.cairnignore`` that names it); its rules then carry the ``Refusal`` of
+everything else in it.
 
-Finding and reading the files that say what is ignored.
-
-From the one that decides last to the one that decides first: git's global ignore file (or
-``core.excludesFile``), the repository's ``info/exclude``, each ``.gitignore`` from the top of the
-repository down, and each ``.cairnignore``. Files above the root count up to the repository's top,
-unless they ignore the root itself: who asks for an ignored folder wants to see into it.
+``RuleFiles`` finds and reads the ignore files. From lowest to highest precedence: git's global
+ignore file (or ``core.excludesFile``), the repository's ``info/exclude``, each ``.gitignore`` from
+the top of the repository down, and each ``.cairnignore``. Files above the root apply up to the top
+of the repository, unless they ignore the root itself: a user who opens an ignored folder wants to
+see its contents.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""What a git repository says about itself, read in Python; git is never run on a repository.
+"""Read the state of a git repository in Python; git itself is never run on a repository.
 
-Everything here treats the repository as hostile: bounded reads, no following of chains, and "not
-known" instead of an exception.
+The repository is untrusted: reads are bounded, chains of references are limited, and the result is
+"unknown" instead of an exception.
 """
 
 import os

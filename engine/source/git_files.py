@@ -1,17 +1,15 @@
-"""Reading git's own small files: never hangs, never raises, never more than a limit.
+"""Read git's own files: small regular files, settings and the index.
 
-A repository is untrusted: any of its files may be a pipe, a link, or endless.
+A repository is untrusted: any of its files may be a pipe, a link or endless. Reading never hangs,
+never raises and never exceeds a limit.
 
-The few of git's settings that decide which files belong to a project.
+Settings: ``core.excludesFile``, ``core.ignoreCase`` and ``extensions.objectFormat`` come from the
+user's files and the repository's ``config``; ``include`` sections and the system's file are not
+read.
 
-Read: ``core.excludesFile``, ``core.ignoreCase`` and ``extensions.objectFormat`` from the user's
-files and the repository's ``config``. Not read: ``include`` sections and the system's file.
-
-The paths in git's index, versions 2, 3 and 4.
-
-The index is untrusted: one that is huge or does not add up tells nothing. Of a split index, the
-shared part and the changes are taken together, without its lists of deletions; a sparse folder
-stands for all below it.
+Index: versions 2, 3 and 4. A huge or inconsistent index counts as unknown. The shared part and the
+changes of a split index are merged without its lists of deletions; a sparse folder stands for
+everything below it.
 """
 
 import os

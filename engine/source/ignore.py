@@ -1,18 +1,15 @@
-"""Ignore rules as git reads them, and ``.cairnignore``, which comes after them.
+"""Ignore rules with git's semantics, ``.cairnignore``, and the globs of include and exclude.
 
-A rule file is read once into ``IgnoreRules``; an ``IgnoreChain`` says which files hold in one
-folder of a walk, the one that decides first in front. The last matching rule of the first file that
-has one decides about a name. That an ignored folder hides all below it is the walk's part.
+A rule file is parsed once into ``IgnoreRules``; an ``IgnoreChain`` holds the files that apply in
+one folder of a walk, highest precedence first. The last matching rule of the first file that has
+one decides about a name. The walk itself takes care that an ignored folder hides everything below
+it. Names and rules are compared byte by byte, as in git.
 
-Names and rules are compared byte by byte, as in git.
-
-The globs that a caller includes or excludes paths by.
-
-Git's wildcards, over characters: a glob without a slash is compared with the name at any depth, one
-with a slash with the path from the root, and ``folder/**`` means that folder at any depth. A folder
-that an exclude glob matches is out with all below it. An include glob that ends in a plain name, a
-slash or ``**`` takes in a whole folder; ``*.py`` is about files alone, whatever folder is called
-``x.py``.
+``Globs`` uses git's wildcards over characters: a glob without a slash is matched against the name
+at any depth, one with a slash against the path from the root, and ``folder/**`` means that folder
+at any depth. A folder that matches an exclude glob is excluded with everything below it. An include
+glob that ends in a plain name, a slash or ``**`` includes a whole folder; ``*.py`` applies to files
+alone, even if a folder is called ``x.py``.
 """
 
 import os

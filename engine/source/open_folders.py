@@ -1,19 +1,16 @@
-"""The chain of open folders that a walk is in, from the root down.
+"""Folders that a walk has open, symbolic links inside the root, and file stats.
 
-Each folder is opened beneath the descriptor of the one above it and never through a link, so
-nothing that happens to the tree meanwhile leads out of the root; and no call is given more than one
-name, so no path is too long. Only the last few folders keep their descriptors. The others are
-opened again, name by name, when the walk comes back, and must be the same folders then.
+Each folder is opened beneath the descriptor of its parent and never through a link, so changes to
+the tree during a walk cannot lead out of the root; and each call receives a single name, so no path
+is too long. Only the last few folders keep their descriptors. The others are reopened, name by
+name, when the walk returns to them, and must still be the same folders.
 
-Where symbolic links lead, found by hand: one name at a time, never out of the root.
+``LinkResolver`` follows links by hand, one name at a time, and looks at nothing outside the root. A
+target that spells the root's own path, or leaves the root and returns by its name, is inside; any
+other way out is outside, wherever it would end.
 
-Nothing outside the root is looked at. A target that spells the root's own path, or climbs out of it
-and comes back by its name, is inside; any other way out is outside, wherever it would end.
-
-What a file system says of a file, as numbers that a 64-bit column can hold.
-
-File systems know times after the year 2262 and inodes of 2^63 and more. Such a number is folded
-into the range modulo 2^64: it only has to differ when the file's differs.
+Stats are stored in 64-bit columns, but file systems know times after the year 2262 and inodes of
+2^63 and more. Such a number is folded modulo 2^64: it only has to differ when the file's differs.
 """
 
 import errno

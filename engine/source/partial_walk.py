@@ -1,16 +1,9 @@
-"""A walk kept to some paths of a tree: the folders that lead there, and all below them.
+"""Walks restricted to some paths of a tree, and walks that only look at folders.
 
-The outcomes are those of a whole walk, as it is the walk itself. Costs a listing of each folder on
-the way and of each one below; rules are read in no other.
-
-What a walk would say of one path: the walk itself, kept to the folders that lead there.
-
-So the answer is that of the walk and not of a second set of rules. Costs a listing of each of
-those folders.
-
-Which folders a walk enters, and which links lead where: what has to be watched.
-
-Files are neither looked at nor judged, links apart.
+``PartialWalk`` visits given paths, everything below them and the folders that lead there; ``probe``
+explains the outcome of a single path; ``folders_of`` lists the folders and links to watch and
+ignores other files. All of them run the walk itself, so their outcomes are the same as in a
+complete walk. They cost one listing of each folder that they visit; rules are read in no other.
 """
 
 import os

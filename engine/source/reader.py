@@ -1,10 +1,11 @@
-"""Bytes of files beneath a root, read so that nothing outside the root can be reached.
+"""Read files beneath a root so that nothing outside the root can be reached.
 
-Each part of a path is opened beneath the descriptor of the part before it and never as a link, so
-a folder or file swapped for a link after the walk gives a ``Skip`` instead of a foreign text. What
-the bytes mean is said by ``content``.
+Each part of a path is opened beneath the descriptor of the previous part and never as a link, so a
+folder or file that is replaced by a link after the walk results in a ``Skip`` instead of foreign
+text. ``content`` interprets the bytes.
 
-Whether the root of a tree still is there and can be read, so that no file counts as deleted.
+``check_root`` verifies that the root of a tree still exists and can be read, so that its files do
+not count as deleted when it is temporarily unavailable.
 """
 
 import errno

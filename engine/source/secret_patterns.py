@@ -1,21 +1,14 @@
-"""Secrets that show by themselves what they are: tokens of vendors, and private keys.
+"""Find secrets in text: tokens of known vendors, private keys, and values in telling places.
 
-Every source file passes here, so a text first runs through a few sieves. A sieve begins with one
-literal byte, which the regex engine looks for at the speed of memory; only where one hits are the
-exact rules behind it tried. All patterns are linear: what repeats is bounded, possessive, or cannot
-begin again inside itself.
+Every source file passes through here, so a text first runs through a few cheap searches. Each
+begins with one literal byte, which the regex engine finds at memory speed; only where one hits are
+the exact rules behind it tried. All patterns are linear: repeats are bounded, possessive, or cannot
+begin again inside themselves.
 
-Whether a value was drawn by lot, as a key is, or written by a person to be read.
-
-What stands after ``password =`` in source code is most often a word, a path, a format or a
-reference to where the real value is. Those must stay readable; only what looks like chance is a
-secret.
-
-Values that are secrets because of where they stand: after ``password =``, in a URL, in a header.
-
-What stands there counts only when ``secret_values`` says that it is neither a word nor a
-placeholder. Each ``:`` and ``=`` of a text is looked at once, also one inside a value: the patterns
-begin with that byte and look ahead. All repeats are bounded or possessive.
+Tokens and keys are recognised by their own form. A value after ``password =``, in a URL or in a
+header counts only when it looks random: in source code such a value is most often a word, a path,
+a format or a reference to the real value, and those must stay readable. Each ``:`` and ``=`` of a
+text is looked at once, also inside a value: the patterns begin with that byte and look ahead.
 """
 
 import math

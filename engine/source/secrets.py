@@ -1,7 +1,6 @@
-"""Secrets: which files are not read because of their name, and what is blotted out inside a text.
+"""Keep secrets out of the index: files excluded by name, and values redacted inside a text.
 
-What a secret inside a text looks like stands in ``secret_tokens`` and ``secret_places``; here is
-what is done about it.
+The patterns of secrets inside a text are in ``secret_patterns``.
 """
 
 from engine.source.secret_patterns import Spans, find_tokens, find_values

@@ -1,10 +1,10 @@
-"""The files of a project: every file and every pruned folder has exactly one outcome.
+"""Find the files of a project: every file and every pruned folder has exactly one outcome.
 
-The walk is iterative and works on folder descriptors (``open_folders``), so neither depth nor the
-length of a path stops it, and nothing outside the root is ever reached, also when folders are
-replaced by links meanwhile. Names decide first (``folder_rules``), then the kind of the file, then
-its size; nothing is read but rule files. Links are followed inside the root (``links``); a folder
-is entered through links once in all, so a walk is at most twice the tree.
+The walk is iterative and works on folder descriptors (``open_folders``), so neither the depth nor
+the length of a path stops it, and nothing outside the root is ever reached, even when folders are
+replaced by links meanwhile. Names decide first (``folder_rules``), then the type of the file, then
+its size; only rule files are read. Links are followed inside the root; a folder is entered through
+links once at most, so a walk covers at most twice the tree.
 
 About 8 µs a file on a warm cache with a usual ``.gitignore``.
 """

@@ -35,7 +35,7 @@ def test_lines_are_picked_by_address_and_by_hand(page: Page, server: Server) -> 
 
 def test_code_like_it_comes_when_it_is_scrolled_to(page: Page, server: Server) -> None:
     page.goto(_address(server, "app/session.py"))
-    page.get_by_role("heading", name="Code like this").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Related code").scroll_into_view_if_needed()
     expect(page.locator(".related-list")).to_be_visible()
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_changed_is_indexed_again_from_its_page(page: Page, home: Pa
     answer = page.request.post("/api/v1/projects", data={"path": str(tree)}).json()
     write_tree(tree, {"a.py": "newer = 22\n"})
     page.goto(f"/p/{answer['project_id']}/f/a.py")
-    expect(page.locator(".banner")).to_contain_text("changed on the disk since it was indexed")
+    expect(page.locator(".banner")).to_contain_text("changed since it was indexed")
     page.get_by_role("button", name="Index this file again").click()
     expect(page.locator(".file-code")).to_contain_text("newer = 22")
     expect(page.locator(".banner")).to_have_count(0)
@@ -126,7 +126,7 @@ def test_a_file_that_changed_is_indexed_again_from_its_page(page: Page, home: Pa
 def test_a_file_that_is_not_indexed_is_a_page_with_a_reason(page: Page, server: Server) -> None:
     page.goto(_address(server, "poetry.lock"))
     expect(page.locator("main")).to_contain_text("lock files are made by tools")
-    page.get_by_role("link", name="To the folder").click()
+    page.get_by_role("link", name="Open the folder").click()
     expect(page.locator(".refused", has_text="poetry.lock")).to_be_visible()
     page.goto(_address(server, "nothing/here.py"))
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()

@@ -153,7 +153,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
         write_tree(tmp_path / "upsilon", {"a.py": "x = 1\n"})
         with page.expect_request(f"{server.url}/"):  # what is new is asked for by itself
             page.request.post("/api/v1/projects", data={"path": str(tmp_path / "upsilon")})
-        page.get_by_label("Narrow the projects").press_sequentially("epsil")
+        page.get_by_label("Filter the projects").press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         waits = False
         with page.expect_response("**/?name=epsil*"):  # asked again, for what is shown now
@@ -166,7 +166,7 @@ def test_what_was_asked_before_narrowing_comes_too_late(browser: Browser, tmp_pa
 def test_many_projects_are_narrowed_while_one_types(browser: Browser, tmp_path: Path) -> None:
     with _six_projects(browser, tmp_path) as (_, page):
         expect(page.locator(".card")).to_have_count(6)
-        box = page.get_by_label("Narrow the projects")
+        box = page.get_by_label("Filter the projects")
         box.press_sequentially("epsil")
         expect(page.locator(".card")).to_have_count(1)
         expect(box).to_be_focused()

@@ -75,6 +75,6 @@ def test_what_was_unfolded_and_focused_stays_while_a_job_goes_on(page: Page, hom
     page.locator("#events-all").focus()
     expect(page.locator("#job .chip.completed")).to_be_visible()
     expect(page.locator("#events-all")).to_be_focused()
-    expect(page.locator(".course")).to_contain_text("indexing")
+    expect(page.locator(".timeline")).to_contain_text("indexing")
     page.locator("#events-changes").click()
     expect(page.locator(".log .type.progress")).to_have_count(0)

@@ -36,20 +36,20 @@ def _delete_the_only_one(page: Page) -> None:
     expect(button).to_be_hidden()  # the first step asks
     page.locator(".confirm summary").click()
     button.click()
-    expect(page.get_by_text("The memory is deleted")).to_be_visible()
-    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+    expect(page.get_by_text("The memory was deleted")).to_be_visible()
+    expect(page.get_by_role("heading", name="No memories yet")).to_be_visible()
 
 
 def test_one_is_written_found_and_deleted(page: Page, here: str) -> None:
     page.goto(here)
     _write(page, "Sessions expire", "after an hour\n  of rest", "decision, sessions")
-    expect(page.get_by_text("The memory is saved.")).to_be_visible()
+    expect(page.get_by_text("The memory was saved.")).to_be_visible()
     expect(page.locator(".memory:target")).to_contain_text("Sessions expire")
     _write(page, "Paint the shed", "", "idea")
     expect(page.locator(".memory")).to_have_count(2)
     page.goto(here)
     page.get_by_label("Search memories").press_sequentially("when do sessions expire", delay=10)
-    expect(page.locator("#summary")).to_contain_text("the best first")
+    expect(page.locator("#summary")).to_contain_text("best first")
     expect(page.locator(".memory").first).to_contain_text("Sessions expire")
     page.wait_for_url(f"**{here}?q=when+do+sessions+expire")
     page.goto(here)
@@ -106,4 +106,4 @@ def test_by_keys_alone(page: Page, here: str) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The memory is deleted")).to_be_visible()
+    expect(page.get_by_text("The memory was deleted")).to_be_visible()

@@ -38,7 +38,7 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
     box.fill("open foo:bar")
     expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo', at character 6")
     assert page.locator("[data-hit]").count() == hits
-    expect(page.get_by_text("Below is what was found before")).to_be_visible()
+    expect(page.get_by_text("The last results are below")).to_be_visible()
     box.fill("open session")
     expect(page.locator("#problem")).to_be_hidden()
 
@@ -47,7 +47,7 @@ def test_a_bad_first_query_speaks_of_no_results(page: Page) -> None:
     page.goto("/search")
     page.get_by_label("Search all code").fill("open foo:bar")
     expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo'")
-    expect(page.get_by_text("Below is what was found before")).to_be_hidden()
+    expect(page.get_by_text("The last results are below")).to_be_hidden()
 
 
 def test_by_keys_alone(page: Page) -> None:
@@ -68,7 +68,7 @@ def test_by_keys_alone(page: Page) -> None:
     expect(page.locator("#told")).to_contain_text("copied")
     assert page.evaluate("navigator.clipboard.readText()") == first
     page.keyboard.press("m")
-    expect(page.locator("#told")).to_contain_text("The answer is copied")
+    expect(page.locator("#told")).to_contain_text("Results copied")
     assert "**File**" in page.evaluate("navigator.clipboard.readText()")
     page.keyboard.press("x")
     expect(page.locator("details.group").first).not_to_have_attribute("open", "")
@@ -117,7 +117,7 @@ def test_all_is_copied_as_markdown_also_when_there_are_more_results(page: Page) 
     more = page.get_by_role("link", name="More results")
     expect(more).to_be_visible()
     page.keyboard.press("m")
-    expect(page.get_by_text("The answer is copied")).to_be_visible()
+    expect(page.get_by_text("Results copied")).to_be_visible()
     assert "**File**" in page.evaluate("navigator.clipboard.readText()")
     more.click()
     expect(page.locator("[data-hit]").nth(20)).to_be_attached()

@@ -41,7 +41,7 @@ def test_a_damaged_index_is_told_and_mended(browser: Browser, tmp_path: Path) ->
         expect(page.locator(".status-head")).to_contain_text("something is wrong")
         expect(page.locator(".troubles")).to_contain_text("An index is damaged")
         page.get_by_role("link", name="See the projects").click()
-        page.get_by_role("button", name="Mend it: app").click()
+        page.get_by_role("button", name="Repair it: app").click()
         expect(page.locator("#job .chip.completed")).to_be_visible()
         page.goto("/search?q=found_again")
         expect(page.locator("#results")).to_contain_text("found_again")

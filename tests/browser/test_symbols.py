@@ -24,14 +24,14 @@ def test_they_come_while_one_types_and_the_address_follows(page: Page, here: str
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     box.press_sequentially("session", delay=10)
-    expect(page.locator("#summary")).to_contain_text("5 symbols like that")
+    expect(page.locator("#summary")).to_contain_text("5 symbols match")
     expect(page.locator("[data-hit]")).to_have_count(5)
     assert len([url for url in asked if "/symbols?" in url]) <= 2  # typing waits for a pause
     page.wait_for_url(f"**{here}?name=session")
-    page.get_by_label("In files whose path has this").fill("router")
-    expect(page.get_by_role("heading", name="No symbol is like that")).to_be_visible()
+    page.get_by_label("In files whose path contains this").fill("router")
+    expect(page.get_by_role("heading", name="No symbols match")).to_be_visible()
     page.wait_for_url(f"**{here}?name=session&path=router")
-    page.get_by_label("In files whose path has this").fill("")
+    page.get_by_label("In files whose path contains this").fill("")
     page.get_by_role("link", name=re.compile("^method")).click()
     expect(page.locator("[data-hit]")).to_have_count(2)
     page.reload()

@@ -21,14 +21,14 @@ def test_folders_are_walked_down_and_up(page: Page, server: Server) -> None:
     expect(page.locator(".file-code")).to_contain_text("class Router")
     page.locator(".crumbs").get_by_role("link", name="app", exact=True).click()
     expect(page.get_by_role("row", name="session.py")).to_contain_text("python")
-    page.get_by_role("link", name="The folder above").click()
+    page.get_by_role("link", name="Parent folder").click()
     expect(page.get_by_role("row", name="build")).to_contain_text("ignored")
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_a_way_on(page: Page, server: Server) -> None:
     page.goto(_address(server, "/nothing"))
     expect(page.get_by_role("heading", name="Not Found")).to_be_visible()
-    expect(page.locator("main")).to_contain_text("there is no folder nothing in the index")
+    expect(page.locator("main")).to_contain_text("folder nothing is not in the index")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

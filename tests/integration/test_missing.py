@@ -107,8 +107,8 @@ def test_of_several_projects_none_has_it(catalog: Catalog, root: str, tmp_path: 
 
 def test_the_page_says_that_the_results_are_the_nearest(pages_client: httpx.Client) -> None:
     page = pages_client.get("/search", params={"q": "frobnicateSession"}).text
-    assert "has <code>frobnicateSession</code>; these are the nearest" in page
+    assert "contains <code>frobnicateSession</code>; these are the nearest" in page
     nothing = pages_client.get("/search", params={"q": "frobnicate<Widgets>"}).text
-    assert "has <code>frobnicate&lt;Widgets</code>." in nothing
+    assert "contains <code>frobnicate&lt;Widgets</code>." in nothing
     found = pages_client.get("/search", params={"q": "session"}).text
-    assert "Nothing that is indexed" not in found
+    assert "Nothing indexed contains" not in found

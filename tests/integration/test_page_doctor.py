@@ -196,7 +196,7 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
             assert "empty so far: all files are being read again. See the job" in page.text
             assert f"/jobs/{job['job_id']}" in page.links
             assert page.all("div", id="treatment", hx_trigger="every 3s")
-        assert "Everything is." not in Page.of(client.get(here)).text
+        assert "Every file is indexed." not in Page.of(client.get(here)).text
         damage.run(tmp_path / f"data/{project_id}.db", "DELETE FROM jobs")
         page = Page.of(client.get(f"{here}/doctor"))
         assert "Nothing of the folder is in the index, and no job reads it." in page.text
@@ -205,7 +205,7 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
         client.post(f"{here}/index", headers=OWN_FORM)
         _until_filled(client, project_id)
         assert "being read" not in Page.of(client.get(f"{here}/doctor")).text
-        assert "Everything is." in Page.of(client.get(here)).text
+        assert "Every file is indexed." in Page.of(client.get(here)).text
 
 
 def test_a_page_that_damage_keeps_back_leads_to_the_doctor(

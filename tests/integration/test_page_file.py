@@ -153,7 +153,7 @@ def test_a_file_that_changed_since_says_so(pages_client: httpx.Client, pages_hom
     assert "newer = 22" in page.text.replace("  ", " ")
     (tree / "a.py").unlink()
     page = Page.of(pages_client.get(again))
-    assert "gone from the disk" in page.text
+    assert "The file has been deleted" in page.text
     answer = pages_client.post(again, data={}, headers=OWN_FORM)
     assert answer.headers["location"] == again
     gone = pages_client.get(again)
@@ -257,7 +257,7 @@ def test_matches_begin_at_the_line_of_the_link(pages_client: httpx.Client, sampl
 @pytest.mark.parametrize(
     ("query", "mode", "words"),
     [
-        ("nowhereatall", "keyword", "nothing of it is in this file"),
+        ("nowhereatall", "keyword", "no matches in the indexed version of this file"),
         ("(", "regex", "("),
         ("lang:nothing x", "hybrid", "unknown language"),
     ],

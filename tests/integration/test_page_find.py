@@ -44,7 +44,7 @@ def test_a_project_is_chosen_or_all_of_them(pages_client: httpx.Client, pages_ho
     assert len(page.all("option")) == 1 + len(ids)
     asked = {"q": "router.py", "project": ids["second"]}
     page = Page.of(pages_client.get("/find", params=asked))
-    assert "No indexed file of this project has these letters" in page.text
+    assert "No indexed file of this project matches" in page.text
     assert "/find?q=router.py" in page.links
     asked = {"q": "session.py", "project": ids["second"]}
     page = Page.of(pages_client.get("/find", params=asked))
@@ -80,7 +80,7 @@ def test_what_is_kept_of_an_index_goes_when_it_changes(
 def test_what_fits_nothing_says_so(pages_client: httpx.Client, sample_id: str, typed: str) -> None:
     page = Page.of(pages_client.get("/find", params={"q": typed}))
     assert _files(page) == []
-    assert "No indexed file has these letters" in page.text
+    assert "No indexed file matches" in page.text
 
 
 def test_too_long_a_text_is_refused(pages_client: httpx.Client) -> None:
@@ -90,7 +90,7 @@ def test_too_long_a_text_is_refused(pages_client: httpx.Client) -> None:
 
 def test_without_a_project_it_says_what_to_do() -> None:
     visit = Visit(theme="", here="/find", is_fragment=False)
-    facts: dict[str, object] = {name: [] for name in ("projects", "found", "unasked")}
+    facts: dict[str, object] = {name: [] for name in ("projects", "found", "failed")}
     facts |= {"text": "", "project": "", "several": False}
     page = Page(Pages().html("find.html", visit, facts).decode())
     page.check()
@@ -113,17 +113,17 @@ def test_projects_that_cannot_be_asked_are_named_and_the_others_answer(tmp_path:
         page = Page.of(client.get("/find", params={"q": "session"}))
         assert _files(page) == ["half/session.py", "sound/session.py"]
         for name in ("torn", "lost"):
-            assert f"{name} could not be asked: its index is damaged." in page.text
+            assert f"{name} could not be searched: its index is damaged." in page.text
             remedy = f"/p/{ids[name]}/doctor"
             assert remedy in page.links
             assert client.get(remedy).status_code == 200
         asked = {"q": "session", "project": ids["torn"]}
         page = Page.of(client.get("/find", params=asked, headers={"HX-Request": "true"}))
         assert _files(page) == []
-        assert "torn could not be asked" in page.text
+        assert "torn could not be searched" in page.text
         assert "lost" not in page.text
         asked = {"q": "session", "project": ids["sound"]}
-        assert "could not be asked" not in Page.of(client.get("/find", params=asked)).text
+        assert "could not be searched" not in Page.of(client.get("/find", params=asked)).text
         for typed, wanted in (("open_", "sound/session.py?lines="), ("session", "half/session.py")):
             suggested = client.get(
                 "/search/suggest", params={"q": typed}, headers={"HX-Request": "true"}

@@ -69,7 +69,7 @@ def test_folders_can_be_picked_below_the_home_folder(
         browser = {"Accept": "text/html"}
         answer = pages_client.get("/folders", params={"path": bad}, headers=browser)
         assert answer.status_code == 400
-        assert "only folders in the home folder" in Page.of(answer).text
+        assert "only folders in the home directory" in Page.of(answer).text
 
 
 def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Path) -> None:
@@ -92,13 +92,13 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         assert _names(client, "/?name=alp+PHA") == ["alpha"]
         assert _names(client, "/?name=nothing") == []
         page = Page.of(client.get("/"))
-        for wanted in ("The folder is gone", "damaged", "is not a database", "Narrow"):
+        for wanted in ("The folder no longer exists", "damaged", "is not a database", "Filter"):
             assert wanted in page.text or page.all("input", placeholder=wanted)
         found = Page.of(client.get("/search?q=project:gone+x+path:f0.py"))
-        assert "The folder of gone is gone from the disk" in found.text
-        assert "since the index was made" not in found.text
+        assert "The folder of gone no longer exists" in found.text
+        assert "changed since indexing" not in found.text
         read = Page.of(client.get(f"/p/{ids['gone']}/f/f0.py"))
-        assert "The folder of the project is gone" in read.text
+        assert "The folder of the project no longer exists" in read.text
         assert "Index this file again" not in read.text
         part = Page.of(client.get("/?name=lpha&sort=size", headers={"HX-Request": "true"}))
         assert part.elements[0][1]["hx-get"] == "/?name=lpha&sort=size"
@@ -110,7 +110,7 @@ def test_many_projects_are_narrowed_and_sorted_and_damage_is_mended(tmp_path: Pa
         assert "is damaged" in told.text
 
         sound = client.post(f"/damaged/{ids['alpha']}/forget", headers=OWN_FORM)
-        assert (sound.status_code, "can be read" in Page.of(sound).text) == (409, True)
+        assert (sound.status_code, "this index is readable" in Page.of(sound).text) == (409, True)
         assert client.post(f"/damaged/{ids['lost']}/forget").status_code == 403
         forgotten = client.post(f"/damaged/{ids['lost']}/forget", headers=OWN_FORM)
         place = forgotten.headers["location"]
@@ -235,14 +235,14 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
             form = {"path": str(tmp_path / name)}
             assert client.post("/", data=form, headers=OWN_FORM).status_code == 303
 
-        until(lambda: asked("/").count("follows the disk") == 1)
+        until(lambda: asked("/").count("watched ") == 1)
         client.post("/api/v1/projects", json={"path": str(tmp_path / "second")})
-        assert "is not watched: the server serves other folders" in asked("/")
+        assert "not watched: the server serves other folders" in asked("/")
         assert "second.py" not in asked("/search", q="open door")
         index("second")
-        until(lambda: asked("/").count("follows the disk") == 2)
+        until(lambda: asked("/").count("watched ") == 2)
         assert "second.py" in asked("/search", q="open door")
-        assert "Searched in" not in asked("/search", q="open door")
+        assert "Searched only in" not in asked("/search", q="open door")
         write_tree(tmp_path / "second", {"later.py": "def close_window():\n    return 1\n"})
         until(lambda: "later.py" in asked("/search", q="close window"))
 
@@ -250,7 +250,7 @@ def test_a_folder_indexed_from_the_page_is_searched_and_followed_too(tmp_path: P
         form = {"name": "first"}
         client.post(f"/p/{known}/forget", data=form, headers=OWN_FORM)
         index("third")
-        until(lambda: asked("/").count("follows the disk") == 2)  # whoever watches has looked
+        until(lambda: asked("/").count("watched ") == 2)  # whoever watches has looked
         assert sorted(project_ids(client)) == ["second", "third"]
         client.post("/api/v1/projects", json={"path": str(tmp_path / "first")})
-        until(lambda: asked("/").count("follows the disk") == 3)  # it is what was asked for
+        until(lambda: asked("/").count("watched ") == 3)  # it is what was asked for

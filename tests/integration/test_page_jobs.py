@@ -32,7 +32,7 @@ def test_jobs_are_listed_and_filtered(
     assert f"/jobs/{job_id}" in narrowed.links
     assert "selected" in narrowed.all("option", value=str(pages_home / "sample"))[0]
     empty = Page.of(pages_client.get("/jobs?status=blocked"))
-    assert "No job is like that" in empty.text
+    assert "No jobs match" in empty.text
     part = Page.of(pages_client.get("/jobs", headers=HTMX))
     assert part.elements[0][1]["id"] == "job-list"
 
@@ -80,7 +80,7 @@ def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
     ):
         page = Page.of(pages_client.get(f"/jobs?{query}"))
         assert (f"/jobs/{job_id}" in page.links) == is_listed, query
-        assert ("No job is like that" in page.text) != is_listed
+        assert ("No jobs match" in page.text) != is_listed
     kept = Page.of(pages_client.get(f"/jobs?first={before}&last={today}"))
     assert kept.all("input", type="date", name="first")[0]["value"] == before
     assert f"/jobs?status=failed&first={before}&last={today}" in kept.links
@@ -89,11 +89,9 @@ def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
 def test_a_server_without_jobs_says_what_would_be_here(tmp_path: Path) -> None:
     with site(tmp_path) as server, server.client() as client:
         page = Page.of(client.get("/jobs"))
-        assert "There is no job yet" in page.text
+        assert "There are no jobs yet" in page.text
         assert "/#index" in page.links
-        assert (
-            "No job is like that: none is failed" in Page.of(client.get("/jobs?status=failed")).text
-        )
+        assert "No jobs match." in Page.of(client.get("/jobs?status=failed")).text
 
 
 def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
@@ -133,10 +131,10 @@ def test_a_long_log_is_shown_from_its_end_and_by_kind(tmp_path: Path) -> None:
     assert f"/p/{ledger.project_id}/f/%3Cb%3E.py" in page.links
     charts = page.all("svg", role="img")
     assert [chart["aria-label"].split(" over time: ")[0] for chart in charts] == [
-        "Files a second",
-        "Chunks a second",
+        "Files per second",
+        "Chunks per second",
     ]
-    assert "1,000 files a second on average over 44.9 s" in charts[0]["aria-label"]
+    assert "1,000 files per second on average over 44.9 s" in charts[0]["aria-label"]
     assert "1,000 on average" in page.text
 
 

@@ -41,7 +41,7 @@ def _summaries(page: Page) -> list[str]:
 
 def test_without_any_it_says_what_memories_are(pages_client: httpx.Client, here: str) -> None:
     page = Page.of(pages_client.get(here))
-    for wanted in ("Nothing is remembered yet", "checkpoint_save", "checkpoint_search"):
+    for wanted in ("No memories yet", "checkpoint_save", "checkpoint_search"):
         assert wanted in page.text
     assert page.all("form", action=here, method="post")
     assert not page.all("form", role="search", aria_label="Memories")
@@ -60,8 +60,8 @@ def test_one_is_written_shown_and_deleted(pages_client: httpx.Client, here: str)
     page = Page.of(answer)
     [shown] = page.all("li", class_="memory")
     assert shown["id"] == anchor
-    assert "The memory is saved." in page.text
-    assert "What looks like a secret, such as keys of known services, is replaced" in page.text
+    assert "The memory was saved." in page.text
+    assert "Likely secrets, such as keys of known services, are replaced" in page.text
     assert "asterisks before it was stored" not in page.text
     assert "Sessions expire after an hour" in page.text
     assert "Decided in review.\n\n  - see session.py" in answer.text
@@ -76,7 +76,7 @@ def test_one_is_written_shown_and_deleted(pages_client: httpx.Client, here: str)
     assert pages_client.get(delete, headers={"Accept": "text/html"}).status_code == 405
     gone = pages_client.post(delete, headers=OWN_FORM)
     assert gone.status_code == 303
-    assert "The memory is deleted" in Page.of(pages_client.get(gone.headers["location"])).text
+    assert "The memory was deleted" in Page.of(pages_client.get(gone.headers["location"])).text
     again = pages_client.post(delete, headers={**OWN_FORM, "Accept": "text/html"})
     assert again.status_code == 404
     assert "Not Found" in Page.of(again).text
@@ -123,7 +123,7 @@ def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
     assert page.all("input", id="summary-box")[0]["value"] == form.get("summary", "")
     assert page.all("input", id="tags-box")[0]["value"] == form.get("tags", "")
     assert "open" in page.all("details", class_="new-memory")[0]
-    assert "Nothing is remembered yet" in page.text  # nothing was saved
+    assert "No memories yet" in page.text  # nothing was saved
 
 
 def test_tags_filter_and_say_how_many_there_are(pages_client: httpx.Client, here: str) -> None:
@@ -133,7 +133,7 @@ def test_tags_filter_and_say_how_many_there_are(pages_client: httpx.Client, here
     page = Page.of(pages_client.get(here))
     assert _summaries(page) == [third, second, first]  # the newest first
     assert "decision 2" in page.text
-    assert "3 memories , the newest first" in page.text
+    assert "3 memories , newest first" in page.text
     narrowed = Page.of(pages_client.get(here, params={"tag": "decision"}))
     assert _summaries(narrowed) == [second, first]
     assert "idea" not in narrowed.text
@@ -156,7 +156,7 @@ def test_they_are_found_by_meaning_and_words(pages_client: httpx.Client, here: s
     assert part.all("p", id="summary", hx_swap_oob="innerHTML", aria_live="polite")
     assert answer.headers["hx-replace-url"] == f"{here}?q=when+do+sessions+expire"
     nothing = Page.of(pages_client.get(here, params={"q": "sessions", "tag": "none"}))
-    assert "No memory is like that" in nothing.text
+    assert "No memories match" in nothing.text
     assert here in nothing.links
 
 
@@ -178,7 +178,7 @@ def test_a_text_of_a_mebibyte_is_cut_on_the_page(pages_client: httpx.Client, her
     assert pages_client.post(here, data=form, headers=OWN_FORM).status_code == 303
     answer = pages_client.get(here)
     assert len(answer.content) < 60_000
-    assert "characters more" in Page.of(answer).text
+    assert "more characters" in Page.of(answer).text
 
 
 def test_older_ones_are_on_the_next_page(pages_client: httpx.Client, here: str) -> None:
@@ -211,4 +211,4 @@ def test_only_own_forms_are_taken(pages_client: httpx.Client, here: str) -> None
     browser = {**OWN_FORM, "Accept": "text/html"}
     assert pages_client.post(foreign, headers=browser).status_code == 404
     assert pages_client.post(f"{here}/x/delete", headers=browser).status_code == 404
-    assert "Nothing is remembered yet" in Page.of(pages_client.get(here)).text
+    assert "No memories yet" in Page.of(pages_client.get(here)).text

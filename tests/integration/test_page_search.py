@@ -153,7 +153,7 @@ def test_nothing_found_says_which_filter_is_in_the_way(pages_client: httpx.Clien
 
 def test_a_list_of_nothing_has_advice_of_its_own(pages_client: httpx.Client) -> None:
     listed, asked = (_search(pages_client, f"{words}lang:rust").text for words in ("", "session "))
-    assert "fewer filters, or a word to look for" in listed
+    assert "fewer filters, or a word to search for" in listed
     assert "other or fewer words" not in listed
     assert "other or fewer words" in asked
 
@@ -181,7 +181,7 @@ def test_a_file_that_changed_is_told_of(tmp_path: Path) -> None:
         assert "changed since" not in _search(client, "renew").text
         (tmp_path / "app/main.py").write_text("def other():\n    return 2\n")
         page = _search(client, "renew")
-    assert "1 file changed since the index was made" in page.text
+    assert "1 file changed since indexing" in page.text
     assert page.all("span", class_="chip stale nowrap")
 
 
@@ -201,7 +201,7 @@ def test_half_an_index_gives_its_results_so_far(tmp_path: Path) -> None:
     with site(tmp_path) as server, server.client() as client:
         page = _search(client, "part total")
     assert page.all("article")
-    assert re.search(r"\d+(\.\d)? % of the files are indexed, and these are the results", page.text)
+    assert re.search(r"Only \d+(\.\d)? % of the files are indexed yet", page.text)
     assert "/jobs" in page.links
 
 
@@ -272,19 +272,19 @@ def _serving_the_first(folder: Path) -> Iterator[httpx.Client]:
 def test_a_server_for_one_folder_says_what_it_does_not_search(tmp_path: Path) -> None:
     with _serving_the_first(tmp_path) as client:
         alone = Page.of(client.get("/search", params={"q": "open door"}))
-        assert "Searched in first, which this server serves" in alone.text
+        assert "Searched only in first, which this server is limited to" in alone.text
         assert "second.py" not in alone.text
         [leading] = [each for each in alone.links if "project%3Asecond" in each]
         there = Page.of(client.get(leading))
         assert "second.py" in there.text
-        assert "Searched in" not in there.text
+        assert "Searched only in" not in there.text
         headers = {"HX-Request": "true"}
         typed = {"q": "project:second open_"}
         suggested = Page.of(client.get("/search/suggest", params=typed, headers=headers)).text
         assert "open_second_door" in suggested
         assert "open_first_door" not in suggested
         home = Page.of(client.get("/")).text
-        assert home.count("is not watched: the server serves other folders") == 1
+        assert home.count("not watched: the server serves other folders") == 1
 
 
 def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_server_whose_folders_are_all_forgotten_searches_no_others(tmp_path: P
         for headers in ({}, HTMX):
             page = Page.of(client.get("/search", params={"q": "open door"}, headers=headers))
             assert "second.py" not in page.text
-            assert "the projects that this server serves are forgotten" in page.text
+            assert "all projects of this server are forgotten" in page.text
             [leading] = [each for each in page.links if "project%3Asecond" in each]
         until(lambda: "second.py" in Page.of(client.get(leading)).text)
         assert "are forgotten" in Page.of(client.get("/search")).text

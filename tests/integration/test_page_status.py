@@ -29,7 +29,7 @@ def test_a_server_shows_how_it_is(pages_client: httpx.Client, pages_home: Path) 
         "static",
         "built in",
         "free of",
-        "this machine alone, without a token",
+        "this machine only, without a token",
         "started with --no-watch",
     ):
         assert wanted in page.text, wanted
@@ -45,7 +45,7 @@ def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     (tmp_path / "data/config.toml").write_text("job_retention = 14\n")
     with site(tmp_path, CAIRN_SEARCH_TIMEOUT="1500") as server, server.client() as client:
         page = Page.of(client.get("/status"))
-        assert "There is no project yet" in page.text
+        assert "There are no projects yet" in page.text
         assert "all is well" in page.text
     for wanted in (
         "job_retention 14 days config.toml",
@@ -55,7 +55,7 @@ def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
         "max_file_size 1 MiB 1,048,576 bytes default",
         "worker_memory 1 GiB 1,073,741,824 bytes default",
         "embedder_patience 1 d 86,400 s default",
-        "by default 2 s",
+        "default: 2 s",
         "port 0 argument",
         "data_dir " + str(tmp_path / "data") + " environment",
     ):
@@ -156,10 +156,10 @@ def test_jobs_that_nobody_runs_are_told_with_the_reason(tmp_path: Path) -> None:
         catalog.create(str(tree)).for_jobs().ledger.enqueue({})
     (tmp_path / "data/locks/runner.lock").mkdir(parents=True)  # which no runner can take
     with site(tmp_path) as server, server.client() as client:
-        until(lambda: "No process runs jobs" in Page.of(client.get("/status")).text)
+        until(lambda: "No job runner is active" in Page.of(client.get("/status")).text)
         page = Page.of(client.get("/status"))
     assert "all is well" not in page.text
-    assert "No process runs jobs, and 1 job to be done" in page.text
+    assert "No job runner is active, 1 job waiting" in page.text
     assert "Is a directory" in page.text
     assert "/jobs" in page.links
 
@@ -179,7 +179,7 @@ def test_failures_of_the_server_are_told_for_an_hour(tmp_path: Path) -> None:
     assert "all is well" in before.text
     assert "GET /old was answered with 500" in before.text
     assert "all is well" not in page.text
-    assert "The server failed to answer within the last hour" in page.text
+    assert "Requests failed within the last hour" in page.text
     assert "#problems-title" in page.links
     assert "A request failed 2 times" in page.text
 
@@ -196,10 +196,10 @@ def test_each_job_is_shown_with_its_own_heartbeat(tmp_path: Path) -> None:
             damage.run(job.ledger.store.path, f"UPDATE jobs SET heartbeat_at_ms = {beat}")
         with site(tmp_path) as server, server.client() as client:
             page = Page.of(client.get("/status"))
-    assert "app last sign of life 4 min ago" in page.text
-    assert "lib last sign of life 9 min ago" in page.text
+    assert "app last heartbeat 4 min ago" in page.text
+    assert "lib last heartbeat 9 min ago" in page.text
     assert "Heartbeat" not in page.text
-    assert "The job of lib does not go on nothing was heard of it for" in page.text
+    assert "The job of lib is stuck nothing was heard of it for" in page.text
 
 
 def test_watchers_are_shown_with_how_they_hear_of_changes(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_watchers_are_shown_with_how_they_hear_of_changes(tmp_path: Path) -> Non
         def shown() -> str:
             return Page.of(client.get("/status")).text
 
-        until(lambda: "watching by events of the system" in shown())
-        assert "no change so far" in shown()
+        until(lambda: "watching by file events" in shown())
+        assert "no changes yet" in shown()
         assert "not watched" not in shown()
-        until(lambda: "waits for work, process" in shown())
+        until(lambda: "idle, process" in shown())

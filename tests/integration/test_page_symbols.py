@@ -31,7 +31,7 @@ def test_symbols_lead_to_their_lines(pages_client: httpx.Client, sample_id: str)
     assert opened[1] == f"/p/{sample_id}/f/app/session.py?lines=9-11#L9"
     shown = Page.of(pages_client.get(opened[1].partition("#")[0]))
     assert len(shown.all("div", class_="line picked")) == 3
-    assert "2 symbols like that" in page.text
+    assert "2 symbols match" in page.text
     assert "SessionStore. open_ session" in page.text  # what matches is marked
     assert "def open_session(self, user_id: int) -> str" in page.text
     [box] = page.all("input", id="name")
@@ -96,7 +96,7 @@ def test_the_parts_that_change_say_what_was_found(
 
 def test_nothing_found_says_which_filter_can_go(pages_client: httpx.Client, sample_id: str) -> None:
     page = _page(pages_client, sample_id, name="open", kind="class", language="python")
-    assert "No symbol is like that" in page.text
+    assert "No symbols match" in page.text
     assert "without kind class" in page.text
     assert "without language" not in page.text  # that would not help
     assert f"/p/{sample_id}/symbols?name=open&language=python" in page.links
@@ -131,7 +131,7 @@ def test_a_project_that_was_never_indexed(pages_client: httpx.Client, pages_home
     with Catalog(load_config(pages_home / "data")) as catalog:
         project_id = catalog.create(str(tree)).project_id
     page = _page(pages_client, project_id)
-    assert "Nothing is indexed yet; symbols come while it is" in page.text
+    assert "Nothing is indexed yet; symbols appear during indexing" in page.text
     assert f"/p/{project_id}" in page.links
     assert pages_client.delete(f"/api/v1/projects/{project_id}").status_code == 200
 

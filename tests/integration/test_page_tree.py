@@ -77,7 +77,7 @@ def test_an_address_past_the_end_of_a_folder_leads_back(
         page = Page.of(pages_client.get(here, params={"after": 1000}))
         missing = pages_client.get(f"/p/{project}/tree/nowhere", params={"after": 1000})
     assert "501 entries" in page.text
-    assert "ends before entry 1,001" in page.text
+    assert "There are only 501 entries, so none from 1,001 on." in page.text
     assert f"{here}?after=500" in page.links
     assert "Nothing is indexed here yet" not in page.text
     assert missing.status_code == 404

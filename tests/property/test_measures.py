@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.evaluation.evaluate import is_same_file, ndcg_of, ranks_of, recall_of
 from engine.evaluation.golden import Target
-from tests.unit.evaluation.test_measures import Lines
+from tests.unit.evaluation.test_evaluate_measures import Lines
 
 _PATHS = st.lists(st.sampled_from(["a", "b", "a.py", "ab"]), min_size=1, max_size=3).map("/".join)
 _NUMBERS = st.integers(1, 12)

@@ -1,7 +1,7 @@
-"""Pieces of a file: the lines of a hit with more or fewer around them, and a look at the file.
+"""Excerpts of a file: a hit with more or fewer lines around it, and the preview of a file.
 
-Their addresses say all that is shown, so that nothing is kept between requests. A browser without
-scripts follows the same links to the file's own page.
+The address holds the whole state, so the server keeps nothing between requests. Without scripts the
+same links lead to the file's page.
 """
 
 import hashlib
@@ -22,32 +22,32 @@ from web.api.service import Service
 from web.pages.highlighting import Line, lines_of, words_in
 from web.pages.rendering import Pages, file_path, page, redirect, visit_of
 
-STEP = 20  # lines more
-_MOST_LINES = 400  # at once
+STEP = 20  # lines added by one "more"
+_MAX_LINES = 400  # of one excerpt
 _PREVIEW_ABOVE, _PREVIEW_BELOW = 60, 140
-_LEAD = 16_000  # characters above that are read for their colours: a string may begin there
-_MOST_MARKS = 8
-_LONGEST_MARK = 80
+_LEAD = 16_000  # characters above that are highlighted too: a string may begin there
+_MAX_MARKS = 8
+_MAX_MARK_CHARS = 80
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _KEY_CHARS = 12
 
 
 class Range(NamedTuple):
-    """Lines, the last one included."""
+    """A range of lines, including the last."""
 
     first: int
     last: int
 
     @classmethod
     def of(cls, text: str) -> "Range":
-        """Read ``10-20``.
+        """Parse ``10-20``.
 
         Raises:
-            InvalidInputError: It is no range.
+            InvalidInputError: The text is not a range.
         """
         match = _RANGE.fullmatch(text)
         if match is None or int(match[1]) > int(match[2]):
-            raise InvalidInputError("lines are wanted as 10-20", field="lines")
+            raise InvalidInputError("lines must be a range such as 10-20", field="lines")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -55,96 +55,98 @@ class Range(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What is marked in a text."""
+    """Texts to mark in an excerpt."""
 
     words: tuple[str, ...] = ()
-    as_written: bool = False  # what a pattern matched: every character counts
+    as_written: bool = False  # literal: case and punctuation count, as in matches of a pattern
 
     @classmethod
     def of(cls, words: Iterable[str], *, as_written: bool = False) -> "Marks":
-        """Take the first few, without those that are long or blank."""
+        """Return the first few, without blank and overlong ones."""
         kept = dict.fromkeys(
             word if as_written else word.strip()
             for word in words
-            if len(word.strip()) > 1 and len(word) <= _LONGEST_MARK
+            if len(word.strip()) > 1 and len(word) <= _MAX_MARK_CHARS
         )
-        return cls(tuple(kept)[:_MOST_MARKS], as_written)
+        return cls(tuple(kept)[:_MAX_MARKS], as_written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some lines of a file, around a hit."""
+    """A range of lines around a hit."""
 
     project_id: str
     path: str
     hit: Range
     shown: Range
     marks: Marks
-    branch: str = ""  # empty: the one checked out, or the latest
-    first_shown: Range | None = None  # what was shown at first; None: what is shown now
+    branch: str = ""  # empty: the checked out one, or the latest
+    first_shown: Range | None = None  # the initial range; None: the current one
 
     @property
     def key(self) -> str:
-        """Tells it apart on a page, whatever is shown of it."""
+        """An id for HTML elements, independent of the lines shown."""
         text = f"{self.project_id}/{self.path}/{self.hit}"
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_KEY_CHARS]
 
     @property
     def page(self) -> str:
-        """The address of the file's page at these lines."""
+        """The address of the file's page at the hit."""
         return f"{file_path(self.project_id, self.path)}?lines={self.hit}#L{self.hit.first}"
 
     @property
     def preview(self) -> str:
-        """The address of a look at the file around the hit."""
+        """The address of the preview around the hit."""
         return self._address("preview", f"hit={self.hit}")
 
     def with_lines(self, first: int, last: int) -> str:
-        """Give the address of the same piece with other lines."""
+        """Return the address of the same piece with other lines."""
         start = self.first_shown or self.shown
         shown = Range(max(1, first), last)
         return self._address("lines", f"hit={self.hit}&shown={shown}&start={start}")
 
     def _address(self, kind: str, lines_: str) -> str:
         path = quote(self.path, safe="/", errors="replace")
-        return f"/p/{self.project_id}/{kind}/{path}?{lines_}{_tail_of(self.marks, self.branch)}"
+        return (
+            f"/p/{self.project_id}/{kind}/{path}?{lines_}{_common_params(self.marks, self.branch)}"
+        )
 
 
 @lru_cache(maxsize=64)
-def _tail_of(marks: Marks, branch: str) -> str:
-    """Give what the addresses of all hits of an answer end with, as most have the same words."""
-    asked = [("mark", word) for word in marks.words]
-    asked += [("case", "yes")] if marks.as_written else []
-    asked += [("branch", branch)] if branch else []
-    return f"&{urlencode(asked, errors='replace')}" if asked else ""
+def _common_params(marks: Marks, branch: str) -> str:
+    """Return the end of the address; most hits of an answer share it, hence the cache."""
+    params = [("mark", word) for word in marks.words]
+    params += [("case", "yes")] if marks.as_written else []
+    params += [("branch", branch)] if branch else []
+    return f"&{urlencode(params, errors='replace')}" if params else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A piece with its code."""
+    """A piece with its highlighted lines."""
 
     piece: Piece
     lines: tuple[Line, ...]
-    is_end: bool = False  # the file has no more lines; False: perhaps it has
+    is_end: bool = False  # the file ends here; False: unknown
 
     @property
     def first(self) -> int:
-        """The first line that is shown."""
+        """The first line shown."""
         return self.lines[0].number
 
     @property
     def last(self) -> int:
-        """The last line that is shown."""
+        """The last line shown."""
         return self.lines[-1].number
 
     @property
     def rest(self) -> int:
-        """How many lines of the hit are below."""
+        """The number of lines of the hit below the excerpt."""
         return max(0, self.piece.hit.last - self.last)
 
     @property
     def is_more(self) -> bool:
-        """Whether there is more than at first."""
+        """Whether the range differs from the initial one."""
         start = self.piece.first_shown
         return start is not None and (self.first, self.last) != start
 
@@ -156,71 +158,71 @@ class Excerpt:
     @property
     def below(self) -> str:
         """The address with the rest of the hit, or with more lines below."""
-        by = min(self.rest, _MOST_LINES // 2) or STEP
+        by = min(self.rest, _MAX_LINES // 2) or STEP
         return self.piece.with_lines(self.first, self.last + by)
 
     @property
     def less(self) -> str:
-        """The address with what was shown at first."""
+        """The address with the initial range."""
         return self.piece.with_lines(*(self.piece.first_shown or self.piece.shown))
 
 
-class _Lines(NamedTuple):
-    """The lines that an address names."""
+class _LineParams(NamedTuple):
+    """The line ranges of an address."""
 
     hit: Range
     shown: Range
     start: Range | None
 
 
-def lines_asked(hit: str, shown: str = "", start: str = "") -> _Lines:
-    """Read the lines of an address.
+def read_lines(hit: str, shown: str = "", start: str = "") -> _LineParams:
+    """Parse the line ranges of an address.
 
     Raises:
-        InvalidInputError: They are none.
+        InvalidInputError: One is not a range.
     """
-    return _Lines(Range.of(hit), Range.of(shown or hit), Range.of(start) if start else None)
+    return _LineParams(Range.of(hit), Range.of(shown or hit), Range.of(start) if start else None)
 
 
-def marks_asked(
-    mark: Annotated[list[str] | None, QueryParameter(max_items=2 * _MOST_MARKS)] = None,
+def read_marks(
+    mark: Annotated[list[str] | None, QueryParameter(max_items=2 * _MAX_MARKS)] = None,
     case: str = "",
 ) -> Marks:
-    """Read what an address marks."""
+    """Return the marks of an address."""
     return Marks.of(mark or (), as_written=case == "yes")
 
 
-def piece_asked(
+def read_piece(
     project_id: str,
     path: str,
-    asked_lines: _Lines,
-    asked_marks: Marks,
+    line_params: _LineParams,
+    mark_params: Marks,
     branch: Annotated[str, QueryParameter(max_length=1000)] = "",
 ) -> Piece:
-    """Gather what an address says."""
+    """Collect the parameters of an address."""
     return Piece(
         project_id=project_id,
         path=path.removeprefix("/"),
-        hit=asked_lines.hit,
-        shown=asked_lines.shown,
-        marks=asked_marks,
+        hit=line_params.hit,
+        shown=line_params.shown,
+        marks=mark_params,
         branch=branch,
-        first_shown=asked_lines.start,
+        first_shown=line_params.start,
     )
 
 
-_ASKED = {
-    "asked_lines": Provide(lines_asked, sync_to_thread=False),
-    "asked_marks": Provide(marks_asked, sync_to_thread=False),
-    "piece": Provide(piece_asked, sync_to_thread=False),
+_PARAMS = {
+    "line_params": Provide(read_lines, sync_to_thread=False),
+    "mark_params": Provide(read_marks, sync_to_thread=False),
+    "piece": Provide(read_piece, sync_to_thread=False),
 }
 
 
-@get("/p/{project_id:str}/lines/{path:path}", dependencies=_ASKED)
+@get("/p/{project_id:str}/lines/{path:path}", dependencies=_PARAMS)
 async def lines(
     request: Request[Any, Any, Any], service: Service, pages: Pages, piece: Piece
 ) -> Response[bytes]:
-    """Show a hit with more or fewer lines around it."""
+    """Render a hit with more or fewer lines around it."""
     visit = visit_of(request)
     if not visit.is_fragment:
         return redirect(piece.page)
@@ -232,11 +234,11 @@ async def lines(
     return page(await service.work(show))
 
 
-@get("/p/{project_id:str}/preview/{path:path}", dependencies=_ASKED)
+@get("/p/{project_id:str}/preview/{path:path}", dependencies=_PARAMS)
 async def preview(
     request: Request[Any, Any, Any], service: Service, pages: Pages, piece: Piece
 ) -> Response[bytes]:
-    """Show the part of a file around a hit."""
+    """Render the preview of a file around a hit."""
     visit = visit_of(request)
     if not visit.is_fragment:
         return redirect(piece.page)
@@ -245,8 +247,8 @@ async def preview(
         content = _content(service, piece)
         shown = Range(max(1, piece.hit.first - _PREVIEW_ABOVE), piece.hit.last + _PREVIEW_BELOW)
         around = replace(piece, shown=shown)
-        facts = {"excerpt": _excerpt(content, around), "content": content}
-        return pages.html("parts/preview.html", visit, facts)
+        context = {"excerpt": _excerpt(content, around), "content": content}
+        return pages.html("parts/preview.html", visit, context)
 
     return page(await service.work(show))
 
@@ -257,11 +259,11 @@ def _content(service: Service, piece: Piece) -> FileContent:
 
 
 def _excerpt(content: FileContent, piece: Piece) -> Excerpt:
-    """Give lines of a file with their colours; at most ``_MOST_LINES``, from the first ones on."""
+    """Highlight the lines of a piece, at most the first ``_MAX_LINES``."""
     text = content.text.replace("\r\n", "\n")
     starts = [0, *(match.end() for match in re.finditer("\n", text[:-1]))]
     first = min(piece.shown.first, len(starts))
-    last = max(first, min(piece.shown.last, len(starts), first + _MOST_LINES - 1))
+    last = max(first, min(piece.shown.last, len(starts), first + _MAX_LINES - 1))
     low = starts[first - 1]
     high = starts[last] if last < len(starts) else len(text)
     lead = next((n for n, start in enumerate(starts) if start >= low - _LEAD), first - 1)

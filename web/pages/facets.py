@@ -1,4 +1,8 @@
-"""Filters beside the results: each is a link that writes the query language."""
+"""Facets beside the results: each value is a link that edits the filters in the query.
+
+The pattern for filters repeats a part of the query language, since links must keep the rest of the
+query exactly as typed; a property test compares it with the parser.
+"""
 
 import re
 from collections import Counter
@@ -9,7 +13,7 @@ from engine.browse_records import BranchSummary
 from engine.records import Hit, Mode
 from web.pages.rendering import name_of
 
-_MOST_VALUES = 8
+_MAX_VALUES = 8
 _NAMES = "lang|language|path|file|kind|sym|symbol|branch|project|tag|case"
 _ALIASES = {"language": "lang", "file": "path", "symbol": "sym"}
 _TERM = re.compile(
@@ -24,37 +28,37 @@ class Filter(NamedTuple):
 
     name: str
     value: str
-    text: str  # as it is written
+    text: str  # as typed
     start: int
     end: int
 
 
 class Value(NamedTuple):
-    """One of the values of a facet."""
+    """A value of a facet."""
 
     label: str
-    number: int  # hits that have it, among those that were looked at; of a branch its files
-    query: str  # with the filter added, or taken out again
+    number: int  # hits with it among those counted; for a branch, its files
+    query: str  # with the filter added, or removed again
     is_active: bool
 
 
 class Facet(NamedTuple):
-    """A property of hits, and its values."""
+    """A property of hits, with its values."""
 
     title: str
     name: str  # of the filter
     values: tuple[Value, ...]
-    unit: str = "result"  # what is counted
+    unit: str = "result"  # of the numbers
 
 
-def as_asked(typed: str, mode: str) -> str:
-    """Give what is asked by what is typed: blanks at its ends count in a pattern alone."""
+def clean_query(typed: str, mode: str) -> str:
+    """Strip a query, except a pattern, where spaces at its ends count."""
     bare = typed.strip()
     return typed if bare and mode == Mode.REGEX else bare
 
 
 def filters_in(query: str) -> list[Filter]:
-    """Give the filters that are written in a query, in order."""
+    """Return the filters in a query, in order."""
     return [
         Filter(
             name=_ALIASES.get(match["name"], match["name"]),
@@ -69,7 +73,7 @@ def filters_in(query: str) -> list[Filter]:
 
 
 def without(query: str, taken: Filter) -> str:
-    """Give a query without one of its filters, and without the blank that parted it."""
+    """Return a query without one of its filters and the space beside it."""
     before, after = query[: taken.start], query[taken.end :]
     if before[-1:].isspace():
         before = before[:-1]
@@ -79,13 +83,13 @@ def without(query: str, taken: Filter) -> str:
 
 
 def with_filter(query: str, name: str, value: str) -> str:
-    """Give a query with a filter more."""
+    """Return a query with one more filter."""
     written = f"{name}:{plain_value(value)}"
     return f"{query} {written}" if query.strip() else written
 
 
 def plain_value(value: str) -> str:
-    """Give the value of a filter as it is written: in quotes, where it needs them."""
+    """Return the value of a filter, quoted if necessary."""
     if _PLAIN.fullmatch(value):
         return value
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -95,13 +99,13 @@ def plain_value(value: str) -> str:
 def facets_of(
     query: str, hits: Sequence[Hit], branches: Sequence[BranchSummary] = ()
 ) -> list[Facet]:
-    """Give the facets that tell hits apart, and those that are in use.
+    """Return the facets with at least two values, and those already used as filters.
 
     Args:
-        query: As it was typed.
-        hits: The best ones; their snippets do not count.
-        branches: Those of the projects that hits are in. A question is put to one at a time, so
-            hits do not tell them apart, and files are counted.
+        query: As typed.
+        hits: The best ones; their snippets are not used.
+        branches: Branches of the hits' projects. A search sees one branch of a project, so a branch
+            counts files instead of hits.
     """
     active = filters_in(query)
     counted = [
@@ -123,7 +127,7 @@ def facets_of(
         taken = {each.value for each in used}
         values += [
             Value(label, number, with_filter(query, name, label), False)
-            for label, number in counts.most_common(_MOST_VALUES)
+            for label, number in counts.most_common(_MAX_VALUES)
             if label not in taken and not (used and name != "path")
         ]
         facets.append(Facet(title, name, tuple(values)))
@@ -133,7 +137,7 @@ def facets_of(
 def _branch_facet(
     query: str, active: Sequence[Filter], branches: Sequence[BranchSummary]
 ) -> list[Facet]:
-    """Give the facet of branches, when there are several or one is named."""
+    """Return the facet of branches if there are several or the query names one."""
     used = [each for each in active if each.name == "branch"]
     named = [each for each in branches if each.name]
     if len(named) < 2 and not used:
@@ -146,19 +150,19 @@ def _branch_facet(
     taken = {each.value for each in used}
     values += [
         Value(each.name, each.files, with_filter(bare, "branch", each.name), False)
-        for each in named[: _MOST_VALUES + 1]
+        for each in named[: _MAX_VALUES + 1]
         if each.name not in taken and (used or not each.is_here)
     ]
     return [Facet("Branch", "branch", tuple(values), unit="file")] if values else []
 
 
 def _folders(hits: Sequence[Hit], active: Sequence[Filter]) -> list[str]:
-    """Give the folder of each hit one level below the deepest that is asked for; "" at its end."""
+    """Return each hit's folder, one level below the deepest filter that contains it, or ""."""
     wanted = [each.value for each in active if each.name == "path" and each.text[:1] != "-"]
-    asked = [f"{value.rstrip('/')}/" for value in wanted]
+    bases = [f"{value.rstrip('/')}/" for value in wanted]
     folders = []
     for hit in hits:
-        base = max((each for each in asked if hit.path.startswith(each)), key=len, default="")
+        base = max((each for each in bases if hit.path.startswith(each)), key=len, default="")
         head, slash, _ = hit.path.removeprefix(base).partition("/")
         folders.append(f"{base}{head}/" if slash else "")
     return folders

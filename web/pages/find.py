@@ -1,4 +1,4 @@
-"""Find a file by a few letters of its path: what the key ``t`` opens, and a page of its own."""
+"""The file finder: files by letters of their path, in the dialog of the key ``t`` and as a page."""
 
 import re
 from dataclasses import dataclass
@@ -22,30 +22,30 @@ from web.pages.rendering import (
     visit_of,
 )
 
-_MOST_SHOWN = 50
-_ID_SHOWN = 12  # characters of the id of a project that nothing names
+_MAX_SHOWN = 50
+_ID_CHARS = 12  # characters of an id shown in place of a name
 _LINE = re.compile(r"(?P<path>.*):(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 
 Text = Annotated[str, QueryParameter(name="q", max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A file that may be meant."""
+class FoundFile:
+    """A file whose path matches."""
 
-    project: str  # its name
+    project: str  # name
     address: str
-    pieces: tuple[tuple[str, bool], ...]  # of the path, and whether that was typed
+    pieces: tuple[tuple[str, bool], ...]  # parts of the path, and whether they matched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unasked:
-    """A project that could not be asked."""
+class FailedProject:
+    """A project that could not be searched."""
 
     project_id: str
     name: str
     message: str  # why
-    remedy: str  # address of what helps; empty: it may be there when it is asked again
+    remedy: str  # address of its doctor; empty: trying again may help
 
 
 @get("/find")
@@ -56,14 +56,14 @@ async def find(
     text: Text = "",
     project: str = "",
 ) -> Response[bytes]:
-    """Show the files whose paths fit; for htmx the list alone."""
+    """Render the files whose paths match; for htmx the list only."""
     visit = visit_of(request)
-    return page(await service.work(lambda: _found(service, pages, visit, text.strip(), project)))
+    return page(await service.work(lambda: _find(service, pages, visit, text.strip(), project)))
 
 
-def _found(service: Service, pages: Pages, visit: Visit, text: str, project: str) -> bytes:
-    opened, unasked = _opened(service)
-    known = {each.project_id for each in opened} | {each.project_id for each in unasked}
+def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str) -> bytes:
+    opened, failed = _open_projects(service)
+    known = {each.project_id for each in opened} | {each.project_id for each in failed}
     wanted = project if project in known else ""
     chosen = [index for index in opened if wanted in (index.project_id, "")]
     match = _LINE.fullmatch(text)
@@ -71,43 +71,43 @@ def _found(service: Service, pages: Pages, visit: Visit, text: str, project: str
     paths: list[tuple[FoundPath, Index]] = []
     for index in chosen:
         try:
-            found = index.browse.folders.find(path, limit=_MOST_SHOWN)
+            found = index.browse.folders.find(path, limit=_MAX_SHOWN)
         except EngineError as error:
-            unasked.append(_unasked(service, index.project_id, error))
+            failed.append(_failed_project(service, index.project_id, error))
         else:
             paths += [(each, index) for each in found]
     paths.sort(key=lambda found: (found[0].rung, found[0].cost, len(found[0].path)))
-    facts = {
+    context = {
         "text": text,
         "project": wanted,
         "projects": [(index.project_id, name_of(display_path(index.root))) for index in opened],
-        "found": [_shown(each, index, line) for each, index in paths[:_MOST_SHOWN]],
-        "unasked": [each for each in unasked if wanted in (each.project_id, "")],
+        "found": [_shown(each, index, line) for each, index in paths[:_MAX_SHOWN]],
+        "failed": [each for each in failed if wanted in (each.project_id, "")],
         "several": len(chosen) > 1,
         "elsewhere": len(known) > 1,
         "is_list": visit.is_fragment,
-        "is_cut": len(paths) >= _MOST_SHOWN,
+        "is_cut": len(paths) >= _MAX_SHOWN,
     }
-    return pages.html("parts/found.html" if visit.is_fragment else "find.html", visit, facts)
+    return pages.html("parts/found.html" if visit.is_fragment else "find.html", visit, context)
 
 
-def _opened(service: Service) -> tuple[list[Index], list[Unasked]]:
-    """Give the projects that can be opened, and the others."""
-    opened, unasked = [], []
+def _open_projects(service: Service) -> tuple[list[Index], list[FailedProject]]:
+    """Return the projects that can be opened, and those that cannot."""
+    opened, failed = [], []
     for project in service.catalog.everywhere():
         try:
             opened.append(service.index_of(project))
         except NotFoundError:  # forgotten meanwhile
             continue
         except EngineError as error:
-            unasked.append(_unasked(service, project, error))
-    return opened, unasked
+            failed.append(_failed_project(service, project, error))
+    return opened, failed
 
 
-def _unasked(service: Service, project_id: str, error: EngineError) -> Unasked:
+def _failed_project(service: Service, project_id: str, error: EngineError) -> FailedProject:
     is_damaged = isinstance(error, DamagedIndexError)
-    is_torn = isinstance(error, IndexCorruptError)  # the doctor says how
-    return Unasked(
+    is_torn = isinstance(error, IndexCorruptError)  # details are on the doctor's page
+    return FailedProject(
         project_id=project_id,
         name=_name_of_damaged(service, project_id),
         message="its index is damaged" if is_torn else error.message,
@@ -118,17 +118,17 @@ def _unasked(service: Service, project_id: str, error: EngineError) -> Unasked:
 def _name_of_damaged(service: Service, project_id: str) -> str:
     try:
         return name_of(display_path(service.catalog.doctor_of_id(project_id).root))
-    except EngineError:  # nothing tells it any more
-        return project_id[:_ID_SHOWN]
+    except EngineError:  # its folder is unknown
+        return project_id[:_ID_CHARS]
 
 
-def _shown(found: FoundPath, index: Index, line: str) -> Found:
+def _shown(found: FoundPath, index: Index, line: str) -> FoundFile:
     pieces, at = [], 0
     for start, end in found.marks:
         pieces += [(found.path[at:start], False), (found.path[start:end], True)]
         at = end
     pieces.append((found.path[at:], False))
-    return Found(
+    return FoundFile(
         project=name_of(display_path(index.root)),
         address=file_path(index.project_id, found.path) + (f"#L{line}" if line else ""),
         pieces=tuple(piece for piece in pieces if piece[0]),

@@ -1,8 +1,6 @@
-"""Forms of pages: what a browser sends without a script.
+"""Forms: reading them, performing their action, and answering with a redirect or an error page.
 
-The shield lets a form through only when the browser says that a page of this server sent it.
-
-What a form asks for is done and leads to where that is seen, or a page says what was wrong.
+The shield accepts a form only if the browser says that a page of this server sent it.
 """
 
 import asyncio
@@ -18,31 +16,29 @@ from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.rendering import Visit, page, redirect
 
-_MOST_FIELDS = 20
+_RETARGET_HEADERS = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"}
+_MAX_FIELDS = 20
 
 
 async def form_of(request: Request[Any, Any, Any]) -> dict[str, str]:
-    """Give the fields of a form.
+    """Return the fields of a form.
 
     Raises:
-        InvalidInputError: It cannot be read, or has a field twice.
+        InvalidInputError: It cannot be parsed, or repeats a field.
     """
     body = await request.body()
     try:
-        fields = await asyncio.to_thread(_fields_in, body)
+        fields = await asyncio.to_thread(_parse_fields, body)
     except ValueError as error:
-        raise InvalidInputError("the form cannot be read", field="body") from error
-    twice = [name for name, values in fields.items() if len(values) > 1]
-    if twice:
-        raise InvalidInputError("a field is given twice", field=twice[0])
+        raise InvalidInputError("the form cannot be parsed", field="body") from error
+    repeated = [name for name, values in fields.items() if len(values) > 1]
+    if repeated:
+        raise InvalidInputError("a field is given twice", field=repeated[0])
     return {name: values[0] for name, values in fields.items()}
 
 
-def _fields_in(body: bytes) -> dict[str, list[str]]:
-    return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-
-
-_AT_THE_BOX = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"}
+def _parse_fields(body: bytes) -> dict[str, list[str]]:
+    return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
 
 
 async def acted(
@@ -52,22 +48,22 @@ async def acted(
     *,
     lane: Lane | None = None,
 ) -> Response[bytes]:
-    """Do something and lead to the address that it gives; what it raises is shown.
+    """Perform an action and redirect to the address it returns, or render its error.
 
     Args:
-        service: In whose threads.
-        act: What is done.
-        show: Makes the page that says what was wrong.
-        lane: The threads for what is done; None for those of what ends soon.
+        service: Its threads are used.
+        act: The action.
+        show: Renders the page for an error.
+        lane: The executor of the action; None for the one of short work.
     """
     try:
         return redirect(await (lane or service.lanes.work).run(act))
     except EngineError as error:
-        told = error
-    return page(await service.work(lambda: show(told)), status=outcome_of(told).http_status)
+        raised = error
+    return page(await service.work(lambda: show(raised)), status=outcome_of(raised).http_status)
 
 
-def problem(body: bytes, visit: Visit, error: EngineError) -> Response[bytes]:
-    """Answer with what is wrong with a question: htmx puts it to the box, what was found stays."""
-    headers = _AT_THE_BOX if visit.is_fragment else {}
+def query_error_response(body: bytes, visit: Visit, error: EngineError) -> Response[bytes]:
+    """Answer an invalid query; htmx shows the message at the box and keeps the last results."""
+    headers = _RETARGET_HEADERS if visit.is_fragment else {}
     return page(body, status=outcome_of(error).http_status, headers=headers)

@@ -1,7 +1,7 @@
-"""Code as lines of pieces, each with the class of its colour; templates make HTML of them.
+"""Syntax highlighting: code as lines of pieces with CSS classes, which templates turn into HTML.
 
-The text is of a repository, and a lexer is made of regular expressions: what is large or has very
-long lines stays plain, and so does the rest of a text that takes too long.
+The text is untrusted and lexers are built from regular expressions: large texts and texts with very
+long lines stay plain, and so does the rest of a text after the deadline.
 """
 
 import bisect
@@ -19,16 +19,16 @@ from pygments.util import ClassNotFound
 
 from web.terminal import printable_block
 
-MOST_CHARS = 200_000
-_LONGEST_LINE = 1000
+MAX_CHARS = 200_000
+_MAX_LINE_CHARS = 1000
 _DEADLINE_S = 0.5
-_MOST_KEPT = 4_000  # characters of a text whose tokens are kept
-#: Classes that code.css has a colour for; the others are text.
+_MAX_CACHED_CHARS = 4_000  # longer texts are not cached
+#: The classes with a colour in code.css; others fall back to their parent, or to plain text.
 _CLASSES = frozenset(
     "k kd kn kr kc kp ow kt nc nn bp nf fm nd nt na s s1 s2 sa sb sc dl sd se sh si sx sr ss"
     " m mb mf mh mi mo il c ch cm c1 cs cp cpf gd gr gh gu gs ge".split()
 )
-#: Where Pygments calls a language otherwise.
+#: Names of Pygments that differ from those of the index.
 _ALIASES = {
     "tsx": "tsx",
     "jsx": "jsx",
@@ -39,16 +39,16 @@ _ALIASES = {
     "dockerfile": "docker",
     "hcl": "terraform",
 }
-_LONGEST_WORD = 200  # that is marked
+_MAX_WORD_CHARS = 200  # longer words are not marked
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
-_LONG_LINE = re.compile(rf"[^\n]{{{_LONGEST_LINE}}}")
+_LONG_LINE = re.compile(rf"[^\n]{{{_MAX_LINE_CHARS}}}")
 
 
 class Piece(NamedTuple):
     """A part of a line."""
 
-    css: str  # its class; empty for plain text
-    text: str  # safe to show, to be escaped for HTML
+    css: str  # class; empty for plain text
+    text: str  # printable, not yet escaped for HTML
     is_marked: bool = False
 
 
@@ -60,24 +60,24 @@ class Line(NamedTuple):
 
     @property
     def is_marked(self) -> bool:
-        """Whether something in it is marked."""
+        """Whether any piece is marked."""
         return any(piece.is_marked for piece in self.pieces)
 
 
-#: From and to, in characters of the text.
+#: Start and end, in characters of the text.
 Span = tuple[int, int]
 
 
 def lines_of(
     text: str, language: str, *, first_line: int = 1, marks: Iterable[Span] = ()
 ) -> list[Line]:
-    """Give a text as lines; a line break at its end makes no line of its own.
+    """Highlight a text; a line break at its end starts no new line.
 
     Args:
         text: The code.
-        language: Its name in the index; one that is not known stays plain.
-        first_line: The number of its first line.
-        marks: What to mark.
+        language: Its name in the index; an unknown one stays plain.
+        first_line: The number of the first line.
+        marks: Spans to mark.
     """
     return list(each_line(text, language, first_line=first_line, marks=marks))
 
@@ -85,12 +85,12 @@ def lines_of(
 def each_line(
     text: str, language: str, *, first_line: int = 1, marks: Iterable[Span] = ()
 ) -> Iterator[Line]:
-    """Give the same one by one, for whoever makes something else of them at once."""
+    """Yield the lines of ``lines_of`` one by one."""
     text = text.replace("\r\n", "\n")
-    spans = _merged(marks)
+    spans = _merge(marks)
     at = first_line
     pieces: list[Piece] = []
-    for css, is_marked, part in _parts(_tokens(text, language), spans):
+    for css, is_marked, part in _split_at_marks(_tokens(text, language), spans):
         is_safe = printable_block(part) == part
         for number, piece in enumerate(part.split("\n")):
             if number:
@@ -105,15 +105,15 @@ def each_line(
 
 
 def words_in(text: str, words: Iterable[str], *, as_written: bool = False) -> list[Span]:
-    """Give where words stand in a text, also as parts of names; words in a row may be joined.
+    """Find words in a text, also as parts of names; ``open session`` finds ``openSession``.
 
     Args:
-        text: Where they are looked for.
-        words: What is looked for.
-        as_written: Each is a text of which every character counts, blanks, signs and capitals.
+        text: The text.
+        words: Words, or several words in a row.
+        as_written: Search literally: case, spaces and punctuation count.
     """
     pattern_of = re.escape if as_written else _pattern_of
-    patterns = [pattern_of(word) for word in words if 1 < len(word.strip()) <= _LONGEST_WORD]
+    patterns = [pattern_of(word) for word in words if 1 < len(word.strip()) <= _MAX_WORD_CHARS]
     patterns = [pattern for pattern in patterns if pattern]
     if not patterns:
         return []
@@ -123,10 +123,10 @@ def words_in(text: str, words: Iterable[str], *, as_written: bool = False) -> li
 
 
 def _pattern_of(word: str) -> str:
-    """Give the pattern of a word, or of words in a row with anything between them but words.
+    """Return the pattern of a word, or of words in a row with only punctuation between them.
 
-    What lies between is all passed over at once, and no word of a row begins or ends with what can
-    lie there, so that nothing is tried twice, whatever is asked for in whatever text.
+    The gap is possessive, and no word of a row begins or ends with a character that a gap can
+    match, so there is no backtracking, whatever the query and the text.
     """
     row = word.split()
     if len(row) > 1:
@@ -135,22 +135,24 @@ def _pattern_of(word: str) -> str:
 
 
 def _tokens(text: str, language: str) -> Iterable[tuple[str, int, str]]:
-    """Give class, place and text of each token; all of the text, in order.
+    """Return class, offset and text of each token, covering the whole text in order.
 
-    Those of short texts are kept: while somebody types, one answer has the hits of the last one.
+    Short texts are cached: answers while typing mostly repeat the hits of the answer before.
     """
-    return _kept_tokens(text, language) if len(text) <= _MOST_KEPT else _read(text, language)
+    return (
+        _cached_tokens(text, language) if len(text) <= _MAX_CACHED_CHARS else _lex(text, language)
+    )
 
 
 @lru_cache(maxsize=256)
-def _kept_tokens(text: str, language: str) -> tuple[tuple[str, int, str], ...]:
-    return tuple(_read(text, language))
+def _cached_tokens(text: str, language: str) -> tuple[tuple[str, int, str], ...]:
+    return tuple(_lex(text, language))
 
 
-def _read(text: str, language: str) -> Iterator[tuple[str, int, str]]:
+def _lex(text: str, language: str) -> Iterator[tuple[str, int, str]]:
     at = 0
-    is_read = len(text) <= MOST_CHARS and not _LONG_LINE.search(text)
-    # A lexer that is made for the first time takes up to 170 ms.
+    is_read = len(text) <= MAX_CHARS and not _LONG_LINE.search(text)
+    # Creating a lexer for the first time takes up to 170 ms.
     lexer = _lexer_of(language) if is_read else None
     if lexer is not None:
         deadline_s = time.monotonic() + _DEADLINE_S
@@ -163,10 +165,10 @@ def _read(text: str, language: str) -> Iterator[tuple[str, int, str]]:
         yield "", at, text[at:]
 
 
-def _parts(
+def _split_at_marks(
     tokens: Iterable[tuple[str, int, str]], spans: Sequence[Span]
 ) -> Iterator[tuple[str, bool, str]]:
-    """Cut tokens at the borders of marks, and join neighbours that look the same."""
+    """Split tokens at the borders of marks, and join neighbours with the same look."""
     borders = [border for span in spans for border in span]
     held, look = "", ("", False)
     for css, start, value in tokens:
@@ -187,7 +189,7 @@ def _parts(
         yield *look, held
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
+def _merge(spans: Iterable[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if merged and start <= merged[-1][1]:
@@ -213,7 +215,7 @@ def _lexer_of(language: str) -> Lexer | None:
 
 @cache
 def _class_of(kind: Any) -> str:
-    looked = kind
-    while looked is not None and STANDARD_TYPES.get(looked, "") not in _CLASSES:
-        looked = looked.parent
-    return "" if looked is None else str(STANDARD_TYPES[looked])
+    token = kind
+    while token is not None and STANDARD_TYPES.get(token, "") not in _CLASSES:
+        token = token.parent
+    return "" if token is None else str(STANDARD_TYPES[token])

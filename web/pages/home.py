@@ -1,6 +1,6 @@
-"""Home: the search box, the projects with what goes on in them, and a folder to index.
+"""The home page: the search box, the projects with their jobs, and a form to index a folder.
 
-The folder picker: the folders below the home folder, one level at a time.
+The folder picker: folders below the home directory, one level at a time.
 """
 
 import os
@@ -29,53 +29,53 @@ from web.pages.rendering import (
 )
 from web.pages.troubles import is_paused
 
-_MOST_PATH = 4096
-_MANY = 6  # projects: then they can be narrowed and sorted
-_MOST_LANGUAGES = 5  # that are named, and ...
-_LEAST_SHARE = 0.01  # ... what each has at least; the rest are together
+_MAX_PATH = 4096
+_MIN_TO_FILTER = 6  # projects; fewer need no filter and no order
+_MAX_LANGUAGES = 5  # named in a bar ...
+_MIN_SHARE = 0.01  # ... with at least this share; the rest is one part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A part of a bar of languages."""
+    """A part of the languages bar."""
 
-    language: str  # empty: all the others
+    language: str  # empty: all others
     start: float  # percent
     width: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A project as it is shown."""
+    """A project on the home page."""
 
     view: ProjectView
     bars: tuple[Bar, ...]
 
     @property
     def name(self) -> str:
-        """What people call it; the beginning of its id when nothing tells its folder."""
+        """The name of the folder, or the start of the id if the folder is unknown."""
         summary = self.view.summary
         return name_of(summary.path) if summary.path else summary.project_id[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the address says, and what was just typed."""
+class HomeParams:
+    """Parameters of the address, and of the form just sent."""
 
-    name: str = ""  # part of the path of projects
+    name: str = ""  # words in the path of projects
     sort: str = ""
-    path: str = ""  # of a folder to index
-    error: EngineError | None = None  # of what was just asked for
-    forgotten: str = ""  # the id of a project
+    path: str = ""  # the folder to index
+    error: EngineError | None = None  # of the form
+    forgotten: str = ""  # id of a project just forgotten
 
     @property
     def is_path_wrong(self) -> bool:
-        """Whether what was asked for failed for the folder that was typed."""
+        """Whether the form failed because of its path."""
         return self.error is not None and self.error.details.get("field") == "path"
 
     @property
     def address(self) -> str:
-        """Of the page."""
+        """The address of the page."""
         parts = {"name": self.name, "sort": self.sort}
         query = urlencode({name: value for name, value in parts.items() if value})
         return f"/?{query}" if query else "/"
@@ -90,35 +90,35 @@ async def home(
     sort: str = "",
     forgotten: str = "",
 ) -> Response[bytes]:
-    """Show the search box, and all projects; for htmx the projects alone.
+    """Render the home page; for htmx the projects only.
 
-    ``forgotten`` is the id of a project that was just forgotten, which the page then says.
+    ``forgotten`` is the id of a project just forgotten, which the page confirms.
     """
     visit = visit_of(request)
     order = sort if sort in SORTS else ""
-    wanted = Wanted(name=name[:_MOST_PATH], sort=order, forgotten=forgotten)
+    params = HomeParams(name=name[:_MAX_PATH], sort=order, forgotten=forgotten)
     template = "parts/projects.html" if visit.is_fragment else "home.html"
-    return page(await service.work(lambda: _home(service, pages, visit, wanted, template)))
+    return page(await service.work(lambda: _home(service, pages, visit, params, template)))
 
 
 @post("/", status_code=303)
 async def index_folder(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
-    """Ask for a folder to be indexed, and lead to where its progress is shown."""
+    """Submit a job to index a folder, and redirect to it."""
     path = (await form_of(request)).get("path", "").strip()
 
     def act() -> str:
         return f"/jobs/{_submit(service, path)}"
 
-    return await acted(service, act, _refusal(request, service, pages, path))
+    return await acted(service, act, _error_page(request, service, pages, path))
 
 
 @post("/damaged/{project_id:str}/mend", status_code=303)
 async def mend(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Mend an index that cannot be read, and lead to the job that fills it again."""
+    """Repair an unreadable index, and redirect to the job that fills it again."""
 
     def act() -> str:
         _check_damaged(service, project_id)
@@ -128,14 +128,16 @@ async def mend(
             return f"/jobs/{service.catalog.jobs.submit(root).job_id}"
         return project_path(project_id)
 
-    return await acted(service, act, _refusal(request, service, pages), lane=service.lanes.doctor)
+    return await acted(
+        service, act, _error_page(request, service, pages), lane=service.lanes.doctor
+    )
 
 
 @post("/damaged/{project_id:str}/forget", status_code=303)
 async def forget_damaged(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Delete an index that cannot be read; a sound one is forgotten on its own page."""
+    """Delete an unreadable index; a healthy one is forgotten on its own page."""
 
     def act() -> str:
         _check_damaged(service, project_id)
@@ -144,7 +146,7 @@ async def forget_damaged(
         service.farewells.note(project_id, paths.get(project_id, ""))
         return forgotten_path(project_id)
 
-    return await acted(service, act, _refusal(request, service, pages))
+    return await acted(service, act, _error_page(request, service, pages))
 
 
 def _check_damaged(service: Service, project_id: str) -> None:
@@ -152,22 +154,26 @@ def _check_damaged(service: Service, project_id: str) -> None:
         service.index_of(project_id).summary()
     except DamagedIndexError:
         return
-    raise ConflictError("this index can be read", hint="its own page has what can be done with it")
+    raise ConflictError(
+        "this index is readable", hint="see the page of the project for its actions"
+    )
 
 
-def _refusal(
+def _error_page(
     request: Request[Any, Any, Any], service: Service, pages: Pages, path: str = ""
 ) -> Callable[[EngineError], bytes]:
-    """Give what shows the page with what was wrong, and with the path that was typed."""
+    """Return a renderer of the page with an error, and with the path that was typed."""
     visit = visit_of(request)
-    return lambda error: _home(service, pages, visit, Wanted(path=path, error=error), "home.html")
+    return lambda error: _home(
+        service, pages, visit, HomeParams(path=path, error=error), "home.html"
+    )
 
 
 def _submit(service: Service, path: str) -> str:
     full = os.path.expanduser(path)
-    if not full.startswith("/") or len(full) > _MOST_PATH:
+    if not full.startswith("/") or len(full) > _MAX_PATH:
         raise InvalidPathError(
-            "wanted an absolute path, such as /home/me/src/app, or one that starts with ~",
+            "the path must be absolute, such as /home/me/src/app, or start with ~",
             field="path",
         )
     job_id = service.catalog.jobs.submit(full).job_id
@@ -175,27 +181,27 @@ def _submit(service: Service, path: str) -> str:
     return job_id
 
 
-def _home(service: Service, pages: Pages, visit: Visit, wanted: Wanted, template: str) -> bytes:
+def _home(service: Service, pages: Pages, visit: Visit, params: HomeParams, template: str) -> bytes:
     views = _views(service)
-    is_there = any(view.summary.project_id == wanted.forgotten for view in views)
+    is_there = any(view.summary.project_id == params.forgotten for view in views)
     cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
-    words = wanted.name.casefold().split()
+    words = params.name.casefold().split()
     shown = [
         card
         for card in cards
         if all(word in (card.view.summary.path or card.name).casefold() for word in words)
     ]
-    facts = {
-        "cards": sorted(shown, key=_ORDERS.get(wanted.sort, _by_name)),
+    context = {
+        "cards": sorted(shown, key=_ORDERS.get(params.sort, _by_name)),
         "number_of_projects": len(cards),
-        "is_many": len(cards) >= _MANY,
+        "is_many": len(cards) >= _MIN_TO_FILTER,
         "sorts": SORTS,
-        "wanted": wanted,
-        "forgotten": None if is_there else service.farewells.path_of(wanted.forgotten),
+        "params": params,
+        "forgotten": None if is_there else service.farewells.path_of(params.forgotten),
         "why_unwatched": service.serving.why_unwatched,
         "is_paused": is_paused,
     }
-    return pages.html(template, visit, facts)
+    return pages.html(template, visit, context)
 
 
 def _views(service: Service) -> tuple[ProjectView, ...]:
@@ -216,20 +222,20 @@ def _by_size(card: Card) -> tuple[object, ...]:
     return -card.view.summary.files, *_by_name(card)
 
 
-#: Orders of projects, by their names in the address.
-SORTS = {"": "by name", "recent": "indexed last first", "size": "most files first"}
+#: Titles of the orders, by their names in the address.
+SORTS = {"": "by name", "recent": "last indexed first", "size": "most files first"}
 _ORDERS = {"recent": _by_time, "size": _by_size}
 
 
 def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:
-    """Give the parts of a bar, the largest first, the small ones as one at its end."""
+    """Return the parts of a bar, the largest first, with the small ones joined at the end."""
     total = sum(share.size_bytes for share in shares)
     if not total:
         return ()
     parts = [
         (share.language, share.size_bytes)
-        for share in shares[:_MOST_LANGUAGES]
-        if share.size_bytes >= total * _LEAST_SHARE
+        for share in shares[:_MAX_LANGUAGES]
+        if share.size_bytes >= total * _MIN_SHARE
     ]
     rest = total - sum(size for _, size in parts)
     bars = []
@@ -241,18 +247,18 @@ def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-_MOST_LISTED = 500
+_MAX_LISTED = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A folder, and what is in it."""
+    """A folder with its subfolders."""
 
     path: str
     name: str
-    parents: tuple[tuple[str, str], ...]  # name and path, the home folder first
+    parents: tuple[tuple[str, str], ...]  # name and path, the home directory first
     children: tuple[tuple[str, str], ...]  # name and path
-    is_cut: bool  # there are more
+    is_cut: bool  # there are more children
     is_repository: bool
 
 
@@ -260,33 +266,33 @@ class Folder:
 async def folders(
     request: Request[Any, Any, Any], service: Service, pages: Pages, path: str = ""
 ) -> Response[bytes]:
-    """Show the folders in one, which is in the home folder; hidden ones and links are left out."""
+    """Render the subfolders of a folder; hidden ones and symbolic links are left out."""
     visit = visit_of(request)
     template = "parts/folders.html" if visit.is_fragment else "folders.html"
 
     def show() -> bytes:
         home = os.path.realpath(os.path.expanduser("~"))
-        return pages.html(template, visit, {"folder": look(home, path)})
+        return pages.html(template, visit, {"folder": list_folder(home, path)})
 
     return page(await service.work(show))
 
 
-def look(home: str, path: str) -> Folder:
-    """Look into a folder.
+def list_folder(home: str, path: str) -> Folder:
+    """Return a folder with its subfolders.
 
     Args:
-        home: The resolved folder above all that is shown.
-        path: The folder; empty for that one.
+        home: The resolved home directory.
+        path: A folder in it; empty for the home directory.
 
     Raises:
-        InvalidPathError: It is not in the home folder, hidden, a link, or cannot be read.
+        InvalidPathError: It is outside the home directory, hidden, a link, or unreadable.
     """
     wanted = path or home
     if "\0" in wanted or os.path.normpath(wanted) != wanted or os.path.realpath(wanted) != wanted:
         raise _refused(path)
     inside = os.path.relpath(wanted, home)
     parts = [] if inside == "." else inside.split("/")
-    if any(part.startswith(".") for part in parts):  # hidden, or above the home folder
+    if any(part.startswith(".") for part in parts):  # hidden, or outside the home directory
         raise _refused(path)
     try:
         with os.scandir(wanted) as entries:
@@ -310,16 +316,16 @@ def look(home: str, path: str) -> Folder:
         path=wanted,
         name=parts[-1] if parts else "~",
         parents=tuple(parents) if parts else (),
-        children=tuple((name, f"{wanted}/{name}") for name in shown[:_MOST_LISTED]),
-        is_cut=len(shown) > _MOST_LISTED,
+        children=tuple((name, f"{wanted}/{name}") for name in shown[:_MAX_LISTED]),
+        is_cut=len(shown) > _MAX_LISTED,
         is_repository=os.path.exists(f"{wanted}/.git"),
     )
 
 
 def _refused(path: str) -> InvalidPathError:
     return InvalidPathError(
-        "only folders in the home folder are shown, and no hidden ones",
-        hint="type the path of any other folder",
+        "only folders in the home directory are shown, except hidden ones",
+        hint="type the path of the folder instead",
         field="path",
         path=path,
     )

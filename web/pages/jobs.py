@@ -1,6 +1,6 @@
-"""Jobs: the list with its filters, one job with its log, and how to stop it or ask again.
+"""Jobs: the list with its filters, and the page of a job with its timeline, log and actions.
 
-How a job went, from what it told while it went on: its phases, and its speed over time.
+The timeline shows phases and throughput, computed from the events of a job.
 """
 
 import math
@@ -30,29 +30,41 @@ from engine.state_records import (
 from web.api.service import Service
 from web.job_events import said_of
 from web.pages.forms import acted, form_of
-from web.pages.rendering import Pages, Visit, own_place, page, visit_of
+from web.pages.rendering import Pages, Visit, local_address, page, visit_of
 from web.wording import duration, phase_words
 
-_MOST_BARS = 60
-_LEAST_POINTS = 4  # that tell of progress; of fewer a chart would be a guess
-_LEAST_S = 1.0
+_PAGE = 50
+_MAX_EVENTS = 200
+_DAYS = ("", "1", "7")
+_MOMENT = timedelta(milliseconds=1)
+_REPORTS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
+_KINDS: dict[str, frozenset[EventType]] = {
+    "": frozenset(EventType),
+    "changes": frozenset(EventType) - _REPORTS,
+    "progress": frozenset({EventType.PROGRESS}),
+    "checkpoints": frozenset({EventType.CHECKPOINT}),
+}
+_KIND_TITLES = {"": "all", "changes": "changes of state"}
+_MAX_BARS = 60
+_MIN_POINTS = 4  # reports of progress; a chart of fewer would be a guess
+_MIN_S = 1.0
 _ENDS = frozenset(EventType(state) for state in TERMINAL)
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """A time in which a job was in one phase, or waited."""
+class Segment:
+    """A time span in which a job was in one phase, or waited."""
 
     words: str
     seconds: float
-    share: float  # of the whole time, 0 to 1
+    share: float  # of the total time, 0 to 1
     is_wait: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """The speed in a part of the time; the chart is 100 wide and 100 high, its zero at 100."""
+    """The throughput in a part of the time; a chart is 100 wide and 100 high, its zero at 100."""
 
     end: float
     top: float
@@ -60,24 +72,24 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """How much a job did a second, over its time."""
+    """The throughput of a job over time."""
 
     noun: str  # files or chunks
     bars: tuple[Bar, ...]
-    highest: str  # what the top of the chart stands for
+    highest: str  # value at the top
     half: str
-    span: str  # what its width stands for
+    span: str  # total time
     half_span: str
-    brief: str  # the same in few words
-    summary: str  # and in a sentence
+    brief: str  # caption
+    summary: str  # description for screen readers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """How a job went."""
+class Timeline:
+    """Phases and throughput of a job."""
 
-    stretches: tuple[Stretch, ...]
-    charts: tuple[Chart, ...]  # none when too little was told
+    segments: tuple[Segment, ...]
+    charts: tuple[Chart, ...]  # none with too few reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,44 +98,44 @@ class _Point:
     done: int
 
 
-def course_of(job: Job, events: Sequence[JobEvent]) -> Course:
-    """Say how a job went.
+def timeline_of(job: Job, events: Sequence[JobEvent]) -> Timeline:
+    """Compute phases and throughput of a job.
 
     Args:
         job: The job.
-        events: Its changes of state, and samples of its progress, in order.
+        events: Its changes of state and samples of its progress, in order.
     """
     begun = [each for each in events if each.type is EventType.STARTED]
     if not begun:
-        return Course(stretches=(), charts=())
+        return Timeline(segments=(), charts=())
     start = _time(begun[0])
-    told = [each for each in events if _time(each) >= start]
-    end = _time(told[-1]) if job.status in TERMINAL else datetime.now(UTC)
+    reported = [each for each in events if _time(each) >= start]
+    end = _time(reported[-1]) if job.status in TERMINAL else datetime.now(UTC)
     charts = (
-        _chart("files", _points(told, start, ("files_processed",))),
-        _chart("chunks", _points(told, start, ("chunks", "chunks_done"))),
+        _chart("files", _points(reported, start, ("files_processed",))),
+        _chart("chunks", _points(reported, start, ("chunks", "chunks_done"))),
     )
-    return Course(
-        stretches=tuple(_stretches(told, start, end)),
+    return Timeline(
+        segments=tuple(_segments(reported, start, end)),
         charts=tuple(chart for chart in charts if chart),
     )
 
 
-def _stretches(events: Sequence[JobEvent], start: datetime, end: datetime) -> Iterator[Stretch]:
+def _segments(events: Sequence[JobEvent], start: datetime, end: datetime) -> Iterator[Segment]:
     total_s = max((end - start).total_seconds(), 0.001)
-    turns = [(start, "looking for files", False)]
+    phases = [(start, "looking for files", False)]
     for event in events:
-        turn = _turn(event)
-        if turn and turn != turns[-1][1:]:
-            turns.append((_time(event), *turn))
-    turns.append((end, "", False))
-    for (begin, words, is_wait), (next_begin, *_) in pairwise(turns):
+        phase_change = _phase_change(event)
+        if phase_change and phase_change != phases[-1][1:]:
+            phases.append((_time(event), *phase_change))
+    phases.append((end, "", False))
+    for (begin, words, is_wait), (next_begin, *_) in pairwise(phases):
         seconds = max(0.0, (next_begin - begin).total_seconds())
-        yield Stretch(words=words, seconds=seconds, share=seconds / total_s, is_wait=is_wait)
+        yield Segment(words=words, seconds=seconds, share=seconds / total_s, is_wait=is_wait)
 
 
-def _turn(event: JobEvent) -> tuple[str, bool] | None:
-    """Say what begins with an event; None when nothing does."""
+def _phase_change(event: JobEvent) -> tuple[str, bool] | None:
+    """Return label and wait flag of the phase that an event starts, or None."""
     if event.type is EventType.PAUSED:
         return "waiting", True
     if event.type in _ENDS:
@@ -137,7 +149,7 @@ def _turn(event: JobEvent) -> tuple[str, bool] | None:
 
 
 def _points(events: Sequence[JobEvent], start: datetime, names: tuple[str, ...]) -> list[_Point]:
-    """Give how much was done when; what a crash has lost is not counted twice."""
+    """Return the progress over time; work repeated after a crash is not counted twice."""
     points = [_Point(0.0, 0)]
     for event in events:
         counts = [event.context.get(name) for name in names]
@@ -152,9 +164,9 @@ def _points(events: Sequence[JobEvent], start: datetime, names: tuple[str, ...])
 
 def _chart(noun: str, points: Sequence[_Point]) -> Chart | None:
     span_s = points[-1].seconds
-    if len(points) <= _LEAST_POINTS or span_s < _LEAST_S or not points[-1].done:
+    if len(points) <= _MIN_POINTS or span_s < _MIN_S or not points[-1].done:
         return None
-    number = min(_MOST_BARS, len(points) - 1)
+    number = min(_MAX_BARS, len(points) - 1)
     edges = [span_s * place / number for place in range(number + 1)]
     counts = list(_counts_at(edges, points))
     rates = [(after - before) * number / span_s for before, after in pairwise(counts)]
@@ -177,14 +189,14 @@ def _chart(noun: str, points: Sequence[_Point]) -> Chart | None:
         half_span=duration(span_s * 500),
         brief=f"{average} on average, {highest} at most",
         summary=(
-            f"{average} {noun} a second on average over {duration(span_s * 1000)}, {highest} at"
+            f"{average} {noun} per second on average over {duration(span_s * 1000)}, {highest} at"
             f" most, {place}"
         ),
     )
 
 
 def _counts_at(edges: Sequence[float], points: Sequence[_Point]) -> Iterator[float]:
-    """Give the counts at some times, as if work went on evenly between what was told."""
+    """Yield the counts at some times, interpolated linearly between reports."""
     place = 0
     for edge in edges:
         while place < len(points) - 2 and points[place + 1].seconds < edge:
@@ -195,7 +207,7 @@ def _counts_at(edges: Sequence[float], points: Sequence[_Point]) -> Iterator[flo
 
 
 def _round_up(value: float) -> float:
-    """Give the next number that is easy to read."""
+    """Round up to the next round number."""
     power = 10.0 ** math.floor(math.log10(max(value, 1e-9)))
     return next(step * power for step in _STEPS if step * power >= value * 0.999999)
 
@@ -208,23 +220,9 @@ def _time(event: JobEvent) -> datetime:
     return datetime.fromisoformat(event.timestamp)
 
 
-_PAGE = 50
-_MOST_EVENTS = 200
-_DAYS = ("", "1", "7")
-_MOMENT = timedelta(milliseconds=1)
-_TOLD = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
-_KINDS: dict[str, frozenset[EventType]] = {
-    "": frozenset(EventType),
-    "changes": frozenset(EventType) - _TOLD,
-    "progress": frozenset({EventType.PROGRESS}),
-    "checkpoints": frozenset({EventType.CHECKPOINT}),
-}
-_KIND_TITLES = {"": "all", "changes": "changes of state"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the address of the list says."""
+class JobListParams:
+    """Parameters of the list's address."""
 
     status: str
     project: str  # a root; empty for all
@@ -235,18 +233,18 @@ class Wanted:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether any filter is set."""
         return any((self.status, self.project, self.days, self.first, self.last))
 
     @property
     def filter(self) -> JobFilter:
-        """The same, as the engine takes it.
+        """The filter for the engine.
 
         Raises:
-            InvalidInputError: A value is none of those on the page.
+            InvalidInputError: A value is not offered by the page.
         """
         if self.status and self.status not in set(JobState):
-            raise InvalidInputError(f"no job is {self.status!r}", field="status")
+            raise InvalidInputError(f"unknown state {self.status!r}", field="status")
         after, before = self._times()
         return JobFilter(
             status=JobState(self.status) if self.status else None,
@@ -258,7 +256,7 @@ class Wanted:
         )
 
     def address(self, **changed: str) -> str:
-        """Give the page's address, some of it changed; from its first page on."""
+        """Return the address of the first page with some parameters changed."""
         parts = {
             "status": self.status,
             "project": self.project,
@@ -271,9 +269,9 @@ class Wanted:
         return f"/jobs?{query}" if query else "/jobs"
 
     def _times(self) -> tuple[datetime | None, datetime | None]:
-        """Give the times between which jobs were asked for; days are those of this machine."""
+        """Return the times between which jobs were created; days are in local time."""
         if self.days not in _DAYS:
-            raise InvalidInputError(f"days is {self.days!r}, wanted 1 or 7", field="days")
+            raise InvalidInputError(f"days must be 1 or 7, not {self.days!r}", field="days")
         after = _day("first", self.first, -_MOMENT)
         before = _day("last", self.last, timedelta(days=1))
         if self.days and not (after or before):
@@ -283,17 +281,17 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A line of a job's log."""
+class LogEntry:
+    """A line of the log."""
 
     event: JobEvent
-    since: str  # the first one
+    since: str  # time since the first event
     words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A choice of events for the log."""
+class EventFilter:
+    """A filter of events in the log."""
 
     name: str  # in the address
     title: str
@@ -302,49 +300,53 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Files that failed for the same reason."""
+    """Files that failed with the same error."""
 
     error: str
     files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """Which job, and which of its events."""
+class JobPageParams:
+    """Parameters of a job's address."""
 
     job_id: str
     kind: str = ""
-    before: int | None = None  # a sequence; None for the newest events
-    error: EngineError | None = None  # of what was just asked for
+    before: int | None = None  # sequence number; None for the newest events
+    error: EngineError | None = None  # of the action just requested
 
 
-def wanted_of(
+def read_params(
     status: str = "",
     project: str = "",
     days: str = "",
     first: str = "",
     last: str = "",
     cursor: str | None = None,
-) -> Wanted:
-    """Gather what the address of the list says."""
-    return Wanted(status=status, project=project, days=days, first=first, last=last, cursor=cursor)
+) -> JobListParams:
+    """Collect the parameters of the list's address."""
+    return JobListParams(
+        status=status, project=project, days=days, first=first, last=last, cursor=cursor
+    )
 
 
-@get("/jobs", dependencies={"wanted": Provide(wanted_of, sync_to_thread=False)})
+@get("/jobs", dependencies={"params": Provide(read_params, sync_to_thread=False)})
 async def jobs(
-    request: Request[Any, Any, Any], service: Service, pages: Pages, wanted: Wanted
+    request: Request[Any, Any, Any], service: Service, pages: Pages, params: JobListParams
 ) -> Response[bytes]:
-    """List jobs, the newest first; for htmx the list alone."""
+    """Render the list of jobs, the newest first; for htmx the list only."""
     visit = visit_of(request)
 
     def show() -> bytes:
-        facts = {
-            "wanted": wanted,
-            "found": service.catalog.jobs.list(wanted.filter),
+        context = {
+            "params": params,
+            "found": service.catalog.jobs.list(params.filter),
             "states": tuple(JobState),
             "roots": service.catalog.roots(),
         }
-        return pages.html("parts/job_list.html" if visit.is_fragment else "jobs.html", visit, facts)
+        return pages.html(
+            "parts/job_list.html" if visit.is_fragment else "jobs.html", visit, context
+        )
 
     return page(await service.work(show))
 
@@ -358,77 +360,77 @@ async def job(
     events: str = "",
     before: Annotated[int | None, QueryParameter(ge=1, le=2**53)] = None,
 ) -> Response[bytes]:
-    """Show a job and what happened to it; for htmx all that changes."""
+    """Render a job with its log; for htmx the changing part."""
     visit = visit_of(request)
-    shown = Shown(job_id=job_id, kind=events, before=before)
-    return page(await service.work(lambda: _job(service, pages, visit, shown)))
+    view = JobPageParams(job_id=job_id, kind=events, before=before)
+    return page(await service.work(lambda: _job(service, pages, visit, view)))
 
 
 @post("/jobs/{job_id:str}/cancel", status_code=303)
 async def cancel_job(
     request: Request[Any, Any, Any], service: Service, pages: Pages, job_id: str
 ) -> Response[bytes]:
-    """Ask a job to stop, and lead back to it, or to the page that the form names."""
+    """Cancel a job and redirect to it, or to the page named in the form."""
     back = (await form_of(request)).get("back", "")
 
     def act() -> str:
-        cancelled = service.catalog.jobs.cancel(job_id, reason="asked for on its page")
-        return own_place(back) if back else f"/jobs/{cancelled.job_id}"
+        cancelled = service.catalog.jobs.cancel(job_id, reason="requested on the web page")
+        return local_address(back) if back else f"/jobs/{cancelled.job_id}"
 
-    return await _acted(request, service, pages, job_id, act)
+    return await _perform(request, service, pages, job_id, act)
 
 
 @post("/jobs/{job_id:str}/retry", status_code=303)
 async def retry_job(
     request: Request[Any, Any, Any], service: Service, pages: Pages, job_id: str
 ) -> Response[bytes]:
-    """Make a new job for what an older one was asked for, and lead to it."""
+    """Retry a job as a new one, and redirect to it."""
 
     def act() -> str:
         return f"/jobs/{service.catalog.jobs.retry(job_id).job_id}"
 
-    return await _acted(request, service, pages, job_id, act)
+    return await _perform(request, service, pages, job_id, act)
 
 
-async def _acted(
+async def _perform(
     request: Request[Any, Any, Any],
     service: Service,
     pages: Pages,
     job_id: str,
     act: Callable[[], str],
 ) -> Response[bytes]:
-    """Do something with a job, and lead to what is to be seen; its page says what was wrong."""
+    """Perform an action on a job and redirect, or render the job with the error."""
     visit = visit_of(request)
 
     def show(error: EngineError) -> bytes:
-        return _job(service, pages, visit, Shown(job_id=job_id, error=error))
+        return _job(service, pages, visit, JobPageParams(job_id=job_id, error=error))
 
     return await acted(service, act, show)
 
 
-def _job(service: Service, pages: Pages, visit: Visit, shown: Shown) -> bytes:
-    job = service.catalog.jobs.show(shown.job_id)
-    types = _KINDS.get(shown.kind, _KINDS[""])
+def _job(service: Service, pages: Pages, visit: Visit, view: JobPageParams) -> bytes:
+    job = service.catalog.jobs.show(view.job_id)
+    types = _KINDS.get(view.kind, _KINDS[""])
     history = service.catalog.jobs.history(
-        shown.job_id, types=types, before=shown.before, limit=_MOST_EVENTS
+        view.job_id, types=types, before=view.before, limit=_MAX_EVENTS
     )
-    facts = {
+    context = {
         "job": job,
-        "shown": shown,
+        "view": view,
         "kinds": _kinds(history.numbers),
         "entries": _entries(history),
         "earlier": history.earlier,
-        "course": course_of(job, history.course),
+        "timeline": timeline_of(job, history.course),
         "causes": _causes(job),
         "can_cancel": job.status not in TERMINAL and not job.cancel_requested,
         "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED),
     }
-    return pages.html("parts/job.html" if visit.is_fragment else "job.html", visit, facts)
+    return pages.html("parts/job.html" if visit.is_fragment else "job.html", visit, context)
 
 
-def _kinds(numbers: Mapping[EventType, int]) -> list[Kind]:
+def _kinds(numbers: Mapping[EventType, int]) -> list[EventFilter]:
     kinds = [
-        Kind(
+        EventFilter(
             name=name,
             title=_KIND_TITLES.get(name, name),
             number=sum(numbers.get(type_, 0) for type_ in types),
@@ -438,12 +440,12 @@ def _kinds(numbers: Mapping[EventType, int]) -> list[Kind]:
     return [kind for kind in kinds if kind.number or not kind.name]
 
 
-def _entries(history: JobHistory) -> list[Entry]:
+def _entries(history: JobHistory) -> list[LogEntry]:
     if not history.course:
         return []
     first = datetime.fromisoformat(history.course[0].timestamp)
     return [
-        Entry(
+        LogEntry(
             event=event,
             since=duration(
                 (datetime.fromisoformat(event.timestamp) - first) / timedelta(milliseconds=1)
@@ -455,19 +457,19 @@ def _entries(history: JobHistory) -> list[Entry]:
 
 
 def _day(field: str, text: str, later: timedelta) -> datetime | None:
-    """Read a day of an address: its midnight on this machine, or so much later; None for none."""
+    """Parse a day of an address: local midnight plus ``later``, or None if empty."""
     if not text:
         return None
     try:
         return datetime.combine(date.fromisoformat(text), time()).astimezone() + later
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(
-            f"{field} is {text[:40]!r}, wanted a day such as 2026-03-01", field=field
+            f"{field} must be a date such as 2026-03-01, not {text[:40]!r}", field=field
         ) from error
 
 
 def _causes(job: Job) -> list[Cause]:
-    """Put the files that failed together by what went wrong, the most first."""
+    """Group the failed files by error, the most frequent first."""
     errors = (job.result or {}).get("errors")
     causes: dict[str, list[str]] = {}
     for each in errors if isinstance(errors, list | tuple) else ():

@@ -1,4 +1,4 @@
-"""The map of meaning: every file a dot, where the mean of its code's vectors puts it."""
+"""The map of meaning: a scatter plot of files by the mean of their vectors."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,14 +11,14 @@ from web.api.service import Service
 from web.pages.rendering import Pages, Visit, file_path, name_of, page, project_path, visit_of
 from web.terminal import printable
 
-_WIDTH, _HEIGHT = 880, 520  # what it is drawn on
+_WIDTH, _HEIGHT = 880, 520  # of the drawing
 _MARGIN = 10
-_MOST_KEPT = 4  # drawings, of a megabyte each
-_MOST_NAMED = 10  # languages that the legend names
+_MAX_CACHED = 4  # drawings of about 1 MB
+_MAX_NAMED = 10  # languages in the legend
 
 
 class Dot(NamedTuple):
-    """A file, drawn."""
+    """A file on the map."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Dot(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """The files of a language, drawn."""
+    """The files of a language on the map."""
 
     language: str
     number: int
@@ -38,7 +38,7 @@ class Cloud(NamedTuple):
 async def meaning_map(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Show the map; for htmx the part of a project's page that it is."""
+    """Render the map; for htmx as a section of the project's page."""
     visit = visit_of(request)
     body = await service.lanes.pictures.run(lambda: _map(service, pages, visit, project_id))
     return page(body)
@@ -48,23 +48,23 @@ def _map(service: Service, pages: Pages, visit: Visit, project_id: str) -> bytes
     index = service.index_of(project_id)
     found = index.browse.overview.meaning_map()
     clouds = _clouds(project_id, found)
-    facts = {
+    context = {
         "name": name_of(display_path(index.root)),
         "here": project_path(project_id),
         "map": found,
         "clouds": clouds,
-        "named": clouds[:_MOST_NAMED],
-        "others": sum(cloud.number for cloud in clouds[_MOST_NAMED:]),
+        "named": clouds[:_MAX_NAMED],
+        "others": sum(cloud.number for cloud in clouds[_MAX_NAMED:]),
         "width": _WIDTH,
         "height": _HEIGHT,
         "is_part": visit.is_fragment,
     }
-    return pages.html("parts/meaning.html" if visit.is_fragment else "meaning.html", visit, facts)
+    return pages.html("parts/meaning.html" if visit.is_fragment else "meaning.html", visit, context)
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+@lru_cache(maxsize=_MAX_CACHED)
 def _clouds(project_id: str, found: MeaningMap) -> tuple[Cloud, ...]:
-    """Give the dots by language, the most frequent one first, so that rare ones lie on top."""
+    """Group the dots by language, the most frequent first, so that rare ones are drawn on top."""
     dots: dict[str, list[Dot]] = {}
     for point in found.points:
         dots.setdefault(point.language, []).append(_dot(project_id, point))

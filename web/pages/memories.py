@@ -1,4 +1,4 @@
-"""The memories of a project: what agents and people saved, to find, to add to and to delete."""
+"""The memories of a project: search, list, write and delete notes of agents and people."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from engine.records import (
 )
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.forms import form_of, problem
+from web.pages.forms import form_of, query_error_response
 from web.pages.rendering import (
     Pages,
     Visit,
@@ -37,19 +37,19 @@ from web.pages.rendering import (
 )
 
 _PAGE = 20
-_FOUND = 50
-_MOST_TAGS = 40
+_MAX_FOUND = 50
+_MAX_TAGS = 40
 _SHOWN_LINES = 12  # of a text; the rest unfolds
-_MOST_CHARS = 20_000  # of a text on the page
-_MOST_NAMES = 50  # of a context
-_MOST_VALUE = 2000  # characters of each
+_MAX_CHARS = 20_000  # of a text on the page
+_MAX_NAMES = 50  # entries of a context
+_MAX_VALUE = 2000  # characters of an entry
 
 Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Tags = Annotated[list[str] | None, QueryParameter(name="tag", max_items=MAX_TAGS)]
 
-_DONE = frozenset({"yes", "blanked", "deleted"})
+_OUTCOMES = frozenset({"yes", "blanked", "deleted"})
 
-#: What the form explains.
+#: Limits shown in the form.
 LIMITS = {
     "summary": MAX_SUMMARY_CHARS,
     "description_bytes": MAX_DESCRIPTION_BYTES,
@@ -59,8 +59,8 @@ LIMITS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the address of the page says."""
+class MemoryParams:
+    """Parameters of the address."""
 
     project_id: str
     query: str = ""
@@ -68,7 +68,7 @@ class Asked:
     cursor: str | None = None
 
     def address(self, *, tags: Sequence[str] | None = None, cursor: str = "") -> str:
-        """Give the page's address with other tags, or from a place of the list on."""
+        """Return the page's address with other tags, or from a cursor on."""
         parts = [
             ("q", self.query),
             *(("tag", tag) for tag in (self.tags if tags is None else tags)),
@@ -77,8 +77,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
-    """What was typed into the form, and what is wrong with it."""
+class Draft:
+    """A memory as typed into the form, with its error."""
 
     summary: str = ""
     description: str = ""
@@ -87,12 +87,12 @@ class Typed:
 
     @property
     def field(self) -> str:
-        """The field that is wrong; empty: none is, or no single one."""
+        """The invalid field; empty without an error of a single field."""
         return str(self.error.details.get("field", "")) if self.error else ""
 
     @property
     def memory(self) -> NewMemory:
-        """The same, as the engine takes it; commas part tags, and blanks among them are none."""
+        """The memory for the engine; tags are split at commas, empty ones left out."""
         return NewMemory(
             summary=self.summary.strip(),
             description=self.description,
@@ -101,91 +101,93 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """What the page says of what was just asked for."""
+class Outcome:
+    """The result of the action or search just requested."""
 
-    done: str = ""  # one of ``_DONE``
-    problem: EngineError | None = None  # of a question
-    typed: Typed = Typed()
+    done: str = ""  # one of ``_OUTCOMES``
+    problem: EngineError | None = None  # of the query
+    draft: Draft = Draft()
 
 
-class Choice(NamedTuple):
-    """A tag, to filter by."""
+class TagChoice(NamedTuple):
+    """A tag to filter by."""
 
     tag: str
     number: int
-    address: str  # with it chosen, or given up again
+    address: str  # with the tag added, or removed again
     is_active: bool
 
 
-class Shown(NamedTuple):
-    """A memory, its text in two parts."""
+class ShownMemory(NamedTuple):
+    """A memory with its text in two parts."""
 
     memory: Checkpoint
     head: str
-    rest: str  # unfolds
-    left_out: int  # characters that are not on the page
-    tags: tuple[Choice, ...]
+    rest: str  # folded
+    left_out: int  # characters not on the page
+    tags: tuple[TagChoice, ...]
     context: tuple[tuple[str, str], ...]  # names and values
 
 
-def asked_for(
+def read_params(
     project_id: str,
     text: Text = "",
     tags: Tags = None,
     cursor: str | None = None,
-) -> Asked:
-    """Gather what the address of the page says."""
+) -> MemoryParams:
+    """Collect the parameters of the address."""
     chosen = tuple(dict.fromkeys(tag.strip() for tag in tags or () if tag.strip()))
-    return Asked(project_id=project_id, query=text.strip(), tags=chosen, cursor=cursor or None)
+    return MemoryParams(
+        project_id=project_id, query=text.strip(), tags=chosen, cursor=cursor or None
+    )
 
 
 @get(
     "/p/{project_id:str}/memories",
-    dependencies={"asked": Provide(asked_for, sync_to_thread=False)},
+    dependencies={"params": Provide(read_params, sync_to_thread=False)},
 )
 async def memories(
     request: Request[Any, Any, Any],
     service: Service,
     pages: Pages,
-    asked: Asked,
+    params: MemoryParams,
     saved: str = "",
 ) -> Response[bytes]:
-    """Show memories; ``saved`` says what was just done; for htmx only the parts that change."""
+    """Render memories, and the outcome ``saved`` of a form; for htmx the changing parts."""
     visit = visit_of(request)
-    news = News(done=saved if saved in _DONE else "")
+    outcome = Outcome(done=saved if saved in _OUTCOMES else "")
 
     def show() -> bytes:
-        return _page(service, pages, visit, asked, news)
+        return _page(service, pages, visit, params, outcome)
 
     try:
         body = await service.lanes.search.run(show)
     except InvalidInputError as error:
-        return await _refused(service, pages, visit, asked, error)
-    is_whole = visit.is_fragment and not asked.cursor
-    return page(body, headers={"HX-Replace-Url": asked.address()} if is_whole else {})
+        return await _query_error(service, pages, visit, params, error)
+    is_whole = visit.is_fragment and not params.cursor
+    return page(body, headers={"HX-Replace-Url": params.address()} if is_whole else {})
 
 
 @post("/p/{project_id:str}/memories", status_code=303)
 async def save_memory(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Save what was typed, and lead to it; or say at its field what is wrong."""
+    """Save a memory and redirect to it, or show the error at its field."""
     form = await form_of(request)
-    typed = Typed(
+    draft = Draft(
         summary=form.get("summary", ""),
         description=form.get("description", "").replace("\r\n", "\n"),
         tags=form.get("tags", ""),
     )
 
     def act() -> str:
-        new = typed.memory
+        new = draft.memory
         kept = service.index_of(project_id).checkpoints.save(new)
         is_same = (kept.summary, kept.description) == (new.summary, new.description)
-        told = "yes" if is_same and kept.tags == _clean(new.tags) else "blanked"
-        return f"{memories_path(project_id, [('saved', told)])}#m-{kept.id}"
+        saved = "yes" if is_same and kept.tags == _clean(new.tags) else "blanked"
+        return f"{memories_path(project_id, [('saved', saved)])}#m-{kept.id}"
 
-    return await _acted(request, service, pages, act, project_id, typed)
+    return await _perform(request, service, pages, act, project_id, draft)
 
 
 @post("/p/{project_id:str}/memories/{memory_id:uuid}/delete", status_code=303)
@@ -196,130 +198,130 @@ async def delete_memory(
     project_id: str,
     memory_id: UUID,
 ) -> Response[bytes]:
-    """Delete a memory, and lead back to the list."""
+    """Delete a memory, and redirect to the list."""
     await form_of(request)
 
     def act() -> str:
         service.index_of(project_id).checkpoints.delete(str(memory_id))
         return memories_path(project_id, [("saved", "deleted")])
 
-    return await _acted(request, service, pages, act, project_id, Typed())
+    return await _perform(request, service, pages, act, project_id, Draft())
 
 
-async def _acted(
+async def _perform(
     request: Request[Any, Any, Any],
     service: Service,
     pages: Pages,
     act: Callable[[], str],
     project_id: str,
-    typed: Typed,
+    draft: Draft,
 ) -> Response[bytes]:
-    """Do something with memories, and lead to where that is seen; or say what was wrong."""
+    """Perform an action on memories and redirect, or render the page with the error."""
     try:
         return redirect(await service.work(act))
     except InvalidInputError as error:
-        told = error
+        raised = error
     visit = visit_of(request)
-    news = News(typed=replace(typed, error=told))
-    asked = Asked(project_id=project_id)
-    body = await service.lanes.search.run(lambda: _page(service, pages, visit, asked, news))
-    return page(body, status=outcome_of(told).http_status)
+    outcome = Outcome(draft=replace(draft, error=raised))
+    params = MemoryParams(project_id=project_id)
+    body = await service.lanes.search.run(lambda: _page(service, pages, visit, params, outcome))
+    return page(body, status=outcome_of(raised).http_status)
 
 
-async def _refused(
-    service: Service, pages: Pages, visit: Visit, asked: Asked, error: EngineError
+async def _query_error(
+    service: Service, pages: Pages, visit: Visit, params: MemoryParams, error: EngineError
 ) -> Response[bytes]:
-    """Explain at the box what is wrong with a question; what was found before stays."""
+    """Show the error of a query at the box; the last results stay."""
 
     def show() -> bytes:
         if visit.is_fragment:
             return pages.html("parts/memory_problem.html", visit, {"problem": error})
-        unasked = Asked(project_id=asked.project_id)
-        return _page(service, pages, visit, unasked, News(problem=error))
+        without_query = MemoryParams(project_id=params.project_id)
+        return _page(service, pages, visit, without_query, Outcome(problem=error))
 
-    return problem(await service.work(show), visit, error)
+    return query_error_response(await service.work(show), visit, error)
 
 
 def _page(
     service: Service,
     pages: Pages,
     visit: Visit,
-    asked: Asked,
-    news: News,
+    params: MemoryParams,
+    outcome: Outcome,
 ) -> bytes:
-    index = service.index_of(asked.project_id)
+    index = service.index_of(params.project_id)
     root = display_path(index.root)
-    found, total, following = _found(index, asked)
-    facts = {
-        "asked": asked,
+    found, total, following = _found(index, params)
+    context = {
+        "params": params,
         "project": name_of(root),
         "root": root,
-        "here": project_path(asked.project_id),
-        "shown": [_shown(memory, asked) for memory in found],
+        "here": project_path(params.project_id),
+        "shown": [_shown(memory, params) for memory in found],
         "total": total,
-        "next": asked.address(cursor=following) if following else "",
-        "choices": _choices(index, asked),
-        "typed": news.typed,
+        "next": params.address(cursor=following) if following else "",
+        "choices": _choices(index, params),
+        "draft": outcome.draft,
         "limits": LIMITS,
-        "done": news.done,
-        "is_empty": not (total or asked.query or asked.tags),
-        "problem": news.problem,
+        "done": outcome.done,
+        "is_empty": not (total or params.query or params.tags),
+        "problem": outcome.problem,
     }
     template = "memories.html"
     if visit.is_fragment:
-        template = "parts/memory_rows.html" if asked.cursor else "parts/memories.html"
-    return pages.html(template, visit, facts)
+        template = "parts/memory_rows.html" if params.cursor else "parts/memories.html"
+    return pages.html(template, visit, context)
 
 
-def _found(index: Index, asked: Asked) -> tuple[Sequence[Checkpoint], int, str | None]:
-    """Give memories, how many there are in all, and where the list goes on."""
-    if asked.query:
+def _found(index: Index, params: MemoryParams) -> tuple[Sequence[Checkpoint], int, str | None]:
+    """Return memories, their total, and the cursor of the next page."""
+    if params.query:
         found = index.checkpoints.search(
-            asked.query, tags=asked.tags, limit=_FOUND, only_memories=True
+            params.query, tags=params.tags, limit=_MAX_FOUND, only_memories=True
         )
         return found, len(found), None
     listed = index.checkpoints.list(
-        tags=asked.tags, limit=_PAGE, cursor=asked.cursor, only_memories=True
+        tags=params.tags, limit=_PAGE, cursor=params.cursor, only_memories=True
     )
     return listed.checkpoints, listed.total, listed.next_cursor
 
 
-def _choices(index: Index, asked: Asked) -> tuple[Choice, ...]:
-    """Give the tags in use, then those of the memories that have them, the most frequent first."""
-    counts = index.checkpoints.tags(tags=asked.tags, limit=_MOST_TAGS)
-    labels = [*asked.tags, *(tag for tag in counts if tag not in asked.tags)]
-    return tuple(_choice(tag, counts.get(tag, 0), asked) for tag in labels)
+def _choices(index: Index, params: MemoryParams) -> tuple[TagChoice, ...]:
+    """Return the active tags, then the other tags of matching memories by frequency."""
+    counts = index.checkpoints.tags(tags=params.tags, limit=_MAX_TAGS)
+    labels = [*params.tags, *(tag for tag in counts if tag not in params.tags)]
+    return tuple(_choice(tag, counts.get(tag, 0), params) for tag in labels)
 
 
-def _choice(tag: str, number: int, asked: Asked) -> Choice:
-    is_active = tag in asked.tags
-    tags = [each for each in asked.tags if each != tag] if is_active else [*asked.tags, tag]
-    return Choice(tag, number, asked.address(tags=tags), is_active)
+def _choice(tag: str, number: int, params: MemoryParams) -> TagChoice:
+    is_active = tag in params.tags
+    tags = [each for each in params.tags if each != tag] if is_active else [*params.tags, tag]
+    return TagChoice(tag, number, params.address(tags=tags), is_active)
 
 
-def _shown(memory: Checkpoint, asked: Asked) -> Shown:
-    text = memory.description[:_MOST_CHARS]
+def _shown(memory: Checkpoint, params: MemoryParams) -> ShownMemory:
+    text = memory.description[:_MAX_CHARS]
     lines = text.split("\n")
     fold = _SHOWN_LINES if len(lines) > _SHOWN_LINES + 2 else len(lines)
-    return Shown(
+    return ShownMemory(
         memory,
         "\n".join(lines[:fold]),
         "\n".join(lines[fold:]),
         len(memory.description) - len(text),
-        tuple(_choice(tag, 0, asked) for tag in memory.tags),
-        tuple((name, _value(value)) for name, value in memory.context.items())[:_MOST_NAMES],
+        tuple(_choice(tag, 0, params) for tag in memory.tags),
+        tuple((name, _value(value)) for name, value in memory.context.items())[:_MAX_NAMES],
     )
 
 
 def _value(value: object) -> str:
-    """Say a part of a context: texts as they are, a line each, all else as JSON."""
+    """Format an entry of a context: strings as they are, lists of them by line, others as JSON."""
     if isinstance(value, str):
         text = value
     elif isinstance(value, list) and all(isinstance(each, str) for each in value):
         text = "\n".join(value)
     else:
         text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MOST_VALUE else f"{text[:_MOST_VALUE]} …"
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]} …"
 
 
 def _clean(tags: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A project: what is indexed of it, what is not and why, and what can be done with it."""
+"""The page of a project: what is indexed, what is not and why, and its actions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,39 +27,39 @@ from web.pages.rendering import (
 )
 from web.pages.treemap import FRAME, TONES, treemap_of
 
-_MOST_SKIPS = 100
+_MAX_SKIPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which project, which of its skips, and which of its folders."""
+class ProjectParams:
+    """Parameters of the address, and the error of an action."""
 
     project_id: str
-    reason: str = ""  # of the skips that are listed; empty: none are
+    reason: str = ""  # of the listed skips; empty: none are listed
     cursor: str | None = None
-    folder: str = ""  # that the treemap shows; empty: all of the project
-    error: EngineError | None = None  # of what was just asked for
+    folder: str = ""  # of the treemap; empty: the root
+    error: EngineError | None = None  # of the action just requested
 
 
 @get("/p/{project_id:str}")
 async def project(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Show a project; for htmx what changes.
+    """Render a project; for htmx the changing part.
 
-    In the address, ``skips=REASON`` lists what was skipped for it, and ``folder=PATH`` is what the
-    treemap shows. An index that is damaged has a doctor's page instead.
+    In the address, ``skips=REASON`` lists the paths skipped for a reason, and ``folder=PATH``
+    selects the treemap's folder. A damaged index gets the doctor's page instead.
     """
     visit = visit_of(request)
-    asked = request.query_params
-    wanted = Wanted(
+    query = request.query_params
+    params = ProjectParams(
         project_id=project_id,
-        reason=asked.get("skips", ""),
-        cursor=asked.get("cursor"),
-        folder=asked.get("folder", ""),
+        reason=query.get("skips", ""),
+        cursor=query.get("cursor"),
+        folder=query.get("folder", ""),
     )
     try:
-        return page(await service.work(lambda: _project(service, pages, visit, wanted)))
+        return page(await service.work(lambda: _project(service, pages, visit, params)))
     except DamagedIndexError as error:
         return await refused(service, pages, visit, project_id, error)
 
@@ -72,19 +72,19 @@ async def folders(
     project_id: str,
     folder: str = "",
 ) -> Response[bytes]:
-    """Show the treemap alone, to htmx; it is asked for while nothing is indexed yet."""
+    """Render the treemap only, for htmx, which requests it until something is indexed."""
     visit = visit_of(request)
     if not visit.is_fragment:
         return redirect(f"{project_path(project_id)}#folders")
-    wanted = Wanted(project_id=project_id, folder=folder)
-    return page(await service.work(lambda: _folders(service, pages, visit, wanted)))
+    params = ProjectParams(project_id=project_id, folder=folder)
+    return page(await service.work(lambda: _folders(service, pages, visit, params)))
 
 
 @post("/p/{project_id:str}/index", status_code=303)
 async def index_again(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Ask for the project to be indexed, all anew when the form says so; it is served then."""
+    """Submit a job to index the project, with ``force`` all of it, and serve it from now on."""
     form = await form_of(request)
     options = IndexOptions(force=form.get("force") == "yes")
 
@@ -94,82 +94,82 @@ async def index_again(
         service.serving.join(root)
         return f"/jobs/{submitted.job_id}"
 
-    return await _acted(request, service, pages, project_id, act)
+    return await _perform(request, service, pages, project_id, act)
 
 
 @post("/p/{project_id:str}/forget", status_code=303)
 async def forget(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Delete the index, when the name of the project was typed; the folder is not touched."""
+    """Delete the index if the project's name was typed; the folder is not touched."""
     typed = (await form_of(request)).get("name", "")
 
     def act() -> str:
         path = display_path(service.index_of(project_id).root)
         name = name_of(path)
         if typed.strip() != name:
-            raise InvalidInputError(f"the name is {typed[:100]!r}, wanted {name!r}", field="name")
+            raise InvalidInputError(f"type {name!r} to confirm, not {typed[:100]!r}", field="name")
         service.catalog.forget_id(project_id)
         service.farewells.note(project_id, path)
         return forgotten_path(project_id)
 
-    answer = await _acted(request, service, pages, project_id, act)
+    answer = await _perform(request, service, pages, project_id, act)
     if answer.status_code == HTTPStatus.SEE_OTHER:
         service.treatments.forget(project_id)
     return answer
 
 
-async def _acted(
+async def _perform(
     request: Request[Any, Any, Any],
     service: Service,
     pages: Pages,
     project_id: str,
     act: Callable[[], str],
 ) -> Response[bytes]:
-    """Do something with a project, and lead to where that is seen; or say what was wrong."""
+    """Perform an action on a project and redirect, or render the project with the error."""
     visit = visit_of(request)
 
     def show(error: EngineError) -> bytes:
-        return _project(service, pages, visit, Wanted(project_id=project_id, error=error))
+        return _project(service, pages, visit, ProjectParams(project_id=project_id, error=error))
 
     return await acted(service, act, show)
 
 
-def _project(service: Service, pages: Pages, visit: Visit, wanted: Wanted) -> bytes:
-    index = service.index_of(wanted.project_id)
+def _project(service: Service, pages: Pages, visit: Visit, params: ProjectParams) -> bytes:
+    index = service.index_of(params.project_id)
     found = None
-    if wanted.reason:
-        asked = ListRequest(limit=_MOST_SKIPS, cursor=wanted.cursor)
-        found = index.browse.skips(asked, reason=wanted.reason)
+    if params.reason:
+        query = ListRequest(limit=_MAX_SKIPS, cursor=params.cursor)
+        found = index.browse.skips(query, reason=params.reason)
     status = index.status()
-    facts = {
-        **doctor_facts(service, index, wanted.project_id),
+    context = {
+        **doctor_facts(service, index, params.project_id),
         "status": status,
         "name": name_of(status.path),
-        "here": project_path(wanted.project_id),
+        "here": project_path(params.project_id),
         "card": {"bars": bars_of(index.browse.languages())},
-        "reason": wanted.reason,
+        "reason": params.reason,
         "listed": found,
-        "error": wanted.error,
+        "error": params.error,
         "why_unwatched": service.serving.why_unwatched(status.path),
         "watches": service.serving.watches,
     }
     if visit.is_fragment:
-        return pages.html("parts/project.html", visit, facts)
-    return pages.html("project.html", visit, {**facts, **_treemap(index, wanted)})
+        return pages.html("parts/project.html", visit, context)
+    return pages.html("project.html", visit, {**context, **_treemap(index, params)})
 
 
-def _folders(service: Service, pages: Pages, visit: Visit, wanted: Wanted) -> bytes:
-    facts = _treemap(service.index_of(wanted.project_id), wanted)
-    here = project_path(wanted.project_id)
-    return pages.html("parts/treemap.html", visit, {**facts, "here": here})
+def _folders(service: Service, pages: Pages, visit: Visit, params: ProjectParams) -> bytes:
+    context = _treemap(service.index_of(params.project_id), params)
+    here = project_path(params.project_id)
+    return pages.html("parts/treemap.html", visit, {**context, "here": here})
 
 
-def _treemap(index: Index, wanted: Wanted) -> dict[str, object]:
-    view = index.browse.overview.folder(wanted.folder)
+def _treemap(index: Index, params: ProjectParams) -> dict[str, object]:
+    view = index.browse.overview.folder(params.folder)
     name = name_of(display_path(index.root))
     return {
-        "treemap": treemap_of(wanted.project_id, name, view),
+        "treemap": treemap_of(params.project_id, name, view),
         "frame": FRAME,
         "tones": TONES,
     }

@@ -1,11 +1,10 @@
-"""Templates become pages; all that comes from a repository is escaped on the way.
+"""Rendering: templates, static files, addresses of pages, and responses.
 
-Templates and static files: where they are, and how the latter are served.
+- Templates escape everything that comes from a repository.
+- Static files are read once. Addresses with the hash of the content are cached by browsers for a
+  year, since other content has another address; those without are revalidated each time.
 
-Static files are read once. An address with the file's hash may be kept for a year, since other
-contents have another address; one without is asked for again each time.
-
-Errors for people: the one error shape as a page, when a browser asks for one.
+Error pages: errors of the API rendered as HTML for browsers.
 """
 
 import hashlib
@@ -38,10 +37,15 @@ from web.errors import Refusal
 from web.security.shield import wants_page
 from web.terminal import printable, printable_block
 
-_HERE = Path(__file__).resolve().parents[1]
+THEMES = ("dark", "light")
+THEME_COOKIE = "cairn_theme"
+_HTML = "text/html"
+_MAX_ADDRESS_CHARS = 2000
+_ADDRESS_CHARS = "%/?#[]@:~!$&'()*+,;="
+_PACKAGE = Path(__file__).resolve().parents[1]
 _TAG_CHARS = 16
-_FOR_EVER = "public, max-age=31536000, immutable"
-_ASK_AGAIN = "no-cache"
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _TYPES = {
     ".css": "text/css",
@@ -57,18 +61,18 @@ class Asset:
 
     body: bytes
     media_type: str
-    tag: str  # of its contents
+    tag: str  # hash of the content
 
 
 def folder_of(name: str) -> Path:
-    """Give the folder ``templates`` or ``static``: beside the package, or in a wheel inside it."""
-    inside = _HERE / name
-    return inside if inside.is_dir() else _HERE.parent / name
+    """Return the folder ``templates`` or ``static``: beside the package; in a wheel, inside it."""
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Give all static files by name."""
+    """Return all static files by name."""
     found = {}
     for file in sorted(folder_of("static").iterdir()):
         if _NAME.fullmatch(file.name) or file.suffix == ".txt":
@@ -83,7 +87,7 @@ def assets() -> Mapping[str, Asset]:
 
 
 def address_of(name: str) -> str:
-    """Give the address of a static file, which changes with its contents."""
+    """Return the address of a static file, which changes with its content."""
     return f"/static/{name}?v={assets()[name].tag}"
 
 
@@ -93,40 +97,33 @@ async def static_file(
     name: str,
     version: Annotated[str, QueryParameter(name="v")] = "",
 ) -> Response[bytes]:
-    """Give a static file; 304 when the browser has it."""
+    """Serve a static file, or 304 if the browser has it."""
     asset = assets().get(name)
     if asset is None:
         raise NotFoundException
     tag = f'"{asset.tag}"'
-    headers = {"ETag": tag, "Cache-Control": _FOR_EVER if version == asset.tag else _ASK_AGAIN}
+    headers = {"ETag": tag, "Cache-Control": _IMMUTABLE if version == asset.tag else _REVALIDATE}
     if request.headers.get("if-none-match") == tag:
         return Response(b"", status_code=304, headers=headers)
     return Response(asset.body, media_type=asset.media_type, headers=headers)
 
 
-THEMES = ("dark", "light")
-THEME_COOKIE = "cairn_theme"
-_HTML = "text/html"
-_MOST_RETURN = 2000
-_IN_ADDRESSES = "%/?#[]@:~!$&'()*+,;="
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """What a request says of how a page is to be shown."""
+    """How to render a page for a request."""
 
-    theme: str  # dark or light; empty: as the system has it
-    here: str  # the address of the page, from its first slash
-    is_fragment: bool  # htmx asks, for a part of the page
+    theme: str  # dark or light; empty: the system's
+    here: str  # the address of the page, without scheme and host
+    is_fragment: bool  # htmx requests a part of the page
 
     @property
     def theme_after(self) -> str:
-        """The theme that the switch leads to without a script, which knows no system's theme."""
+        """The theme after the switch without scripts, which assumes light for the system's."""
         return "light" if self.theme == "dark" else "dark"
 
 
 def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
-    """Read what a request says of how a page is to be shown."""
+    """Return how to render a page for a request."""
     query = connection.scope.get("query_string", b"").decode("latin-1")
     path = quote(connection.scope["path"], safe="/~@:!$&'()*+,;=")
     headers = connection.headers
@@ -139,7 +136,7 @@ def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
 
 
 class Pages:
-    """Makes pages of templates; for any thread."""
+    """Renders templates; thread-safe."""
 
     def __init__(self) -> None:
         self._templates = jinja2.Environment(
@@ -176,86 +173,86 @@ class Pages:
             query=urlencode,
         )
 
-    def html(self, template: str, visit: Visit, facts: Mapping[str, object]) -> bytes:
+    def html(self, template: str, visit: Visit, context: Mapping[str, object]) -> bytes:
         """Render a template.
 
         Args:
             template: Its file.
-            visit: How it is shown.
-            facts: What it shows.
+            visit: How to render it.
+            context: Its variables.
         """
-        return self.part(template, {**facts, "visit": visit}).encode("utf-8", "replace")
+        return self.part(template, {**context, "visit": visit}).encode("utf-8", "replace")
 
-    def part(self, template: str, facts: Mapping[str, object]) -> str:
-        """Render a template that is the same for every visit."""
-        return self._templates.get_template(template).render(facts)
+    def part(self, template: str, context: Mapping[str, object]) -> str:
+        """Render a template that does not depend on the request."""
+        return self._templates.get_template(template).render(context)
 
 
 def page(
     body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response[bytes]:
-    """Answer with a page, or a part of one."""
+    """Return the response with a page, or a part of one."""
     return Response(body, status_code=status, media_type=_HTML, headers=dict(headers or {}))
 
 
 def redirect(place: str) -> Response[bytes]:
-    """Lead to a page, after a form was taken in.
+    """Redirect to a page with GET, as after a form.
 
-    What a header cannot hold, which an address can have named, is escaped.
+    Characters that a header cannot hold are escaped.
     """
-    return Response(b"", status_code=303, headers={"Location": quote(place, safe=_IN_ADDRESSES)})
+    return Response(b"", status_code=303, headers={"Location": quote(place, safe=_ADDRESS_CHARS)})
 
 
-def own_place(place: str) -> str:
-    """Give an address of this server; the home page for anything that leads elsewhere."""
+def local_address(place: str) -> str:
+    """Return an address on this server, or the home page if it leads elsewhere."""
     is_own = place.startswith("/") and not place.startswith(("//", "/\\"))
-    is_plain = place.isascii() and place.isprintable() and len(place) <= _MOST_RETURN
+    is_plain = place.isascii() and place.isprintable() and len(place) <= _MAX_ADDRESS_CHARS
     return place if is_own and is_plain and "\\" not in place else "/"
 
 
 def project_path(project_id: str) -> str:
-    """Give the address of a project's page."""
+    """Return the address of a project's page."""
     return f"/p/{project_id}"
 
 
 def forgotten_path(project_id: str) -> str:
-    """Give the address of the home page that says that a project is forgotten."""
+    """Return the address of the home page that confirms that a project is forgotten."""
     return f"/?forgotten={project_id}"
 
 
 def file_path(project_id: str, path: str) -> str:
-    """Give the address of a file's page."""
+    """Return the address of a file's page."""
     return f"/p/{project_id}/f/{quote(path, safe='/', errors='replace')}"
 
 
 def related_path(project_id: str, path: str) -> str:
-    """Give the address of the page with code like that of a file."""
+    """Return the address of the page with code similar to a file."""
     return f"/p/{project_id}/related/{quote(path, safe='/', errors='replace')}"
 
 
 def symbols_path(project_id: str, **wanted: str) -> str:
-    """Give the address of the list of a project's symbols, narrowed by what is not empty."""
+    """Return the address of a project's symbols, filtered by the parameters that are not empty."""
     return _with_query(f"/p/{project_id}/symbols", wanted.items())
 
 
 def memories_path(project_id: str, wanted: Iterable[tuple[str, str]] = ()) -> str:
-    """Give the address of a project's memories, with the parts that are not empty."""
+    """Return the address of a project's memories, with the parameters that are not empty."""
     return _with_query(f"/p/{project_id}/memories", wanted)
 
 
 def tree_path(project_id: str, folder: str = "") -> str:
-    """Give the address of a folder's page; that of the root without a folder."""
+    """Return the address of a folder's page; the root's without a folder."""
     below = f"/{quote(folder, safe='/', errors='replace')}" if folder else ""
     return f"/p/{project_id}/tree{below}"
 
 
 def name_of(path: str) -> str:
-    """Give the last part of a path."""
+    """Return the last part of a path."""
     return path.rstrip("/").rpartition("/")[2] or path
 
 
 def since(moment: str | None) -> str:
-    """Say how long ago a time in ISO 8601 was: ``5 min ago``, ``just now``."""
+    """Format how long ago an ISO 8601 time was: ``5 min ago``, ``just now``, ``never``."""
     if not moment:
         return "never"
     passed = datetime.now(UTC) - datetime.fromisoformat(moment)
@@ -276,7 +273,7 @@ def _theme_in(cookies: str) -> str:
     return morsel.value if morsel is not None and morsel.value in THEMES else ""
 
 
-#: What templates say of a job.
+#: Functions that describe a job in templates.
 JOB_WORDS = {
     "is_active": wording.is_active,
     "state": wording.state_of,
@@ -293,8 +290,8 @@ JOB_WORDS = {
 }
 
 
-_MOST_NAME = 60  # longer ones are ids
-_MOST_ID = 12  # characters of an id that stand for a name
+_MAX_NAME_CHARS = 60  # a longer last part of an address is an id
+_ID_CHARS = 12  # characters of an id shown in place of a name
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
@@ -303,12 +300,12 @@ Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 def as_pages(
     handlers: Mapping[int | type[Exception], Handler], pages: Pages, service: Service
 ) -> dict[int | type[Exception], Handler]:
-    """Give handlers of exceptions that answer browsers with a page, and others as before.
+    """Wrap exception handlers so that browsers get a page, and other clients the same as before.
 
     Args:
-        handlers: By what they handle.
-        pages: Makes pages.
-        service: Knows the projects, whose damage has a page of its own.
+        handlers: Handlers by status or exception.
+        pages: The templates.
+        service: Used for the name of a damaged project, which has its own page.
     """
 
     def shown(handler: Handler) -> Handler:
@@ -327,7 +324,7 @@ def as_pages(
 
 
 def refusal_page(pages: Pages) -> Callable[[Scope, Refusal], bytes]:
-    """Give what a shield shows to browsers that it refuses."""
+    """Return the renderer of pages for browsers that the shield refuses."""
 
     def show(scope: Scope, refusal: Refusal) -> bytes:
         return _error_page(pages, Request(scope), refusal.status, refusal.as_json())
@@ -339,7 +336,7 @@ def _error_page(
     pages: Pages, request: Request[Any, Any, Any], status: int, shape: Mapping[str, Any]
 ) -> bytes:
     is_missing = status == HTTPStatus.NOT_FOUND
-    facts = {
+    context = {
         "status": status,
         "looked_for": _name_in(request.scope["path"]) if is_missing else "",
         "can_repeat": status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method == "GET",
@@ -348,42 +345,42 @@ def _error_page(
         "hint": shape["details"].get("hint", ""),
         "is_open": status != HTTPStatus.UNAUTHORIZED,
     }
-    return pages.html("error.html", visit_of(request), facts)
+    return pages.html("error.html", visit_of(request), context)
 
 
 def _damage_page(
     pages: Pages, service: Service, request: Request[Any, Any, Any], answer: Response[Any]
 ) -> Response[Any]:
-    """Say which index is damaged, and lead to its doctor; its name is read in another thread."""
+    """Name the damaged index and link to its doctor; its name is read in a worker thread."""
     project_id = request.path_params["project_id"]
     status = answer.status_code or HTTPStatus.INTERNAL_SERVER_ERROR
-    facts = {
+    context = {
         "status": status,
         "message": answer.content["message"],
         "can_repeat": request.method == "GET",
         "doctor": f"{project_path(project_id)}/doctor",
     }
 
-    def made() -> bytes:
+    def render() -> bytes:
         name = _name_of_project(service, project_id)
-        return pages.html("damaged.html", visit_of(request), {**facts, "name": name})
+        return pages.html("damaged.html", visit_of(request), {**context, "name": name})
 
     async def body() -> AsyncIterator[bytes]:
-        yield await service.work(made)
+        yield await service.work(render)
 
     return Stream(body(), status_code=status, media_type="text/html", headers=answer.headers)
 
 
 def _name_of_project(service: Service, project_id: str) -> str:
-    """Give what people call a project; the beginning of its id when nothing tells its folder."""
+    """Return the name of a project, or the start of its id if its folder is unknown."""
     try:
         return name_of(display_path(service.catalog.doctor_of_id(project_id).root))
     except EngineError:
-        return project_id[:_MOST_ID]
+        return project_id[:_ID_CHARS]
 
 
 def _name_in(path: str) -> str:
-    """Give the name at the end of an address, to search for; empty when it says nothing."""
+    """Return the last part of an address if it is worth a search, or ""."""
     name = path.rstrip("/").rpartition("/")[2]
-    is_id = len(name) > _MOST_NAME or not _WORD.search(name)
+    is_id = len(name) > _MAX_NAME_CHARS or not _WORD.search(name)
     return "" if is_id else name

@@ -1,7 +1,4 @@
-"""Hits as a person reads them: by file, with their code, what matched marked in it.
-
-Which words are marked in what a question found.
-"""
+"""Search results for people: hits grouped by file, as excerpts with marked matches."""
 
 import re
 from collections import Counter
@@ -14,11 +11,17 @@ from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
 from web.text import explanation_lines
 
+_SHOWN_LINES = 9  # of a hit; the rest is loaded on demand
+_MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too
+_SHOWN_HITS = 3  # of a file; the others are folded
+_LINES_ABOVE = 2  # context above a mark
+_SIGNATURE_CHARS = 24
+_BLANKS = re.compile(r"[ \t]*")
 _PHRASE = re.compile(r'(?<!\S)"((?:[^"\\]|\\.)+)"')
 
 
 def words_to_mark(query: str, mode: Mode, hits: Iterable[Hit]) -> list[str]:
-    """Give the phrases of a question, the words that hits hold, and the names of symbols."""
+    """Return the phrases of a query, its words found in the hits, and the names of symbols."""
     words = dict.fromkeys(match[1] for match in _PHRASE.finditer(query))
     for hit in hits:
         if hit.explain:
@@ -28,40 +31,32 @@ def words_to_mark(query: str, mode: Mode, hits: Iterable[Hit]) -> list[str]:
     return list(words)
 
 
-_SHOWN_LINES = 9  # of a hit; the rest is asked for
-_MOST_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown at once
-_SHOWN_HITS = 3  # of a file; the others unfold
-_LINES_ABOVE = 2  # of the best marks
-_SIGNATURE_CHARS = 24
-_BLANKS = re.compile(r"[ \t]*")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A hit."""
+class ShownHit:
+    """A hit with its excerpt."""
 
     hit: Hit
-    excerpt: Excerpt | None  # its code; None when it was not asked for
-    why: tuple[str, ...]  # how its score came about, in lines
+    excerpt: Excerpt | None  # None if the search returned no code
+    why: tuple[str, ...]  # explanation of the score, in lines
 
     @property
     def line(self) -> int:
-        """Where to go: the first line that is marked by a pattern, or the first one."""
+        """The line to open: the first match of a pattern, or the first line."""
         return self.hit.matches[0].line if self.hit.matches else self.hit.line_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What is shown of a file: its hits, the best first."""
+    """The hits of a file as shown, the best first."""
 
     project: str  # the root
     project_id: str
     path: str
     language: str
     is_stale: bool
-    asked: Mapping[str, str]  # the question, for the address of the file
-    shown: tuple[Shown, ...]
-    more: tuple[Shown, ...]  # unfolds
+    query_params: Mapping[str, str]  # parameters of the query for the file's address
+    shown: tuple[ShownHit, ...]
+    more: tuple[ShownHit, ...]  # folded
     elsewhere: int  # hits in the same file that are on other pages
 
 
@@ -75,11 +70,11 @@ class FileHits(NamedTuple):
 
 
 def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
-    """Put the hits of an answer together by file, in the order of the best hit of each.
+    """Group the hits of an answer by file, ordered by the best hit of each.
 
     Args:
-        answer: What was found.
-        best: The hits of all pages, as far as they are known.
+        answer: The answer.
+        best: The hits of all pages, as far as known.
     """
     files: dict[tuple[str, str], list[Hit]] = {}
     for hit in answer.hits:
@@ -94,13 +89,13 @@ def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
 def group_of(
     file: FileHits, answer: SearchAnswer, ids: Mapping[str, str], *, branch: str = ""
 ) -> Group:
-    """Give what is shown of a file, with its code.
+    """Prepare the hits of a file for the page.
 
     Args:
-        file: Of the answer.
-        answer: What was found.
-        ids: Ids of projects, by their roots.
-        branch: The one that was asked for; empty for the one checked out.
+        file: A file of the answer.
+        answer: The answer.
+        ids: Ids of projects by their roots.
+        branch: The requested branch; empty for the checked out one.
     """
     project_id = ids.get(file.project, "")
     shown = [_shown(hit, answer, project_id, branch) for hit in file.hits]
@@ -110,19 +105,19 @@ def group_of(
         path=file.path,
         language=file.hits[0].language,
         is_stale=any(hit.fresh is False for hit in file.hits),
-        asked={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
+        query_params={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
         shown=tuple(shown[:_SHOWN_HITS]),
         more=tuple(shown[_SHOWN_HITS:]),
         elsewhere=file.elsewhere,
     )
 
 
-def _shown(hit: Hit, answer: SearchAnswer, project_id: str, branch: str) -> Shown:
-    """Give a hit with the best of its lines."""
+def _shown(hit: Hit, answer: SearchAnswer, project_id: str, branch: str) -> ShownHit:
+    """Return a hit with an excerpt of its best lines."""
     text = hit.snippet.replace("\r\n", "\n")
     why = tuple(explanation_lines(hit.explain) if hit.explain else hit.why)
     if not text:
-        return Shown(hit=hit, excerpt=None, why=why)
+        return ShownHit(hit=hit, excerpt=None, why=why)
     first = hit.snippet_line or hit.line_start
     marks = marks_of(hit, answer.query, answer.mode)
     spans = _matches(hit, text, first) if hit.matches else words_in(text, marks.words)
@@ -138,11 +133,11 @@ def _shown(hit: Hit, answer: SearchAnswer, project_id: str, branch: str) -> Show
         marks=marks,
         branch=branch,
     )
-    return Shown(hit=hit, excerpt=Excerpt(piece=piece, lines=tuple(lines)), why=why)
+    return ShownHit(hit=hit, excerpt=Excerpt(piece=piece, lines=tuple(lines)), why=why)
 
 
 def marks_of(hit: Hit, query: str, mode: Mode) -> Marks:
-    """Give what is marked in a hit and around it: words of the question, or what matched."""
+    """Return the marks in and around a hit: matches of patterns, or words of the query."""
     if hit.matches:
         lines = hit.snippet.replace("\r\n", "\n").split("\n")
         first = hit.snippet_line or hit.line_start
@@ -156,12 +151,12 @@ def marks_of(hit: Hit, query: str, mode: Mode) -> Marks:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Give where each line begins; a line break at the end of the text makes no line."""
+    """Return the offsets of lines; a line break at the end starts no line."""
     return [0, *(match.end() for match in re.finditer("\n", text[:-1]))]
 
 
 def _defining_line(hit: Hit, text: str, starts: Sequence[int]) -> int:
-    """Give the line on which the symbol of a hit is defined, 0 when it is not found."""
+    """Return the index of the line that defines the hit's symbol, or 0 if it is not found."""
     signature = (hit.signature or "").strip()[:_SIGNATURE_CHARS]
     if signature and not hit.matches:
         for number, start in enumerate(starts):
@@ -178,11 +173,11 @@ def _blanks_at(text: str, at: int) -> int:
 def _window(
     text: str, starts: Sequence[int], spans: Sequence[Span], defining: int
 ) -> tuple[int, int]:
-    """Choose the lines to show: those with the most different words.
+    """Choose the lines with the most different words.
 
-    When in doubt, those around the definition, which are the first ones without a comment.
+    Ties go to the lines around the definition, which comes after the symbol's comment.
     """
-    if len(starts) <= _MOST_LINES:
+    if len(starts) <= _MAX_LINES:
         return 0, len(starts)
     marked: dict[int, set[str]] = {}
     line = 0
@@ -202,7 +197,7 @@ def _window(
 
 
 def _matches(hit: Hit, text: str, first_line: int) -> list[Span]:
-    """Give the matches of patterns as places in the text."""
+    """Return the matches of patterns as spans of the text."""
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)

@@ -1,7 +1,4 @@
-"""The routes of all pages, and what they share.
-
-The switch between dark and light, for browsers that run no script.
-"""
+"""The routes of all pages, and the theme switch for browsers without scripts."""
 
 from typing import Any
 
@@ -26,16 +23,16 @@ from web.pages import (
     tree,
 )
 from web.pages.forms import form_of
-from web.pages.rendering import THEME_COOKIE, THEMES, Pages, own_place, redirect
+from web.pages.rendering import THEME_COOKIE, THEMES, Pages, local_address, redirect
 
 _YEAR_S = 31_536_000
 
 
 @post("/theme", include_in_schema=False, status_code=303)
 async def switch_theme(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Keep the theme in a cookie, and lead back to where it was asked for."""
+    """Store the theme in a cookie, and redirect to the page of the switch."""
     form = await form_of(request)
-    answer = redirect(own_place(form.get("back", "/")))
+    answer = redirect(local_address(form.get("back", "/")))
     theme = form.get("theme", "")
     if theme in THEMES:
         answer.set_cookie(THEME_COOKIE, theme, max_age=_YEAR_S, path="/", samesite="strict")
@@ -43,7 +40,7 @@ async def switch_theme(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 
 def pages_router(pages: Pages) -> Router:
-    """Give all pages; a new one is added here."""
+    """Return the router of all pages; a new page is added here."""
     return Router(
         "/",
         route_handlers=[

@@ -1,4 +1,4 @@
-"""Search: the box, the filters, and results by file; as a whole page, or the parts that change."""
+"""The search page: box, facets and results by file, as a page or as the parts that change."""
 
 import os
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from engine.records import Hit, Mode, ProjectError, SearchAnswer, SearchRequest,
 from engine.roots import project_id_of, resolve
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
-from web.pages.facets import as_asked, facets_of, filters_in, with_filter, without
-from web.pages.forms import problem
+from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
+from web.pages.forms import query_error_response
 from web.pages.rendering import Pages, Visit, name_of, page, visit_of
 from web.pages.results import FileHits, files_of, group_of
 from web.pages.suggest import is_unfinished
 from web.text import search_markdown
 
 _PAGE = 20
-# Of a page, while one types: so many fill a window, and the rest is asked for when one pauses.
-_AT_ONCE = 8
-_LOOKED_AT = 100
-_MOST_BLAMED = 5
-_MOST_BRANCHED = 8  # projects whose branches are listed
-_MOST_EXCLUDED = 3  # projects that tell what they do not index
-_MOST_SKIPS = 6  # reasons that are named
-_MOST_LEFT = 8  # projects that are not asked and are named
-_OF_AGENTS = 10
+# Hits rendered at once while typing: they fill a window; the rest is loaded at a pause.
+_FIRST_HITS = 8
+_COUNTED_HITS = 100
+_MAX_RELAXED = 5
+_MAX_BRANCHED = 8  # projects with listed branches
+_MAX_EXCLUDED = 3  # searched projects; of more, no skips are shown
+_MAX_SKIPS = 6  # reasons for skips
+_MAX_LEFT = 8  # names of projects that are not searched
+_MARKDOWN_HITS = 10
 _PREVIEW_COOKIE = "cairn_preview"
-_UNFINISHED = "X-Unfinished"  # of an answer to a query whose last filter is being typed
+_UNFINISHED = "X-Unfinished"  # response header: the last filter is still being typed
 
 ModeName = Literal["hybrid", "meaning", "keyword", "symbol", "regex"]
 Text = Annotated[str, QueryParameter(name="q", max_length=4096)]
@@ -43,18 +43,18 @@ Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the address of the page says."""
+class SearchParams:
+    """Parameters of the address."""
 
     query: str
     mode: str
     minds_case: bool
     cursor: str | None
-    rest: int  # files of the page that are shown already; only of a part of a page
+    rest: int  # number of files already shown; for htmx only
 
     @property
     def request(self) -> SearchRequest:
-        """The question, as the engine takes it."""
+        """The request for the engine."""
         text = self.query
         if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
             text = f"{text} case:yes"
@@ -62,28 +62,28 @@ class Asked:
 
     @property
     def branch(self) -> str:
-        """The branch that is named; empty for the one checked out."""
+        """The branch in the query; empty for the checked out one."""
         return next((each.value for each in filters_in(self.query) if each.name == "branch"), "")
 
     @property
     def lists(self) -> bool:
-        """Whether it is filters and nothing to look for."""
+        """Whether the query has only filters, which list what passes."""
         query = self.query
         for each in reversed(filters_in(query)):
             query = without(query, each)
         return not query.strip()
 
     def address(self, *, base: str = "/search", **changed: str) -> dict[str, str]:
-        """Give the parts of the page's address, some of them changed."""
+        """Return the parameters of the page's address, some of them changed."""
         parts = {"q": self.query, "mode": self.mode, "case": "yes" if self.minds_case else ""}
         return {name: value for name, value in {**parts, **changed}.items() if value}
 
     def of_project(self, name: str) -> str:
-        """Give the query for one project alone."""
+        """Return the query limited to one project."""
         return with_filter(self.query, "project", name)
 
     def inside(self, path: str) -> str:
-        """Give the query for one file alone."""
+        """Return the query limited to one file."""
         query = self.query
         for each in reversed(filters_in(query)):
             if each.name == "path" and not each.text.startswith("-"):
@@ -92,8 +92,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blame:
-    """How much more is found without a filter."""
+class RelaxedQuery:
+    """The query without one of its filters, and how much it finds."""
 
     filter: str
     query: str
@@ -102,50 +102,50 @@ class Blame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excluded:
-    """What a project does not index, and why."""
+    """The reasons for skips in a project."""
 
     project_id: str
     project: str
-    reasons: tuple[tuple[str, int], ...]  # with how many files or folders, the most first
+    reasons: tuple[tuple[str, int], ...]  # with the number of files or folders, the most first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
-    """The projects that there are, and those that a question is put to."""
+class _Scope:
+    """All projects, and the searched ones."""
 
     everywhere: list[str]
     roots: list[str]
-    is_lost: bool  # what is served alone is forgotten, so that none is asked though there are some
+    is_lost: bool  # none is searched, as all projects that the server was limited to are forgotten
 
     @property
     def ids(self) -> dict[str, str]:
-        """The ids of projects by the roots that hits name."""
+        """Ids of projects by the roots in hits."""
         return {display_path(root): project_id_of(resolve(root)) for root in self.everywhere}
 
 
-def asked_for(
+def read_params(
     text: Text = "",
     mode: ModeName = "hybrid",
     case: Literal["", "yes"] = "",
     cursor: str | None = None,
     rest: Files = 0,
-) -> Asked:
-    """Gather what the address of the page says."""
-    query = as_asked(text, mode)
-    return Asked(query=query, mode=mode, minds_case=bool(case), cursor=cursor, rest=rest)
+) -> SearchParams:
+    """Collect the parameters of the address."""
+    query = clean_query(text, mode)
+    return SearchParams(query=query, mode=mode, minds_case=bool(case), cursor=cursor, rest=rest)
 
 
-_ASKED = {"asked": Provide(asked_for, sync_to_thread=False)}
+_PARAMS = {"params": Provide(read_params, sync_to_thread=False)}
 
 
-@get("/search", dependencies=_ASKED)
+@get("/search", dependencies=_PARAMS)
 async def search(
-    request: Request[Any, Any, Any], service: Service, pages: Pages, asked: Asked
+    request: Request[Any, Any, Any], service: Service, pages: Pages, params: SearchParams
 ) -> Response[bytes]:
-    """Show the answer to a question; for htmx only the parts that change."""
+    """Render the results of a query; for htmx the changing parts."""
     visit = visit_of(request)
-    facts: dict[str, Any] = {
-        "asked": asked,
+    context: dict[str, Any] = {
+        "params": params,
         "modes": tuple(Mode),
         "error": None,
         "may_be_tried_again": False,
@@ -153,177 +153,176 @@ async def search(
         "has_preview": request.cookies.get(_PREVIEW_COOKIE) != "closed",
     }
     try:
-        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, facts))
+        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, context))
     except EngineError as error:
-        return await _refused(service, pages, visit, facts, error)
-    return page(body, headers=facts.get("headers", {}))
+        return await _query_error(service, pages, visit, context, error)
+    return page(body, headers=context.get("headers", {}))
 
 
-@get("/search/markdown", dependencies=_ASKED)
-async def markdown(service: Service, asked: Asked) -> Response[str]:
-    """Give the answer as Markdown, to be pasted into a prompt."""
-    request = replace(asked.request, limit=_OF_AGENTS, explain=False)
+@get("/search/markdown", dependencies=_PARAMS)
+async def markdown(service: Service, params: SearchParams) -> Response[str]:
+    """Return the results as Markdown for a prompt."""
+    request = replace(params.request, limit=_MARKDOWN_HITS, explain=False)
 
     def ask() -> SearchAnswer:
-        return _ask(service, _projects_of(service, request), request)
+        return _search(service, _scope_of(service, request), request)
 
     return Response(
         search_markdown(await service.lanes.search.run(ask)), media_type="text/markdown"
     )
 
 
-def _answered(service: Service, pages: Pages, visit: Visit, facts: dict[str, Any]) -> bytes:
-    asked: Asked = facts["asked"]
-    request = asked.request
-    asking = _projects_of(service, request)
-    if not (asked.query and asking.roots):
-        facts |= {
-            "is_empty": not asking.everywhere,
-            "lost": _served(service, asking) if asking.is_lost else None,
+def _answered(service: Service, pages: Pages, visit: Visit, context: dict[str, Any]) -> bytes:
+    params: SearchParams = context["params"]
+    request = params.request
+    scope = _scope_of(service, request)
+    if not (params.query and scope.roots):
+        context |= {
+            "is_empty": not scope.everywhere,
+            "lost": _served(service, scope) if scope.is_lost else None,
         }
         template = "parts/results.html" if visit.is_fragment else "search.html"
-        return pages.html(template, visit, facts)
-    offset = offset_of(asked.cursor, request, [])
+        return pages.html(template, visit, context)
+    offset = offset_of(params.cursor, request, [])
     wanted = page_within(request, offset)
-    answer, best, is_bound = _ask_for_page(service, asking, wanted, offset)
+    answer, best, is_lower_bound = _ask_for_page(service, scope, wanted, offset)
     files = files_of(answer, best)
-    shown = _part(files, visit, asked)
-    gone = _gone(answer, asking)
-    facts |= {
+    shown = _visible_files(files, visit, params)
+    missing_roots = _missing_roots(answer, scope)
+    context |= {
         "is_empty": False,
         "answer": answer,
-        "is_bound": is_bound,
+        "is_lower_bound": is_lower_bound,
         "groups": [
-            group_of(each, answer, asking.ids, branch=asked.branch) for each in files[shown]
+            group_of(each, answer, scope.ids, branch=params.branch) for each in files[shown]
         ],
-        "first_left": shown.stop,
+        "first_hidden": shown.stop,
         "left": len(files) - shown.stop,
         "next": next_cursor(answer, wanted, [], offset),
-        "looked_at": len(best),
-        "several": len(chosen_projects(asking.roots, request)) > 1,
-        "served": _served(service, asking),
-        "gone": gone,
-        "branchless": [each for each in answer.errors if _is_branchless(each, asked)],
+        "counted_hits": len(best),
+        "several": len(chosen_projects(scope.roots, request)) > 1,
+        "served": _served(service, scope),
+        "missing_roots": missing_roots,
+        "without_branch": [each for each in answer.errors if _lacks_branch(each, params)],
         "stale": len(
             {
                 (hit.project, hit.path)
                 for hit in answer.hits
-                if hit.fresh is False and hit.project not in gone
+                if hit.fresh is False and hit.project not in missing_roots
             }
         ),
     }
-    if visit.is_fragment and (asked.rest or offset):
+    if visit.is_fragment and (params.rest or offset):
         template = "parts/groups.html" if offset else "parts/group_items.html"
-        return pages.html(template, visit, facts)
+        return pages.html(template, visit, context)
     if answer.hits:
         branches = () if offset else _branches(service, best)
-        facts["facets"] = facets_of(asked.query, best, branches)
+        context["facets"] = facets_of(params.query, best, branches)
     else:
-        facts["blamed"] = _blamed(service, asking, asked)
-        facts["excluded"] = _excluded(service, asking, request)
-        facts["headers"] = _unfinished(service, visit, asked)
+        context["relaxed"] = _relaxed(service, scope, params)
+        context["excluded"] = _excluded(service, scope, request)
+        context["headers"] = _unfinished_header(service, visit, params)
     template = "parts/results.html" if visit.is_fragment else "search.html"
-    return pages.html(template, visit, facts)
+    return pages.html(template, visit, context)
 
 
-def _gone(answer: SearchAnswer, asking: _Asking) -> dict[str, str]:
-    """Give the ids of projects with hits whose folders are not on the disk, by their roots."""
+def _missing_roots(answer: SearchAnswer, scope: _Scope) -> dict[str, str]:
+    """Return ids by root of projects with hits whose folders are missing on disk."""
     stale = dict.fromkeys(hit.project for hit in answer.hits if hit.fresh is False)
     return {
-        root: asking.ids[root]
+        root: scope.ids[root]
         for root in stale
-        if root in asking.ids and not os.path.isdir(resolve(root))
+        if root in scope.ids and not os.path.isdir(resolve(root))
     }
 
 
-def _is_branchless(error: ProjectError, asked: Asked) -> bool:
-    """Say whether a project could not answer as it has no branch of the name that was asked for."""
-    return bool(asked.branch) and error.message == f"branch {asked.branch!r} is not indexed"
+def _lacks_branch(error: ProjectError, params: SearchParams) -> bool:
+    """Return whether a project failed only for lack of the requested branch."""
+    return bool(params.branch) and error.message == f"branch {params.branch!r} is not indexed"
 
 
-def _part(files: Sequence[FileHits], visit: Visit, asked: Asked) -> slice:
-    """Say which files of a page are shown: all, but while one types those that fill a window."""
-    if not visit.is_fragment or asked.cursor:
+def _visible_files(files: Sequence[FileHits], visit: Visit, params: SearchParams) -> slice:
+    """Return the files to render: all, or while typing only those that fill a window."""
+    if not visit.is_fragment or params.cursor:
         return slice(0, len(files))
-    if asked.rest:
-        return slice(asked.rest, len(files))
+    if params.rest:
+        return slice(params.rest, len(files))
     hits = accumulate(len(each.hits) for each in files)
-    filling = next((at for at, sum_ in enumerate(hits, 1) if sum_ >= _AT_ONCE), len(files))
+    filling = next((at for at, sum_ in enumerate(hits, 1) if sum_ >= _FIRST_HITS), len(files))
     return slice(0, filling)
 
 
 def _ask_for_page(
-    service: Service, asking: _Asking, wanted: SearchRequest, offset: int
+    service: Service, scope: _Scope, wanted: SearchRequest, offset: int
 ) -> tuple[SearchAnswer, Sequence[Hit], bool]:
-    """Give the answer for a page, and the best hits of all pages, which the filters count.
+    """Return the answer of a page, the best hits of all pages, and whether the total is a bound.
 
-    With them comes whether the total is a lower bound, which it is not when all were looked at.
-    The question is put once: what ranks the first hits has ranked the others, and those cost
-    little without their texts.
+    The facets count the best hits. One search suffices: it ranks all of them anyway, and hits
+    without snippets are cheap.
     """
     if offset:
-        answer = _ask(service, asking, wanted, offset)
+        answer = _search(service, scope, wanted, offset)
         return answer, answer.hits, answer.truncated
-    found = _ask(service, asking, replace(wanted, limit=_LOOKED_AT, detailed=_PAGE))
+    found = _search(service, scope, replace(wanted, limit=_COUNTED_HITS, detailed=_PAGE))
     is_cut = found.truncated or len(found.hits) > _PAGE
     return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits, found.truncated
 
 
-def _served(service: Service, asking: _Asking) -> dict[str, list[str]]:
-    """Give the names of projects that are asked alone, and of those that are not; empty for all."""
-    left = [root for root in asking.everywhere if root not in asking.roots]
+def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
+    """Return names of searched and unsearched projects, or nothing if all are searched."""
+    left = [root for root in scope.everywhere if root not in scope.roots]
     if not left:
         return {}
     return {
-        "asked": [name_of(root) for root in asking.roots],
-        "left": [name_of(root) for root in left if root.startswith("/")][:_MOST_LEFT],
+        "searched": [name_of(root) for root in scope.roots],
+        "left": [name_of(root) for root in left if root.startswith("/")][:_MAX_LEFT],
     }
 
 
-def _projects_of(service: Service, request: SearchRequest) -> _Asking:
+def _scope_of(service: Service, request: SearchRequest) -> _Scope:
     everywhere = service.catalog.everywhere()
     served = None if request.query and names_projects(request) else service.served()
-    return _Asking(
+    return _Scope(
         everywhere=everywhere,
         roots=everywhere if served is None else served,
         is_lost=bool(everywhere) and served == [],
     )
 
 
-def _ask(
-    service: Service, asking: _Asking, request: SearchRequest, offset: int = 0
+def _search(
+    service: Service, scope: _Scope, request: SearchRequest, offset: int = 0
 ) -> SearchAnswer:
-    return service.search(asking.roots, request, offset)
+    return service.search(scope.roots, request, offset)
 
 
-def _blamed(service: Service, asking: _Asking, asked: Asked) -> list[Blame]:
-    """Say of each filter how much is found without it, the most first."""
-    blamed = []
-    for each in filters_in(asked.query)[:_MOST_BLAMED]:
-        query = without(asked.query, each)
+def _relaxed(service: Service, scope: _Scope, params: SearchParams) -> list[RelaxedQuery]:
+    """Return the query without each of its filters, as far as that finds more; the most first."""
+    relaxed = []
+    for each in filters_in(params.query)[:_MAX_RELAXED]:
+        query = without(params.query, each)
         if not query.strip():
             continue
-        request = replace(asked, query=query).request
+        request = replace(params, query=query).request
         request = replace(request, limit=1, context=False, explain=False)
         try:
-            answer = _ask(service, asking, request)
-        except InvalidQueryError:  # what is left only leaves out
+            answer = _search(service, scope, request)
+        except InvalidQueryError:  # only negations are left
             continue
         if answer.total:
-            blamed.append(Blame(filter=each.text, query=query, total=answer.total))
-    return sorted(blamed, key=lambda each: -each.total)
+            relaxed.append(RelaxedQuery(filter=each.text, query=query, total=answer.total))
+    return sorted(relaxed, key=lambda each: -each.total)
 
 
-def _excluded(service: Service, asking: _Asking, request: SearchRequest) -> list[Excluded]:
-    """Say what the projects that were asked do not index; of many projects, nothing."""
-    chosen = chosen_projects(asking.roots, request)
+def _excluded(service: Service, scope: _Scope, request: SearchRequest) -> list[Excluded]:
+    """Return the skips of the searched projects; nothing for many projects."""
+    chosen = chosen_projects(scope.roots, request)
     found = []
-    for root in chosen if len(chosen) <= _MOST_EXCLUDED else ():
+    for root in chosen if len(chosen) <= _MAX_EXCLUDED else ():
         try:
             status = service.index_of(root).status()
-        except EngineError:  # damaged: the answer has said so
+        except EngineError:  # damaged, as the answer says
             continue
-        reasons = sorted(status.skips.items(), key=lambda each: (-each[1], each[0]))[:_MOST_SKIPS]
+        reasons = sorted(status.skips.items(), key=lambda each: (-each[1], each[0]))[:_MAX_SKIPS]
         found.append(
             Excluded(project_id=status.project_id, project=status.path, reasons=tuple(reasons))
         )
@@ -331,12 +330,12 @@ def _excluded(service: Service, asking: _Asking, request: SearchRequest) -> list
 
 
 def _branches(service: Service, hits: Sequence[Hit]) -> tuple[BranchSummary, ...]:
-    """Give the branches of the projects that hits are in, each name once."""
+    """Return the branches of the hits' projects, with the files of equal names added up."""
     found: dict[str, BranchSummary] = {}
-    for project in list(dict.fromkeys(hit.project for hit in hits))[:_MOST_BRANCHED]:
+    for project in list(dict.fromkeys(hit.project for hit in hits))[:_MAX_BRANCHED]:
         try:
             branches = service.index_of(project).browse.branches()
-        except EngineError:  # its root is not UTF-8, or it was forgotten just now
+        except EngineError:  # root not UTF-8, or just forgotten
             continue
         for each in branches:
             known = found.get(each.name)
@@ -345,17 +344,17 @@ def _branches(service: Service, hits: Sequence[Hit]) -> tuple[BranchSummary, ...
     return tuple(found.values())
 
 
-async def _refused(
-    service: Service, pages: Pages, visit: Visit, facts: dict[str, Any], error: EngineError
+async def _query_error(
+    service: Service, pages: Pages, visit: Visit, context: dict[str, Any], error: EngineError
 ) -> Response[bytes]:
-    """Explain at the box what is wrong; what was found before stays."""
-    asked: Asked = facts["asked"]
+    """Show the error of a query at the box; the last results stay."""
+    params: SearchParams = context["params"]
     position = error.position if isinstance(error, InvalidQueryError) else None
     if isinstance(error, NotFoundError):
-        position = next((each.start for each in filters_in(asked.query)), None)
-    facts |= {
+        position = next((each.start for each in filters_in(params.query)), None)
+    context |= {
         "error": error,
-        "position": None if position is None else min(position, len(asked.query)),
+        "position": None if position is None else min(position, len(params.query)),
         "may_be_tried_again": isinstance(error, UnavailableError),
         "answer": None,
         "is_empty": False,
@@ -364,15 +363,15 @@ async def _refused(
     template = "parts/problem.html" if visit.is_fragment else "search.html"
 
     def show() -> Response[bytes]:
-        answer = problem(pages.html(template, visit, facts), visit, error)
-        answer.headers.update(_unfinished(service, visit, asked))
+        answer = query_error_response(pages.html(template, visit, context), visit, error)
+        answer.headers.update(_unfinished_header(service, visit, params))
         return answer
 
     return await service.work(show)
 
 
-def _unfinished(service: Service, visit: Visit, asked: Asked) -> dict[str, str]:
-    """Give the header that tells a script which asks while one types that nothing is wrong yet."""
+def _unfinished_header(service: Service, visit: Visit, params: SearchParams) -> dict[str, str]:
+    """Return the header that tells the script to wait: the query is not finished yet."""
     if not visit.is_fragment:
         return {}
-    return {_UNFINISHED: "yes"} if is_unfinished(service, asked.query) else {}
+    return {_UNFINISHED: "yes"} if is_unfinished(service, params.query) else {}

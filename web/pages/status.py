@@ -1,4 +1,4 @@
-"""Status: how the server, its data directory, its jobs and its watchers are, and its settings."""
+"""The status page: server, data directory, jobs, watchers, recent problems and settings."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,36 +22,36 @@ from web.pages.rendering import Pages, Visit, page, visit_of
 from web.pages.troubles import Trouble, is_paused, troubles_of
 from web.wording import duration
 
-_MOST_FAILED = 5
+_MAX_FAILED = 5
 _ORIGINS = {
     Origin.ARGUMENT: "argument",
     Origin.ENVIRONMENT: "environment",
     Origin.FILE: "config.toml",
     Origin.DEFAULT: "default",
 }
-#: What a server notes, and what can be done about it.
+#: Titles and advice of logged problems, by their events.
 _PROBLEMS = {
-    "failure": ("A request failed inside the server", "its traceback is in logs/ of the data"),
+    "failure": ("Internal error in a request", "the traceback is in logs/ of the data directory"),
     "request": ("A request failed", ""),
-    "no_runner": ("No process could be started to run jobs", "it is tried again by itself"),
-    "not_indexed": ("A folder could not be indexed", "see to it, then index it again"),
-    "not_watched": ("A folder cannot be watched", "it is tried again by itself"),
+    "no_runner": ("The job runner could not be started", "this is retried automatically"),
+    "not_indexed": ("A folder could not be indexed", "correct the cause, then index it again"),
+    "not_watched": ("A folder cannot be watched", "this is retried automatically"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """A project that somebody watches."""
+class WatchedProject:
+    """A watched project."""
 
     pulse: ProjectPulse
     is_good: bool
     state: str
-    mode: str  # how it hears of changes
+    mode: str  # how changes are detected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that went wrong of late."""
+    """A recent problem from the log."""
 
     at: str
     title: str
@@ -62,21 +62,21 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """All that the page shows of the moment."""
+class Snapshot:
+    """The changing part of the page."""
 
     health: Health
     condition: ServerCondition
     active: tuple[Job, ...]
-    troubles: tuple[Trouble, ...]  # what is wrong now
-    failed: tuple[Job, ...]  # of the last few of each project, when others have made up for them
-    watched: tuple[Watched, ...]
+    troubles: tuple[Trouble, ...]  # current
+    failed: tuple[Job, ...]  # recent ones that are not among the troubles
+    watched: tuple[WatchedProject, ...]
     unwatched: tuple[ProjectPulse, ...]
     problems: tuple[Problem, ...]
 
     @property
     def is_working(self) -> bool:
-        """Whether a job runs."""
+        """Whether a job is running."""
         return any(each.status is JobState.RUNNING for each in self.active)
 
 
@@ -84,7 +84,7 @@ class Seen:
 async def status(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
-    """Show how the server is; for htmx what changes."""
+    """Render the status; for htmx the changing part."""
     visit = visit_of(request)
     return page(await service.work(lambda: _status(service, pages, visit)))
 
@@ -93,50 +93,52 @@ def _status(service: Service, pages: Pages, visit: Visit) -> bytes:
     pulses = sorted(service.catalog.feed.look(), key=lambda each: each.path)
     condition = service.observer.condition()
     troubles = troubles_of(condition, pulses)
-    told = {each.retried.job_id for each in troubles if each.retried}
+    shown_above = {each.retried.job_id for each in troubles if each.retried}
     failed = [
         job
         for each in pulses
         for job in each.jobs
-        if job.status is JobState.FAILED and job.job_id not in told
+        if job.status is JobState.FAILED and job.job_id not in shown_above
     ]
     failed.sort(key=lambda job: job.finished_at or job.created_at, reverse=True)
-    seen = Seen(
+    snapshot = Snapshot(
         health=health_of(service),
         condition=condition,
         active=tuple(job for each in pulses for job in each.jobs if job.status in ACTIVE),
         troubles=troubles,
-        failed=tuple(failed[:_MOST_FAILED]),
+        failed=tuple(failed[:_MAX_FAILED]),
         watched=tuple(_watched(each, each.watch) for each in pulses if each.watch),
         unwatched=tuple(each for each in pulses if not each.watch),
         problems=tuple(map(_problem, condition.problems)),
     )
-    facts = {"seen": seen, "serving": service.serving, "origins": _ORIGINS}
-    return pages.html("parts/status.html" if visit.is_fragment else "status.html", visit, facts)
+    context = {"snapshot": snapshot, "serving": service.serving, "origins": _ORIGINS}
+    return pages.html("parts/status.html" if visit.is_fragment else "status.html", visit, context)
 
 
-def _watched(pulse: ProjectPulse, watch: WatchStatus) -> Watched:
+def _watched(pulse: ProjectPulse, watch: WatchStatus) -> WatchedProject:
     if is_paused(watch):
-        return Watched(pulse=pulse, is_good=False, state="paused", mode="")
+        return WatchedProject(pulse=pulse, is_good=False, state="paused", mode="")
     is_good = watch.state in (WatchState.WATCHING, WatchState.POLLING)
-    return Watched(pulse=pulse, is_good=is_good, state=watch.state.value, mode=_mode_of(watch))
+    return WatchedProject(
+        pulse=pulse, is_good=is_good, state=watch.state.value, mode=_mode_of(watch)
+    )
 
 
 def _mode_of(watch: WatchStatus) -> str:
     if watch.state is WatchState.WATCHING:
-        return "events of the system"
+        return "by file events"
     if watch.state is WatchState.POLLING:
-        return f"looks every {duration(watch.poll_interval_ms or 0)}"
+        return f"every {duration(watch.poll_interval_ms or 0)}"
     return ""
 
 
-def _problem(noted: LoggedProblem) -> Problem:
-    title, advice = _PROBLEMS.get(noted.event, (noted.event.replace("_", " "), ""))
+def _problem(logged: LoggedProblem) -> Problem:
+    title, advice = _PROBLEMS.get(logged.event, (logged.event.replace("_", " "), ""))
     return Problem(
-        at=noted.at,
+        at=logged.at,
         title=title,
-        message=noted.message,
+        message=logged.message,
         advice=advice,
-        project=noted.project,
-        times=noted.times,
+        project=logged.project,
+        times=logged.times,
     )

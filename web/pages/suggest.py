@@ -1,8 +1,8 @@
-"""Suggestions while somebody types: filters and their values, symbols, files.
+"""Suggestions while typing: filters and their values, symbols, files.
 
-A symbol or file leads to its place; the rest completes the question. A filter is completed where it
-is typed, at the end; a symbol or file has to fit all words, so that nothing covers the results of
-somebody who types a sentence.
+Symbols and files are links, filters and values complete the query. A filter is completed at the end
+of the query; a symbol or file must match all words, so that no list covers the results of a
+sentence.
 """
 
 import re
@@ -23,22 +23,22 @@ from web.pages.facets import plain_value
 from web.pages.rendering import Pages, file_path, name_of, page, redirect, visit_of
 from web.wording import count
 
-_MOST_PROJECTS = 8  # that are asked
-_MOST_SYMBOLS = 4
-_MOST_FILES = 3
-_MOST_VALUES = 8
-_LEAST_OF_A_NAME = 2  # characters of a filter's name
+_MAX_PROJECTS = 8  # searched for suggestions
+_MAX_SYMBOLS = 4
+_MAX_FILES = 3
+_MAX_VALUES = 8
+_MIN_NAME_CHARS = 2  # typed, before names of filters are suggested
 _LAST = re.compile(r'(?:^|(?<=\s))-?(?:(?P<name>[a-z]+):(?P<value>"[^"]*|\S*)|(?P<word>\S+))$')
 _WORD = re.compile(r'-?(?P<name>[a-z]+):(?:"[^"]*"?|\S*)|-?"[^"]*"?|\S+')
 _MEANINGS = {
     "lang": "a language",
-    "path": "a folder, a file or a glob",
+    "path": "a folder, file or glob",
     "kind": "a kind of symbol",
-    "sym": "definitions of exactly this name",
+    "sym": "definitions with exactly this name",
     "branch": "another branch",
     "project": "a project",
-    "tag": "an ending or a language",
-    "case": "whether capitals count",
+    "tag": "a file extension or a language",
+    "case": "whether case matters",
 }
 _CASES = ("yes", "no", "auto")
 
@@ -47,13 +47,13 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A line of the list."""
+    """An entry of the list."""
 
-    kind: str  # symbol, file or filter; of a value the name of its filter
+    kind: str  # symbol, file, filter, or the name of the filter of a value
     text: str
     note: str
-    query: str = ""  # the question, completed
-    address: str = ""  # or where it leads
+    query: str = ""  # the completed query
+    address: str = ""  # or the address to open
 
 
 @get("/search/suggest")
@@ -63,24 +63,24 @@ async def suggest(
     pages: Pages,
     text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
 ) -> Response[bytes]:
-    """Give the list of suggestions for what is typed; empty when there are none."""
+    """Render the list of suggestions, which may be empty."""
     visit = visit_of(request)
     if not visit.is_fragment:
         return redirect("/search")
 
     def show() -> bytes:
-        facts = {"suggestions": suggestions_for(service, text)}
-        return pages.html("parts/suggestions.html", visit, facts)
+        context = {"suggestions": suggestions_for(service, text)}
+        return pages.html("parts/suggestions.html", visit, context)
 
     return page(await service.work(show))
 
 
 def suggestions_for(service: Service, text: str) -> list[Suggestion]:
-    """Give what may be meant by what is typed.
+    """Return suggestions for a query.
 
     Args:
-        service: Whose projects are looked at.
-        text: What is typed, up to the cursor.
+        service: The service with the projects.
+        text: The query up to the cursor.
     """
     match = _LAST.search(text)
     if match is None:
@@ -91,27 +91,27 @@ def suggestions_for(service: Service, text: str) -> list[Suggestion]:
         if name not in FILTER_NAMES:
             return []
         head = text[: match.start("value")]
-        return _values(service, roots, name, start.removeprefix('"'), head)
+        return _value_suggestions(service, roots, name, start.removeprefix('"'), head)
     word = match["word"].lstrip("-")
     head = text[: match.end() - len(word)]
     words = [*_plain_words(text[: match.start()]), word]
     names = [
         Suggestion(kind="filter", text=f"{name}:", note=_MEANINGS[name], query=f"{head}{name}:")
         for name in FILTER_NAMES
-        if len(word) >= _LEAST_OF_A_NAME
+        if len(word) >= _MIN_NAME_CHARS
         and name.startswith(word)
-        # At the end of other words, the whole name is a word like them.
+        # After other words, the complete name of a filter is a word too.
         and (len(words) == 1 or name != word)
     ]
-    return [*names, *_places(service, roots, " ".join(words))]
+    return [*names, *_place_suggestions(service, roots, " ".join(words))]
 
 
 def is_unfinished(service: Service, text: str) -> bool:
-    """Say whether what is typed ends with a filter whose value is the beginning of one there is.
+    """Return whether a query ends with a filter whose value is a proper prefix of an existing one.
 
     Args:
-        service: Whose projects are looked at.
-        text: What is typed, up to the cursor.
+        service: The service with the projects.
+        text: The query up to the cursor.
     """
     match = _LAST.search(text)
     if match is None or match["name"] not in FILTER_NAMES:
@@ -122,7 +122,7 @@ def is_unfinished(service: Service, text: str) -> bool:
 
 
 def _plain_words(typed: str) -> list[str]:
-    """Give the words of a question that are no filters and are not refused."""
+    """Return the words of a query that are neither filters nor negated."""
     return [
         match[0]
         for match in _WORD.finditer(typed)
@@ -130,7 +130,7 @@ def _plain_words(typed: str) -> list[str]:
     ]
 
 
-def _values(
+def _value_suggestions(
     service: Service, roots: Sequence[str], name: str, start: str, head: str
 ) -> list[Suggestion]:
     if name == "case":
@@ -139,41 +139,41 @@ def _values(
         names = [name_of(root) for root in service.catalog.roots()]
         found = [FilterValue(value=each) for each in names if start.lower() in each.lower()]
     else:
-        found = _of_all(service, roots, lambda index: index.browse.filter_values(name, start))
+        found = _ask_projects(service, roots, lambda index: index.browse.filter_values(name, start))
     counted = "symbol" if name == "kind" else "file"
-    made = []
-    for each in sorted(_merged(found), key=_standing)[:_MOST_VALUES]:
-        # A folder goes on to be typed; anything else is done.
+    suggestions = []
+    for each in sorted(_merged(found), key=_sort_key)[:_MAX_VALUES]:
+        # After a folder its path goes on; any other value is complete.
         after = "" if each.value.endswith("/") else " "
         note = "" if each.number is None else count(each.number, counted)
         query = f"{head}{plain_value(each.value)}{after}"
-        made.append(Suggestion(kind=name, text=each.value, note=note, query=query))
-    return made
+        suggestions.append(Suggestion(kind=name, text=each.value, note=note, query=query))
+    return suggestions
 
 
-def _standing(value: FilterValue) -> tuple[bool, int]:
-    """Say where a value stands: folders before files, and the most frequent first."""
+def _sort_key(value: FilterValue) -> tuple[bool, int]:
+    """Sort folders before files, then the most frequent first."""
     is_folder = value.value.endswith("/")
     return value.number is not None and not is_folder, -(value.number or 0)
 
 
-def _places(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
+def _place_suggestions(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
     are_several = len(roots) > 1
 
     def symbols(index: Index) -> list[Suggestion]:
-        found = index.browse.symbols_beginning(words, _MOST_SYMBOLS)
+        found = index.browse.symbols_beginning(words, _MAX_SYMBOLS)
         return [_place(index, each, is_named=are_several) for each in found]
 
     def files(index: Index) -> list[Suggestion]:
-        found = index.browse.files_beginning(words, _MOST_FILES)
+        found = index.browse.files_beginning(words, _MAX_FILES)
         return [_place(index, each, is_named=are_several) for each in found]
 
-    shown = _of_all(service, roots, symbols)[:_MOST_SYMBOLS]
-    return shown + _of_all(service, roots, files)[:_MOST_FILES]
+    shown = _ask_projects(service, roots, symbols)[:_MAX_SYMBOLS]
+    return shown + _ask_projects(service, roots, files)[:_MAX_FILES]
 
 
 def _place(index: Index, place: NamedPlace, *, is_named: bool) -> Suggestion:
-    """Make the line of a place; it names the project where there are others."""
+    """Return the suggestion of a symbol or file."""
     address = file_path(index.project_id, place.path)
     project = name_of(display_path(index.root))
     if not place.name:
@@ -188,15 +188,15 @@ def _place(index: Index, place: NamedPlace, *, is_named: bool) -> Suggestion:
     )
 
 
-def _of_all(
+def _ask_projects(
     service: Service, roots: Sequence[str], ask: Callable[[Index], Iterable[Found]]
 ) -> list[Found]:
-    """Ask projects, and take of each in turn, so that none fills the list alone.
+    """Query projects and interleave their results, so that no project fills the list alone.
 
-    One that fails says nothing.
+    Projects that fail are skipped.
     """
     found: list[list[Found]] = []
-    for root in roots[:_MOST_PROJECTS]:
+    for root in roots[:_MAX_PROJECTS]:
         try:
             found.append(list(ask(service.index_of(root))))
         except EngineError:
@@ -206,18 +206,18 @@ def _of_all(
 
 
 def _roots_for(service: Service, typed: str) -> list[str]:
-    """Give the projects that a question is put to that begins so."""
+    """Return the projects to search for a query that starts with ``typed``."""
     try:
         request = SearchRequest(query=typed)
         if names_projects(request):
             return chosen_projects(service.catalog.everywhere(), request)
-    except EngineError:  # not a query yet, or it names a project that is not there
+    except EngineError:  # not a valid query yet, or an unknown project
         return service.roots()
     return service.roots()
 
 
 def _merged(found: Sequence[FilterValue]) -> list[FilterValue]:
-    """Put the values of several projects together, their numbers added up."""
+    """Merge the values of several projects, adding up their numbers."""
     merged: dict[str, FilterValue] = {}
     for each in found:
         known = merged.get(each.value)

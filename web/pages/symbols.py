@@ -1,4 +1,4 @@
-"""The symbols of a project: browsed by name, narrowed by kind, language and file."""
+"""The symbols of a project, filtered by name, kind, language and path."""
 
 import time
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ from web.pages.rendering import (
 )
 
 _PAGE = 100
-_MOST_VALUES = 12  # of a facet that are seen at once; the rest unfold
+_MAX_VALUES = 12  # of a facet; the rest is folded
 
 Text = Annotated[str, QueryParameter(max_length=4096)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the address of the page says."""
+class SymbolParams:
+    """Parameters of the address."""
 
     project_id: str
     name: str
@@ -42,7 +42,7 @@ class Asked:
 
     @property
     def request(self) -> SymbolListRequest:
-        """The same, as the engine takes it."""
+        """The request for the engine."""
         return SymbolListRequest(
             name=self.name,
             kind=self.kind or None,
@@ -64,38 +64,38 @@ class Asked:
         return {name: value for name, value in found.items() if value}
 
     def address(self, **changed: str) -> str:
-        """Give the page's address, some of it changed; from its first page on."""
+        """Return the address of the first page with some parameters changed."""
         return symbols_path(self.project_id, **{**self.filters, **changed})
 
 
 class Value(NamedTuple):
-    """One of the values of a facet."""
+    """A value of a facet."""
 
     label: str
     number: int
-    address: str  # with it chosen, or given up again
+    address: str  # with the filter added, or removed again
     is_active: bool
 
 
 class Facet(NamedTuple):
-    """A property of symbols, and its values."""
+    """A property of symbols, with its values."""
 
     title: str
     values: tuple[Value, ...]
-    more: tuple[Value, ...]  # unfold
+    more: tuple[Value, ...]  # folded
 
 
-class Blame(NamedTuple):
-    """A filter that can be given up."""
+class RelaxedFilter(NamedTuple):
+    """The list without one of its filters, and how many symbols it has."""
 
     filter: str
     value: str
     address: str
-    number: int | None  # symbols without it; None: nobody counted
+    number: int | None  # None: not counted
 
 
-class Shown(NamedTuple):
-    """A symbol, with what matched in its name."""
+class ShownSymbol(NamedTuple):
+    """A symbol with the match in its name."""
 
     symbol: ListedSymbol
     before: str
@@ -103,16 +103,16 @@ class Shown(NamedTuple):
     after: str
 
 
-def asked_for(  # each part of an address is an argument
+def read_params(
     project_id: str,
     name: Text = "",
     kind: Text = "",
     language: Text = "",
     path: Text = "",
     cursor: str | None = None,
-) -> Asked:
-    """Gather what the address of the page says."""
-    return Asked(
+) -> SymbolParams:
+    """Collect the parameters of the address."""
+    return SymbolParams(
         project_id=project_id,
         name=name.strip(),
         kind=kind,
@@ -124,101 +124,101 @@ def asked_for(  # each part of an address is an argument
 
 @get(
     "/p/{project_id:str}/symbols",
-    dependencies={"asked": Provide(asked_for, sync_to_thread=False)},
+    dependencies={"params": Provide(read_params, sync_to_thread=False)},
 )
 async def symbols(
-    request: Request[Any, Any, Any], service: Service, pages: Pages, asked: Asked
+    request: Request[Any, Any, Any], service: Service, pages: Pages, params: SymbolParams
 ) -> Response[bytes]:
-    """Show the symbols of a project; for htmx only the parts that change."""
+    """Render the symbols of a project; for htmx the changing parts."""
     visit = visit_of(request)
     try:
-        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, asked))
+        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, params))
     except EngineError as error:
         if "field" not in error.details:
             raise
-        return await _refused(service, pages, visit, asked, error)
-    is_whole = visit.is_fragment and not asked.cursor
-    return page(body, headers={"HX-Replace-Url": asked.address()} if is_whole else {})
+        return await _query_error(service, pages, visit, params, error)
+    is_whole = visit.is_fragment and not params.cursor
+    return page(body, headers={"HX-Replace-Url": params.address()} if is_whole else {})
 
 
-def _answered(service: Service, pages: Pages, visit: Visit, asked: Asked) -> bytes:
+def _answered(service: Service, pages: Pages, visit: Visit, params: SymbolParams) -> bytes:
     started = time.perf_counter()
-    index = service.index_of(asked.project_id)
-    found = index.browse.symbols(asked.request)
-    facts = {
-        **_frame(display_path(index.root), asked),
+    index = service.index_of(params.project_id)
+    found = index.browse.symbols(params.request)
+    context = {
+        **_page_context(display_path(index.root), params),
         "found": found,
-        "shown": [_shown(symbol, asked.name) for symbol in found.items],
+        "shown": [_shown(symbol, params.name) for symbol in found.items],
         "facets": (
-            _facet("Kind", "kind", found.kinds, asked),
-            _facet("Language", "language", found.languages, asked),
+            _facet("Kind", "kind", found.kinds, params),
+            _facet("Language", "language", found.languages, params),
         ),
-        "blamed": _blamed(found, asked),
+        "relaxed": _relaxed(found, params),
         "took_ms": (time.perf_counter() - started) * 1000,
     }
     template = "symbols.html"
     if visit.is_fragment:
-        template = "parts/symbol_rows.html" if asked.cursor else "parts/symbols.html"
-    return pages.html(template, visit, facts)
+        template = "parts/symbol_rows.html" if params.cursor else "parts/symbols.html"
+    return pages.html(template, visit, context)
 
 
-async def _refused(
-    service: Service, pages: Pages, visit: Visit, asked: Asked, error: EngineError
+async def _query_error(
+    service: Service, pages: Pages, visit: Visit, params: SymbolParams, error: EngineError
 ) -> Response[bytes]:
-    """Explain at the boxes what is wrong; what was found before stays."""
+    """Show the error of a filter at the boxes; the last list stays."""
 
     def show() -> bytes:
-        root = display_path(service.index_of(asked.project_id).root)
-        facts = {**_frame(root, asked), "error": error}
+        root = display_path(service.index_of(params.project_id).root)
+        context = {**_page_context(root, params), "error": error}
         template = "parts/symbol_problem.html" if visit.is_fragment else "symbols.html"
-        return pages.html(template, visit, facts)
+        return pages.html(template, visit, context)
 
     headers = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"} if visit.is_fragment else {}
     body = await service.work(show)
     return page(body, status=outcome_of(error).http_status, headers=headers)
 
 
-def _frame(root: str, asked: Asked) -> dict[str, Any]:
+def _page_context(root: str, params: SymbolParams) -> dict[str, Any]:
     return {
-        "asked": asked,
+        "params": params,
         "project": name_of(root),
         "root": root,
-        "here": project_path(asked.project_id),
+        "here": project_path(params.project_id),
         "found": None,
         "error": None,
     }
 
 
-def _shown(symbol: ListedSymbol, wanted: str) -> Shown:
-    """Give a symbol with the first place in its name that has what is asked for."""
+def _shown(symbol: ListedSymbol, wanted: str) -> ShownSymbol:
+    """Return a symbol with the first match in its name."""
     name, folded = symbol.name, symbol.name.lower()
     at = folded.find(wanted.lower()) if wanted and len(folded) == len(name) else -1
     if at < 0:
-        return Shown(symbol, name, "", "")
+        return ShownSymbol(symbol, name, "", "")
     end = at + len(wanted)
-    return Shown(symbol, name[:at], name[at:end], name[end:])
+    return ShownSymbol(symbol, name[:at], name[at:end], name[end:])
 
 
-def _facet(title: str, name: str, counts: Mapping[str, int], asked: Asked) -> Facet:
-    chosen = asked.filters.get(name, "")
+def _facet(title: str, name: str, counts: Mapping[str, int], params: SymbolParams) -> Facet:
+    chosen = params.filters.get(name, "")
     numbers = {**counts, chosen: counts.get(chosen, 0)} if chosen else counts
     values = [
-        Value(label, number, asked.address(**{name: "" if label == chosen else label}), True)
+        Value(label, number, params.address(**{name: "" if label == chosen else label}), True)
         if label == chosen
-        else Value(label, number, asked.address(**{name: label}), False)
+        else Value(label, number, params.address(**{name: label}), False)
         for label, number in numbers.items()
     ]
     values.sort(key=lambda value: not value.is_active)
-    return Facet(title, tuple(values[:_MOST_VALUES]), tuple(values[_MOST_VALUES:]))
+    return Facet(title, tuple(values[:_MAX_VALUES]), tuple(values[_MAX_VALUES:]))
 
 
-def _blamed(found: SymbolPage, asked: Asked) -> list[Blame]:
-    """Say of each filter what is found without it, as far as that was counted."""
+def _relaxed(found: SymbolPage, params: SymbolParams) -> list[RelaxedFilter]:
+    """Return an empty list's filters that can be removed, with counts where known."""
     if found.total:
         return []
     without = {"kind": sum(found.kinds.values()), "language": sum(found.languages.values())}
     return [
-        Blame(name, value, asked.address(**{name: ""}), without.get(name))
-        for name, value in asked.filters.items()
+        RelaxedFilter(name, value, params.address(**{name: ""}), without.get(name))
+        for name, value in params.filters.items()
         if without.get(name) != 0
     ]

@@ -1,7 +1,4 @@
-"""A folder: what is indexed in it and what is not; and a level of the tree of files.
-
-Where a page is: a file or folder of a project, the folders above it, and the tree of files.
-"""
+"""The page of a folder, the file tree beside files, and the place of a page in both."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,20 +20,21 @@ from web.pages.rendering import (
     visit_of,
 )
 
-_MOST_LEVELS = 50  # of the tree; a template that nests hundreds ends in a recursion error
-_MOST_NAMES = 400  # of a level of the tree; the folder's page has them all
+_PAGE = 500
+_MAX_LEVELS = 50  # of the tree; hundreds of nested levels are a recursion error in the template
+_MAX_NAMES = 400  # of a level of the tree; the folder's page has all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a page is."""
+    """A file or folder of a project."""
 
     index: Index
-    path: str  # relative to the root, as it is shown; "" is the root
+    path: str  # relative to the root, as displayed; "" is the root
 
     @property
     def stored(self) -> str:
-        """The path as the disk spells it."""
+        """The path as spelled on disk."""
         return self.index.browse.stored_path(self.path)
 
     @property
@@ -46,22 +44,22 @@ class Place:
 
     @property
     def address(self) -> str:
-        """Of the file's page."""
+        """The address of the file's page."""
         return file_path(self.index.project_id, self.path)
 
     @property
     def name(self) -> str:
-        """The last part of the path, or that of the root."""
+        """The last part of the path; for the root, the project's name."""
         return name_of(self.path or self.project)
 
     @property
     def folder(self) -> str:
-        """The path of the folder that it is in."""
+        """The path of the parent folder."""
         return self.path.rpartition("/")[0]
 
     @property
     def crumbs(self) -> list[tuple[str, str]]:
-        """Names and addresses of the folders that it is in, the outermost first."""
+        """Names and addresses of the parent folders, the outermost first."""
         parts = self.path.split("/")[:-1]
         return [
             (name, tree_path(self.index.project_id, "/".join(parts[: depth + 1])))
@@ -71,42 +69,42 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """A folder in the tree of files."""
+    """A level of the file tree."""
 
     nodes: tuple["Node", ...]
-    more: str  # address of the folder's page when something is left out; empty: nothing is
+    more: str  # address of the folder's page if entries are left out, or empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A folder or file in the tree of files."""
+    """A folder or file in the file tree."""
 
     name: str
     address: str
     is_folder: bool
-    is_here: bool  # this very file, or a folder around it
-    inside: Level | None  # None: not looked at yet
+    is_here: bool  # the current file, or a folder above it
+    inside: Level | None  # None: not loaded
 
 
-def level_of(index: Index, folder: str, path: str = "", *, most: int = _MOST_LEVELS) -> Level:
-    """Give a level of the tree, and those below it that lead to a path.
+def level_of(index: Index, folder: str, path: str = "", *, depth: int = _MAX_LEVELS) -> Level:
+    """Return a level of the tree, with the levels below it on the way to a path.
 
     Args:
         index: The project.
         folder: Relative to the root; "" is the root.
-        path: What the page shows; empty: nothing is looked into.
-        most: How many levels; folders below them unfold when they come into sight.
+        path: The current file; empty: only one level.
+        depth: The number of levels; deeper ones are loaded when they become visible.
 
     Raises:
-        InvalidPathError: The folder cannot be one of the project.
+        InvalidPathError: The folder cannot be in the project.
     """
-    names = index.browse.folders.names(folder, most=_MOST_NAMES + 1)
+    names = index.browse.folders.names(folder, most=_MAX_NAMES + 1)
     nodes = []
-    for name, each, is_folder in names[:_MOST_NAMES]:
+    for name, each, is_folder in names[:_MAX_NAMES]:
         is_here = path.startswith(f"{each}/") if is_folder else path == each
         inside = None
-        if is_here and is_folder and most > 1:
-            inside = level_of(index, each, path, most=most - 1)
+        if is_here and is_folder and depth > 1:
+            inside = level_of(index, each, path, depth=depth - 1)
         nodes.append(
             Node(
                 name=name,
@@ -116,11 +114,8 @@ def level_of(index: Index, folder: str, path: str = "", *, most: int = _MOST_LEV
                 inside=inside,
             )
         )
-    is_cut = len(names) > _MOST_NAMES
+    is_cut = len(names) > _MAX_NAMES
     return Level(nodes=tuple(nodes), more=tree_path(index.project_id, folder) if is_cut else "")
-
-
-_ON_A_PAGE = 500
 
 
 @get(["/p/{project_id:str}/tree", "/p/{project_id:str}/tree/{path:path}"])
@@ -132,15 +127,15 @@ async def tree(
     path: str = "",
     after: int = 0,
 ) -> Response[bytes]:
-    """Show a folder, after so many of its entries; for htmx a level of the tree of files."""
+    """Render a folder from entry ``after`` on; for htmx a level of the file tree."""
     visit = visit_of(request)
     folder = path.strip("/")
 
     def show() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=folder)
         if visit.is_fragment:
-            facts = {"level": level_of(place.index, folder)}
-            return page(pages.html("parts/tree.html", visit, facts))
+            context = {"level": level_of(place.index, folder)}
+            return page(pages.html("parts/tree.html", visit, context))
         return _folder(pages, visit, place, after)
 
     return await service.work(show)
@@ -148,21 +143,21 @@ async def tree(
 
 def _folder(pages: Pages, visit: Visit, place: Place, after: int) -> Response[bytes]:
     index = place.index
-    found = index.browse.folders.entries(place.path, limit=_ON_A_PAGE, offset=after)
+    found = index.browse.folders.entries(place.path, limit=_PAGE, offset=after)
     if not found.entries and place.path:
         outcome = index.why(place.path).outcome
         if outcome == "indexed":
             return redirect(place.address)
         if not found.total:
             raise FileNotIndexedError(
-                f"there is no folder {place.path} in the index",
-                hint="see the files of the project",
+                f"folder {place.path} is not in the index",
+                hint="browse the files of the project",
                 path=place.path,
             )
     here = tree_path(index.project_id, place.path)
-    later, before = after + _ON_A_PAGE, max(after - _ON_A_PAGE, 0)
-    last = (found.total - 1) // _ON_A_PAGE * _ON_A_PAGE
-    facts = {
+    later, before = after + _PAGE, max(after - _PAGE, 0)
+    last = (found.total - 1) // _PAGE * _PAGE
+    context = {
         "place": place,
         "found": found,
         "first": after + 1,
@@ -170,4 +165,4 @@ def _folder(pages: Pages, visit: Visit, place: Place, after: int) -> Response[by
         "before": f"{here}?after={before}" if after else "",
         "later": f"{here}?after={later}" if later < found.total else "",
     }
-    return page(pages.html("tree.html", visit, facts))
+    return page(pages.html("tree.html", visit, context))

@@ -1,12 +1,9 @@
-"""Folders of a project as the tiles of a treemap: what is drawn where, in which words and tone.
+"""The treemap of a folder: area shows the indexed bytes, tone the share of files indexed.
 
-The area of a tile is the bytes that are indexed, its tone the share of the files that are.
-
-Sizes → rectangles that tile a rectangle, each with an area in proportion to its size.
-
-Squarified treemaps after M. Bruls, K. Huizing and J. J. van Wijk, "Squarified Treemaps" (2000): the
-sizes, the largest first, are laid in rows along the shorter side of what is left, and a row is
-ended when another one in it would make its worst rectangle longer. So they are nearly squares.
+The layout is a squarified treemap after M. Bruls, K. Huizing and J. J. van Wijk, "Squarified
+Treemaps" (2000): sizes, the largest first, are laid out in rows along the shorter side of the free
+rectangle, and a row ends when one more size would worsen its worst aspect ratio. So the tiles are
+nearly square.
 """
 
 from collections.abc import Sequence
@@ -19,6 +16,24 @@ from web.pages.facets import with_filter
 from web.pages.rendering import file_path, name_of, project_path
 from web.terminal import printable
 from web.wording import count, percent, size
+
+_MAX_TILES = 24
+_MAX_INNER = 10
+_MIN_SHARE = 0.002  # of the folder's bytes; smaller entries are joined
+_BORDER = 3.0
+_HEADER_HEIGHT = 22.0  # the strip with a folder's name above its subfolders
+_MIN_NESTED = (90.0, 64.0)
+_LINE_HEIGHT = 16.0
+_GLYPH_WIDTH = 6.9  # of an average character
+_BOLD_GLYPH_WIDTH = 7.9
+_PADDING = 7.0
+#: Tones by the share of files indexed, the best first: name, minimum and label.
+TONES = (
+    ("all", 1.0, "all files indexed"),
+    ("most", 0.9, "90 % and more"),
+    ("half", 0.5, "half and more"),
+    ("few", 0.0, "less than half"),
+)
 
 
 class Rectangle(NamedTuple):
@@ -35,18 +50,22 @@ class Rectangle(NamedTuple):
         return self.width * self.height
 
     def within(self, *, edge: float, top: float) -> "Rectangle":
-        """Give what is left inside an edge and a strip at the top; nothing at the least."""
+        """Return the area inside a border and a strip at the top, at least an empty one."""
         width = max(self.width - 2 * edge, 0.0)
         height = max(self.height - edge - top, 0.0)
         return Rectangle(self.x + edge, self.y + top, width, height)
 
 
+#: The size of the drawing, which browsers scale to the width of the page.
+FRAME = Rectangle(0, 0, 880, 440)
+
+
 def squarified(sizes: Sequence[float], frame: Rectangle) -> list[Rectangle]:
-    """Tile a frame.
+    """Tile a frame with rectangles in proportion to sizes.
 
     Args:
         sizes: The largest first.
-        frame: What to tile.
+        frame: The rectangle to tile.
 
     Returns:
         A rectangle for each size, in their order.
@@ -59,35 +78,35 @@ def squarified(sizes: Sequence[float], frame: Rectangle) -> list[Rectangle]:
     tiles: list[Rectangle] = []
     left = frame
     while len(tiles) < len(areas):
-        row = _row_of(areas[len(tiles) :], min(left.width, left.height))
-        laid, left = _laid(row, left)
+        row = _best_row(areas[len(tiles) :], min(left.width, left.height))
+        laid, left = _lay_out(row, left)
         tiles += laid
     return tiles
 
 
-def _row_of(areas: Sequence[float], side: float) -> Sequence[float]:
-    """Give the first areas, as many as make the best row along a side."""
+def _best_row(areas: Sequence[float], side: float) -> Sequence[float]:
+    """Return the first areas, as many as make the best row along a side."""
     number, total = 1, areas[0]
-    worst = _worst(areas[0], areas[0], total, side)
+    worst = _worst_ratio(areas[0], areas[0], total, side)
     while number < len(areas):
         longer = total + areas[number]
-        next_worst = _worst(areas[0], areas[number], longer, side)
+        next_worst = _worst_ratio(areas[0], areas[number], longer, side)
         if next_worst > worst:
             break
         number, total, worst = number + 1, longer, next_worst
     return areas[:number]
 
 
-def _worst(largest: float, smallest: float, total: float, side: float) -> float:
-    """Give the worst ratio of the sides of rectangles that lie in a row."""
+def _worst_ratio(largest: float, smallest: float, total: float, side: float) -> float:
+    """Return the worst aspect ratio of the rectangles in a row."""
     if not (side and smallest):
         return 1.0
     depth = total / side
     return max(largest / depth**2, depth**2 / smallest)
 
 
-def _laid(row: Sequence[float], left: Rectangle) -> tuple[list[Rectangle], Rectangle]:
-    """Lay a row along the shorter side, and give what is left beside it."""
+def _lay_out(row: Sequence[float], left: Rectangle) -> tuple[list[Rectangle], Rectangle]:
+    """Lay out a row along the shorter side; return it and the free rectangle."""
     total = sum(row)
     x, y, width, height = left
     tiles = []
@@ -106,43 +125,22 @@ def _laid(row: Sequence[float], left: Rectangle) -> tuple[list[Rectangle], Recta
     return tiles, Rectangle(left.x, y + depth, width, height - depth)
 
 
-#: What the picture is drawn on; a browser scales it to the width of the page.
-FRAME = Rectangle(0, 0, 880, 440)
-_MOST_TILES = 24
-_MOST_INNER = 10
-_LEAST_SHARE = 0.002  # of the bytes of the folder; smaller ones are together
-_EDGE = 3.0
-_HEAD = 22.0  # the strip with the name of a folder, above its own folders
-_LEAST_INSIDE = (90.0, 64.0)
-_LINE = 16.0
-_GLYPH = 6.9  # a character of a label, as wide as most are; and of a bold one
-_BOLD = 7.9
-_PADDING = 7.0
-#: Tones by the share of files that are indexed, the best first: the least of each, and its words.
-TONES = (
-    ("all", 1.0, "all files indexed"),
-    ("most", 0.9, "90 % and more"),
-    ("half", 0.5, "half and more"),
-    ("few", 0.0, "less than half"),
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """A folder or a file, drawn."""
+    """A folder or file in the drawing."""
 
     place: Rectangle
-    label: str  # empty where none fits
-    note: str  # a second line; empty where none fits
-    title: str  # all in words
-    href: str  # empty: what is too small to be told apart
+    label: str  # empty if it does not fit
+    note: str  # the second line; empty if it does not fit
+    title: str  # full description
+    href: str  # empty: the joined small entries
     tone: str
     inner: tuple["Tile", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A folder in the table beside the picture."""
+    """A folder in the table below the drawing."""
 
     name: str
     href: str
@@ -151,28 +149,28 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Treemap:
-    """A folder, with all that the page says of it."""
+    """The treemap of a folder, with its table and breadcrumbs."""
 
     view: FolderView
     tiles: tuple[Tile, ...]
     rows: tuple[Row, ...]
-    more: int  # folders that have no row
-    steps: tuple[tuple[str, str], ...]  # from the root to the folder: name, address
-    search: str  # the address of a search in this folder
+    more: int  # folders without a row
+    steps: tuple[tuple[str, str], ...]  # breadcrumbs: name and address
+    search: str  # address of a search in this folder
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What a tile is made of."""
+    """The content of a tile."""
 
     name: str
     size_bytes: int
     href: str
-    folder: FolderShare | None  # None: a file, or the rest
+    folder: FolderShare | None  # None: a file, or the joined small entries
 
 
 def treemap_of(project_id: str, project: str, view: FolderView) -> Treemap:
-    """Draw a folder.
+    """Return the treemap of a folder.
 
     Args:
         project_id: The project's id.
@@ -183,7 +181,7 @@ def treemap_of(project_id: str, project: str, view: FolderView) -> Treemap:
     folders = view.folder.folders
     rows = tuple(
         Row(name=each.name, href=_address(here, each.path), folder=each)
-        for each in folders[:_MOST_INNER]
+        for each in folders[:_MAX_INNER]
     )
     query = with_filter("", "project", project)
     if view.folder.path:
@@ -199,7 +197,7 @@ def treemap_of(project_id: str, project: str, view: FolderView) -> Treemap:
 
 
 def tone_of(share: float) -> str:
-    """Give the tone of a share of files that are indexed."""
+    """Return the tone for a share of files indexed."""
     return next(name for name, least, _ in TONES if share >= least)
 
 
@@ -213,13 +211,13 @@ def _entries(project_id: str, view: FolderView) -> list[_Entry]:
         _Entry(name_of(each.path), each.size_bytes, file_path(project_id, each.path), None)
         for each in view.files
     ]
-    return _largest(entries, view.folder.size_bytes, _MOST_TILES)
+    return _largest(entries, view.folder.size_bytes, _MAX_TILES)
 
 
 def _largest(entries: Sequence[_Entry], whole: int, most: int) -> list[_Entry]:
-    """Give the largest entries, the largest first, and all others as one at its place."""
+    """Return the largest entries in descending order, with all others joined into one."""
     ordered = sorted(entries, key=lambda each: -each.size_bytes)
-    shown = [each for each in ordered[:most] if each.size_bytes > whole * _LEAST_SHARE]
+    shown = [each for each in ordered[:most] if each.size_bytes > whole * _MIN_SHARE]
     left = whole - sum(each.size_bytes for each in shown)
     if left > 0:
         shown.append(_Entry("", left, "", None))
@@ -239,21 +237,21 @@ def _tiles(
 
 def _tile(entry: _Entry, place: Rectangle, here: str, *, is_inner: bool) -> Tile:
     folder = entry.folder
-    fits = place.height >= _LINE + _PADDING
-    glyph = _GLYPH if is_inner else _BOLD
+    fits = place.height >= _LINE_HEIGHT + _PADDING
+    glyph = _GLYPH_WIDTH if is_inner else _BOLD_GLYPH_WIDTH
     is_nested = bool(
         folder
         and folder.folders
-        and place.width >= _LEAST_INSIDE[0]
-        and place.height >= _LEAST_INSIDE[1]
+        and place.width >= _MIN_NESTED[0]
+        and place.height >= _MIN_NESTED[1]
     )
     note = size(entry.size_bytes)
     if folder and folder.share < 1:
         note = f"{note} · {percent(folder.share)}"
-    has_note = not is_nested and place.height >= 2 * _LINE + _PADDING
+    has_note = not is_nested and place.height >= 2 * _LINE_HEIGHT + _PADDING
     return Tile(
         place=place,
-        label=_fitting(printable(entry.name), place.width, glyph) if fits else "",
+        label=_fit_label(printable(entry.name), place.width, glyph) if fits else "",
         note=note if has_note and entry.name and _width(note) <= place.width else "",
         title=_title(entry),
         href=entry.href,
@@ -263,19 +261,19 @@ def _tile(entry: _Entry, place: Rectangle, here: str, *, is_inner: bool) -> Tile
 
 
 def _inner(folder: FolderShare, place: Rectangle, here: str) -> tuple[Tile, ...]:
-    """Draw the folders in a folder; what is left of its own files stays bare."""
+    """Return the tiles of subfolders; the area of a folder's own files stays empty."""
     entries = [
-        _Entry(each.name, each.size_bytes, _address(here, each.path), _alone(each))
+        _Entry(each.name, each.size_bytes, _address(here, each.path), _without_subfolders(each))
         for each in folder.folders
     ]
-    frame = place.within(edge=_EDGE, top=_HEAD)
-    largest = _largest(entries, folder.size_bytes, _MOST_INNER)
+    frame = place.within(edge=_BORDER, top=_HEADER_HEIGHT)
+    largest = _largest(entries, folder.size_bytes, _MAX_INNER)
     tiles = _tiles(largest, frame, here, is_inner=True)
     return tuple(tile for tile in tiles if tile.href)
 
 
-def _alone(folder: FolderShare) -> FolderShare:
-    """Give a folder without those in it, which a third level would have to show."""
+def _without_subfolders(folder: FolderShare) -> FolderShare:
+    """Return a folder without subfolders, as there is no third level."""
     return FolderShare(
         path=folder.path,
         name=folder.name,
@@ -288,25 +286,25 @@ def _alone(folder: FolderShare) -> FolderShare:
 
 def _title(entry: _Entry) -> str:
     if not entry.name:
-        return f"smaller ones, {size(entry.size_bytes)}"
+        return f"smaller entries, {size(entry.size_bytes)}"
     if entry.folder is None:
         return f"{printable(entry.name)}, {size(entry.size_bytes)}"
     folder = entry.folder
-    told = f"{printable(folder.path)}/, {size(folder.size_bytes)}, {count(folder.files, 'file')}"
+    title = f"{printable(folder.path)}/, {size(folder.size_bytes)}, {count(folder.files, 'file')}"
     if folder.skipped:
-        told += f", {folder.skipped:,} not indexed ({percent(folder.share)} are)"
-    return told
+        title += f", {folder.skipped:,} not indexed ({percent(folder.share)} are)"
+    return title
 
 
-def _fitting(text: str, width: float, glyph: float) -> str:
-    """Give a label, shortened when it is long; none where too little of it would be left."""
+def _fit_label(text: str, width: float, glyph: float) -> str:
+    """Return a label, shortened if necessary, or nothing if less than 4 characters fit."""
     if _width(text, glyph) <= width:
         return text
     chars = int((width - 2 * _PADDING) / glyph) - 1
     return f"{text[:chars]}…" if chars >= 4 else ""
 
 
-def _width(text: str, glyph: float = _GLYPH) -> float:
+def _width(text: str, glyph: float = _GLYPH_WIDTH) -> float:
     return len(text) * glyph + 2 * _PADDING
 
 

@@ -1,4 +1,4 @@
-"""What is wrong now, each with what to do about it. When nothing is, and only then, all is well."""
+"""Current troubles, each with advice. The status page says "all is well" only if there are none."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,68 +21,69 @@ from web.wording import count, size
 
 Found = TypeVar("Found")
 
-#: How long nobody may run jobs while some wait: a runner that has ended is replaced within this.
-_PATIENCE = timedelta(seconds=15)
-#: How long ago a failure of the server still says something of how it is now.
-_OF_LATE = timedelta(hours=1)
-_MOST_OF_A_KIND = 5
-_LITTLE_ROOM_BYTES = 32 << 20
-_SHARE_OF_ROOM = 20  # of a small disk, so much of it is little
+#: A runner that ended is replaced within this time, so jobs may wait that long.
+_RUNNER_GRACE = timedelta(seconds=15)
+#: How long a logged failure counts as current.
+_RECENT = timedelta(hours=1)
+_MAX_PER_KIND = 5
+_LOW_DISK_BYTES = 32 << 20
+_LOW_DISK_DIVISOR = 20  # on a small disk, this fraction is low
 _REQUESTS = frozenset({"request", "failure"})
-_LOGGED = ("#problems-title", "See what was noted")
-_NOTED = {
+_LOG_LINK = ("#problems-title", "See the recent problems")
+_LOGGED_TITLES = {
     "not_indexed": "A folder could not be indexed",
-    "no_exporter": "Traces cannot be handed on",
+    "no_exporter": "Traces cannot be exported",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Something that is wrong now."""
+    """A current problem."""
 
     title: str
-    advice: str  # why it is so, and what to do
-    link: str  # where it is seen, or mended
+    advice: str  # cause, and what to do
+    link: str  # address of details
     label: str  # of the link
-    retried: Job | None = None  # that can be asked for again
+    retried: Job | None = None  # a job to retry
 
 
 def is_paused(watch: WatchStatus) -> bool:
-    """Say whether a watcher that hears of changes leaves them, as indexing was cancelled."""
+    """Return whether a watcher ignores changes because indexing was cancelled."""
     return watch.state is WatchState.WATCHING and watch.reason.startswith(INDEXING_CANCELLED)
 
 
 def troubles_of(
     condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime | None = None
 ) -> tuple[Trouble, ...]:
-    """Say what is wrong, the gravest first.
+    """Return the current troubles, the gravest first.
 
-    A job that failed counts until one of its project is completed; what a server noted counts for
-    an hour.
+    A failed job counts until a job of its project is completed, a logged problem for an hour.
 
     Args:
-        condition: How the server and its data directory are.
-        pulses: What goes on in the projects.
-        now: The present time, with its zone; None for that of the clock.
+        condition: The state of the server and its data directory.
+        pulses: The activity of the projects.
+        now: The current time, with its zone; None for the clock's.
     """
     now = now or datetime.now(UTC)
     return (
-        *_of_the_place(condition),
-        *_some([each for each in pulses if each.is_damaged], _of_damaged, "/#projects"),
-        *_of_the_runner(condition, pulses, now),
-        *_some(_stuck(pulses), _of_stuck, "/jobs"),
-        *_some([each.failed for each in pulses if each.failed], _of_failed, "/jobs?status=failed"),
-        *_some(_unfollowed(condition, pulses, now), _of_watcher, "#watchers-title"),
-        *_of_the_log(condition, pulses, now),
+        *_data_dir_troubles(condition),
+        *_first_few([each for each in pulses if each.is_damaged], _damaged_trouble, "/#projects"),
+        *_runner_troubles(condition, pulses, now),
+        *_first_few(_stuck(pulses), _stuck_trouble, "/jobs"),
+        *_first_few(
+            [each.failed for each in pulses if each.failed], _failed_trouble, "/jobs?status=failed"
+        ),
+        *_first_few(_unwatched(condition, pulses, now), _unwatched_trouble, "#watchers-title"),
+        *_logged_troubles(condition, pulses, now),
     )
 
 
-def _of_the_place(condition: ServerCondition) -> Iterator[Trouble]:
+def _data_dir_troubles(condition: ServerCondition) -> Iterator[Trouble]:
     if condition.unreadable:
         many = condition.unreadable
         yield Trouble(
             title="An index is damaged" if many == 1 else f"{many:,} indexes are damaged",
-            advice="it cannot be read; it can be mended, or forgotten and made anew",
+            advice="it cannot be read; repair it, or forget it and index the folder again",
             link="/#projects",
             label="See the projects",
         )
@@ -94,67 +95,67 @@ def _of_the_place(condition: ServerCondition) -> Iterator[Trouble]:
             label="See the settings",
         )
     disk = condition.disk
-    if disk.free < min(_LITTLE_ROOM_BYTES, disk.total // _SHARE_OF_ROOM):
+    if disk.free < min(_LOW_DISK_BYTES, disk.total // _LOW_DISK_DIVISOR):
         yield Trouble(
             title="The disk is full",
-            advice=f"the data directory has {size(disk.free)} left; jobs wait until there is room",
+            advice=f"the data directory has {size(disk.free)} left; jobs wait until there is space",
             link="#disk-title",
             label="See the disk",
         )
 
 
-def _of_damaged(pulse: ProjectPulse) -> Trouble:
+def _damaged_trouble(pulse: ProjectPulse) -> Trouble:
     return Trouble(
         title=f"The index of {name_of(pulse.path)} is damaged",
-        advice="its last check found so: answers can be wrong or incomplete until it is repaired",
+        advice="found by its last check; answers can be wrong or incomplete until it is repaired",
         link=f"{project_path(pulse.project_id)}/doctor",
         label="See its doctor",
     )
 
 
-def _of_the_runner(
+def _runner_troubles(
     condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
 ) -> Iterator[Trouble]:
     if condition.runner.pid is not None:
         return
     waiting = [job for each in pulses for job in each.jobs if job.status in ACTIVE]
-    noted = [each for each in condition.problems if each.event == "no_runner"]
-    is_failing = bool(noted) and _is_of_late(noted[0], now) and not _has_run(noted[0], pulses)
-    if not is_failing and not _has_waited(waiting, now):
+    logged = [each for each in condition.problems if each.event == "no_runner"]
+    is_failing = bool(logged) and _is_recent(logged[0], now) and not _has_run(logged[0], pulses)
+    if not is_failing and not _have_waited_long(waiting, now):
         return
-    many = f", and {count(len(waiting), 'job')} to be done" if waiting else ""
-    why = noted[0].message if is_failing else "logs/runner-errors.log of the data may say why"
+    many = f", {count(len(waiting), 'job')} waiting" if waiting else ""
+    why = logged[0].message if is_failing else "see logs/runner-errors.log in the data directory"
     yield Trouble(
-        title=f"No process runs jobs{many}",
-        advice=f"{why}; one is started again and again by itself",
+        title=f"No job runner is active{many}",
+        advice=f"{why}; starting a runner is retried automatically",
         link="/jobs",
         label="See the jobs",
     )
 
 
 def _has_run(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
-    """Say whether some process has run a job since."""
+    """Return whether a job has run since."""
     heard = (
         job.finished_at if job.status is JobState.COMPLETED else job.heartbeat_at
         for each in pulses
         for job in each.jobs
     )
-    return any(at and _moment(at) > _moment(problem.at) for at in heard)
+    return any(at and _parse_time(at) > _parse_time(problem.at) for at in heard)
 
 
-def _has_waited(jobs: Sequence[Job], now: datetime) -> bool:
-    """Say whether the oldest job has waited for long, and nothing was heard of any since."""
+def _have_waited_long(jobs: Sequence[Job], now: datetime) -> bool:
+    """Return whether the oldest job has waited too long without a heartbeat of any job."""
     if not jobs:
         return False
     heard = [job.heartbeat_at for job in jobs if job.heartbeat_at]
-    last = max([min(job.created_at for job in jobs), *heard], key=_moment)
-    return now - _moment(last) >= _PATIENCE
+    last = max([min(job.created_at for job in jobs), *heard], key=_parse_time)
+    return now - _parse_time(last) >= _RUNNER_GRACE
 
 
 def _stuck(pulses: Sequence[ProjectPulse]) -> list[Job]:
-    """Give the jobs that wait for something outside, of which nothing is heard, or that take days.
+    """Return the jobs that are blocked, silent, or active for days.
 
-    That a job which runs waits is its silence.
+    A running job is ``waiting`` if its heartbeat is missing.
     """
     active = [job for each in pulses for job in each.jobs if job.status in ACTIVE]
     return [
@@ -164,40 +165,40 @@ def _stuck(pulses: Sequence[ProjectPulse]) -> list[Job]:
     ]
 
 
-def _of_stuck(job: Job) -> Trouble:
+def _stuck_trouble(job: Job) -> Trouble:
     reason = "" if job.status is JobState.PENDING else job.waiting
     return Trouble(
-        title=f"The job of {name_of(job.path)} does not go on",
-        advice=reason or "it has been active for a long time; see what it did last, or cancel it",
+        title=f"The job of {name_of(job.path)} is stuck",
+        advice=reason or "it has been active for very long; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="See the job",
     )
 
 
-def _of_failed(job: Job) -> Trouble:
+def _failed_trouble(job: Job) -> Trouble:
     error = job.error or {}
     return Trouble(
         title=f"The job of {name_of(job.path)} failed",
-        advice=str(error.get("message", "")) or "its log says why",
+        advice=str(error.get("message", "")) or "see its log",
         link=f"/jobs/{job.job_id}",
         label="See the job",
         retried=job,
     )
 
 
-def _unfollowed(
+def _unwatched(
     condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
 ) -> list[tuple[ProjectPulse, str]]:
-    """Give the projects whose folders are to be followed and are not, each with the reason."""
-    noted = {
+    """Return the projects that should be watched but are not, with the reasons."""
+    logged = {
         each.project: each.message
         for each in reversed(condition.problems)
-        if each.event == "not_watched" and _is_of_late(each, now)
+        if each.event == "not_watched" and _is_recent(each, now)
     }
     found = []
     for each in pulses:
-        if each.watch is None and each.path in noted:
-            found.append((each, noted[each.path]))
+        if each.watch is None and each.path in logged:
+            found.append((each, logged[each.path]))
         elif each.watch is not None and each.watch.state is WatchState.WAITING:
             found.append((each, each.watch.reason))
         elif each.watch is not None and is_paused(each.watch):
@@ -205,44 +206,44 @@ def _unfollowed(
     return found
 
 
-def _of_watcher(unfollowed: tuple[ProjectPulse, str]) -> Trouble:
-    pulse, reason = unfollowed
+def _unwatched_trouble(unwatched: tuple[ProjectPulse, str]) -> Trouble:
+    pulse, reason = unwatched
     return Trouble(
-        title=f"{name_of(pulse.path)} is not followed",
-        advice=reason or "its folder is away or cannot be read; it is tried again by itself",
+        title=f"{name_of(pulse.path)} is not watched",
+        advice=reason or "its folder is missing or unreadable; this is retried automatically",
         link=project_path(pulse.project_id),
         label="See the project",
     )
 
 
-def _of_the_log(
+def _logged_troubles(
     condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
 ) -> Iterator[Trouble]:
-    link, label = _LOGGED
+    link, label = _LOG_LINK
     errors = [
-        each for each in condition.problems if each.level == "error" and _is_of_late(each, now)
+        each for each in condition.problems if each.level == "error" and _is_recent(each, now)
     ]
     requests = [each for each in errors if each.event in _REQUESTS]
     if requests:
         answers = [each.message for each in requests if each.event == "request"]
         yield Trouble(
-            title="The server failed to answer within the last hour",
-            advice=answers[0] if answers else "its log says why",
+            title="Requests failed within the last hour",
+            advice=answers[0] if answers else "see the server's log",
             link=link,
             label=label,
         )
-    for each in [each for each in errors if not _is_over(each, pulses)]:
-        title = _NOTED.get(each.event, each.event.replace("_", " "))
+    for each in [each for each in errors if not _is_resolved(each, pulses)]:
+        title = _LOGGED_TITLES.get(each.event, each.event.replace("_", " "))
         where = f": {name_of(each.project)}" if each.project else ""
         yield Trouble(title=f"{title}{where}", advice=each.message, link=link, label=label)
 
 
-def _is_of_late(problem: LoggedProblem, now: datetime) -> bool:
-    return bool(problem.at) and now - _moment(problem.at) < _OF_LATE
+def _is_recent(problem: LoggedProblem, now: datetime) -> bool:
+    return bool(problem.at) and now - _parse_time(problem.at) < _RECENT
 
 
-def _is_over(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
-    """Say whether a problem is told elsewhere, or a job of its project was completed since."""
+def _is_resolved(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
+    """Return whether a problem is reported elsewhere, or a job of its project completed since."""
     completed = (
         job.finished_at
         for each in pulses
@@ -250,17 +251,19 @@ def _is_over(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
         for job in each.jobs
         if job.status is JobState.COMPLETED and job.finished_at
     )
-    is_told = problem.event in _REQUESTS or problem.event == "no_runner"
-    return is_told or any(_moment(each) > _moment(problem.at) for each in completed)
+    is_reported = problem.event in _REQUESTS or problem.event == "no_runner"
+    return is_reported or any(_parse_time(each) > _parse_time(problem.at) for each in completed)
 
 
-def _some(found: Sequence[Found], told: Callable[[Found], Trouble], rest: str) -> Iterator[Trouble]:
-    """Give the first of a kind one by one, and the others as one; ``rest`` is where they are."""
-    yield from map(told, found[:_MOST_OF_A_KIND])
-    more = len(found) - _MOST_OF_A_KIND
+def _first_few(
+    found: Sequence[Found], describe: Callable[[Found], Trouble], rest: str
+) -> Iterator[Trouble]:
+    """Yield the first few of a kind, and one trouble for the others that links to ``rest``."""
+    yield from map(describe, found[:_MAX_PER_KIND])
+    more = len(found) - _MAX_PER_KIND
     if more > 0:
-        yield Trouble(title=f"{more:,} more like these", advice="", link=rest, label="See all")
+        yield Trouble(title=f"{more:,} more like this", advice="", link=rest, label="See all")
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)

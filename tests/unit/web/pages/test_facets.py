@@ -1,4 +1,4 @@
-"""Facets: what they count, and the queries that they write."""
+"""Facets: their counts, and the queries they write."""
 
 import pytest
 from hypothesis import given

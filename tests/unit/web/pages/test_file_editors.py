@@ -1,4 +1,4 @@
-"""Addresses that open a file in an editor: whatever its name is, it stays a path."""
+"""Links to editors: any file name stays a path."""
 
 import os
 from dataclasses import replace

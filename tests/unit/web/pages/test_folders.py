@@ -1,11 +1,11 @@
-"""The folder picker: only folders in the home folder, none that is hidden, none behind a link."""
+"""The folder picker lists folders in the home directory only, without hidden ones and links."""
 
 from pathlib import Path
 
 import pytest
 
 from engine.errors import InvalidPathError
-from web.pages.home import look
+from web.pages.home import list_folder
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_folders_are_listed_without_files_links_and_hidden_ones(home: Path) -> None:
-    top = look(str(home), "")
+    top = list_folder(str(home), "")
     assert [name for name, _ in top.children] == ["beside", "Documents", "src"]
     assert (top.name, top.parents) == ("~", ())
-    inner = look(str(home), str(home / "src"))
+    inner = list_folder(str(home), str(home / "src"))
     assert inner.children == (("app", f"{home}/src/app"), ("lib", f"{home}/src/lib"))
-    app = look(str(home), str(home / "src/app"))
+    app = list_folder(str(home), str(home / "src/app"))
     assert app.is_repository
     assert app.parents == (("~", str(home)), ("src", f"{home}/src"))
 
@@ -54,4 +54,4 @@ def test_folders_are_listed_without_files_links_and_hidden_ones(home: Path) -> N
 )
 def test_nothing_else_is_shown(home: Path, path: str) -> None:
     with pytest.raises(InvalidPathError):
-        look(str(home), path.replace("{home}", str(home)))
+        list_folder(str(home), path.replace("{home}", str(home)))

@@ -1,4 +1,4 @@
-"""Forms are read beside the event loop: four megabytes would hold it up for a second."""
+"""Forms are parsed outside the event loop: four megabytes would block it for a second."""
 
 import asyncio
 from typing import Any
@@ -13,8 +13,8 @@ _LONGEST = b"text=" + b"%41" * (MOST_BYTES_OF_AGENTS // 3 - 2)
 
 
 @post("/", request_max_body_size=MOST_BYTES_OF_AGENTS)
-async def _turns_while_it_is_read(request: Request[Any, Any, Any]) -> int:
-    """Read a form, and give how often others had their turn meanwhile."""
+async def _count_turns(request: Request[Any, Any, Any]) -> int:
+    """Read a form, and return how often other tasks ran meanwhile."""
     await request.body()
     turns = 0
     reading = asyncio.ensure_future(form_of(request))
@@ -25,7 +25,7 @@ async def _turns_while_it_is_read(request: Request[Any, Any, Any]) -> int:
     return turns
 
 
-def test_others_are_answered_while_a_long_one_is_read() -> None:
-    with create_test_client([_turns_while_it_is_read]) as client:
+def test_others_are_answered_while_a_long_form_is_read() -> None:
+    with create_test_client([_count_turns]) as client:
         answer = client.post("/", content=_LONGEST)
     assert int(answer.text) > 3  # one or two when the loop reads it

@@ -1,4 +1,4 @@
-"""Code as lines and pieces: nothing is lost, and marks are where they were asked for."""
+"""Highlighting keeps the text, and marks are at the requested places."""
 
 import pytest
 from hypothesis import given
@@ -58,7 +58,7 @@ def test_what_could_deceive_is_shown_as_an_escape() -> None:
 def test_what_is_large_or_long_stays_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     long = f"x = '{'a' * 2000}'"
     assert [piece.css for piece in lines_of(long, "python")[0].pieces] == [""]
-    monkeypatch.setattr(highlighting, "MOST_CHARS", 10)
+    monkeypatch.setattr(highlighting, "MAX_CHARS", 10)
     assert [piece.css for piece in lines_of("def function(): pass", "python")[0].pieces] == [""]
 
 

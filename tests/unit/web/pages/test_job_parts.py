@@ -1,4 +1,4 @@
-"""What a repository can put into a job is shown as text, wherever a job is shown."""
+"""Texts from repositories are escaped wherever a job is shown."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from engine.state_records import EventType, JobEvent, JobPage, JobState
 from tests.support.job_records import job
 from tests.support.pages import Page
 from web.job_events import said_of
-from web.pages.jobs import Cause, Entry, Kind, Shown, Wanted
+from web.pages.jobs import Cause, EventFilter, JobListParams, JobPageParams, LogEntry
 from web.pages.rendering import Pages, Visit
 
 _VISIT = Visit(theme="", here="/jobs", is_fragment=True)
@@ -41,21 +41,21 @@ def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
     )
     one = {
         "job": hostile,
-        "shown": Shown(job_id=hostile.job_id),
-        "kinds": [Kind(name="", title="all", number=1)],
-        "entries": [Entry(event=event, since="1 s", words=said_of(event))],
+        "view": JobPageParams(job_id=hostile.job_id),
+        "kinds": [EventFilter(name="", title="all", number=1)],
+        "entries": [LogEntry(event=event, since="1 s", words=said_of(event))],
         "earlier": 7,
-        "course": {"stretches": (), "charts": ()},
+        "timeline": {"segments": (), "charts": ()},
         "causes": [Cause(error=payload, files=(f"{payload}/x.py",))],
         "can_cancel": True,
         "can_retry": False,
     }
-    wanted = Wanted(status="", project=payload, days="", first="", last="", cursor=None)
+    params = JobListParams(status="", project=payload, days="", first="", last="", cursor=None)
     found = JobPage(jobs=(hostile,), total=1, next_cursor=payload, errors=(payload,))
     pages = Pages()
     for template, facts in (
         ("parts/job.html", one),
-        ("parts/job_list.html", {"wanted": wanted, "found": found}),
+        ("parts/job_list.html", {"params": params, "found": found}),
         ("parts/job_progress.html", {"job": hostile}),
     ):
         text = pages.html(template, _VISIT, facts).decode()

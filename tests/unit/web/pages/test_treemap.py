@@ -1,4 +1,4 @@
-"""The geometry of treemaps: the example of the paper, and what has no extent."""
+"""The layout of treemaps: the example of the paper, and empty areas."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tiles of a treemap: what is drawn, named and linked, and what is put together."""
+"""Tiles of a treemap: places, labels, links, and joined small entries."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_what_is_too_small_is_together_and_leads_nowhere() -> None:
     folders = [_folder(f"f{number:03}", 1) for number in range(500)]
     drawn = treemap_of(_ID, "app", _view(_folder("", 10_500, _folder("big", 10_000), *folders)))
     assert [(tile.label, tile.href, tile.tone) for tile in drawn.tiles[1:]] == [("", "", "rest")]
-    assert drawn.tiles[1].title == "smaller ones, 500 bytes"
+    assert drawn.tiles[1].title == "smaller entries, 500 bytes"
     assert drawn.more == 501 - len(drawn.rows)
 
 

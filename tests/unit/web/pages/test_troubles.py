@@ -1,4 +1,4 @@
-"""What counts as wrong: what needs somebody, or keeps an answer or an index from being right."""
+"""Troubles: conditions that need action, or make an answer or an index wrong."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -70,7 +70,7 @@ def test_a_job_that_does_not_go_on(
 ) -> None:
     stuck = job(status=status, waiting=waiting, flagged=flagged, path="/home/me/app")
     [found] = troubles_of(well, [_pulse(jobs=(stuck,))], _NOW)
-    assert found.title == "The job of app does not go on"
+    assert found.title == "The job of app is stuck"
     assert found.link == f"/jobs/{stuck.job_id}"
     assert found.advice.startswith(waiting or "it has been active for a long time")
 
@@ -83,21 +83,21 @@ def test_work_that_nobody_does(
     first = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=heard_s))
     jobs = [replace(each, created_at=_ago(seconds=waited_s)) for each in (first, first)]
     found = _titles(nobody, *(_pulse(jobs=(each,)) for each in jobs))
-    assert found == (["No process runs jobs, and 2 jobs to be done"] if is_wrong else [])
+    assert found == (["No job runner is active, 2 jobs waiting"] if is_wrong else [])
     assert _titles(nobody) == []
 
 
 def test_a_folder_that_is_away(well: ServerCondition) -> None:
     watch = WatchStatus(state=WatchState.WAITING, reason="the folder is gone")
     [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
-    assert (found.title, found.advice) == ("app is not followed", "the folder is gone")
+    assert (found.title, found.advice) == ("app is not watched", "the folder is gone")
 
 
 def test_a_watcher_that_was_paused_is_not_well(well: ServerCondition) -> None:
     reason = "indexing was cancelled; it goes on when it is asked for again"
     watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
     [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
-    assert found.title == "app is not followed"
+    assert found.title == "app is not watched"
     assert found.advice.startswith(f"paused: {reason}")
     assert _titles(well, _pulse(watch=replace(watch, reason=""))) == []
 
@@ -105,7 +105,7 @@ def test_a_watcher_that_was_paused_is_not_well(well: ServerCondition) -> None:
 def test_many_of_a_kind_are_one_line_in_the_end(well: ServerCondition) -> None:
     failed = job(status=JobState.FAILED, path="/home/me/app")
     found = troubles_of(well, [_pulse(failed=failed)] * 9, _NOW)
-    assert [each.title for each in found][4:] == ["The job of app failed", "4 more like these"]
+    assert [each.title for each in found][4:] == ["The job of app failed", "4 more like this"]
     assert found[-1].link == "/jobs?status=failed"
 
 
@@ -138,14 +138,14 @@ def test_a_runner_that_could_not_be_started_is_wrong_until_a_job_is_run(
         project=None,
     )
     nobody = replace(well, runner=RunnerState(pid=None, since=None), problems=(noted,))
-    assert _titles(nobody) == ["No process runs jobs"]
+    assert _titles(nobody) == ["No job runner is active"]
     early = job(status=JobState.COMPLETED, finished_at=_ago(minutes=55))
-    assert _titles(nobody, _pulse(jobs=(early,))) == ["No process runs jobs"]
+    assert _titles(nobody, _pulse(jobs=(early,))) == ["No job runner is active"]
     done = job(status=JobState.COMPLETED, finished_at=_ago(minutes=10))
     assert _titles(nobody, _pulse(jobs=(done,))) == []
     waits = job(status=JobState.PENDING, created_at=_ago(seconds=60))
     found = _titles(nobody, _pulse(jobs=(waits, done)))
-    assert found == ["No process runs jobs, and 1 job to be done"]
+    assert found == ["No job runner is active, 1 job waiting"]
 
 
 def test_a_folder_that_cannot_be_followed_is_wrong_until_it_is_or_is_gone(
@@ -160,7 +160,7 @@ def test_a_folder_that_cannot_be_followed_is_wrong_until_it_is_or_is_gone(
     )
     condition = replace(well, problems=(noted,))
     [found] = troubles_of(condition, [_pulse(), _pulse("other")], _NOW)
-    assert (found.title, found.advice) == ("app is not followed", "permission denied")
+    assert (found.title, found.advice) == ("app is not watched", "permission denied")
     watched = _pulse(watch=WatchStatus(state=WatchState.WATCHING))
     assert _titles(condition, watched) == []
     assert _titles(condition, _pulse("other")) == []
