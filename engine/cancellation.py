@@ -1,4 +1,4 @@
-"""Waiting for what cannot be interrupted, such as a model that loads, only until told to stop."""
+"""Cancellation tokens, and waiting for work that cannot be interrupted until it is cancelled."""
 
 import threading
 from collections.abc import Callable
@@ -7,43 +7,53 @@ from typing import TypeVar
 
 from engine.errors import Cancelled
 
-_LOOK_S = 0.1  # how often one who waits asks whether to stop
+#: Return whether the caller wants the work to end. Polled often, in the thread that does the work,
+#: so it must be cheap; once true it stays true. Work that ends early raises ``Cancelled``. Every
+#: parameter of this type is called ``cancelled``.
+CancelToken = Callable[[], bool]
+
+_POLL_S = 0.1
 
 T = TypeVar("T")
 
 
-def result_of(
-    work: Callable[[], T], stop: Callable[[], bool], *, hurry: Callable[[], None] | None = None
-) -> T:
-    """Do something in a thread of its own, and give or raise what it does.
+def never() -> bool:
+    """Return False: the token of work that nobody cancels."""
+    return False
 
-    After a stop the thread goes on until the work ends by itself; the process does not end before.
+
+def run_cancellable(
+    work: Callable[[], T], cancelled: CancelToken, *, on_cancel: Callable[[], None] | None = None
+) -> T:
+    """Do blocking work, such as loading a model, in a thread, and return or raise what it does.
+
+    After a cancellation the thread goes on until the work ends; the process does not exit before.
 
     Args:
-        work: Takes its time.
-        stop: Asked ten times a second, in the thread of the caller.
-        hurry: Called after a stop, to make the work end soon.
+        work: The work.
+        cancelled: Polled ten times a second, in the caller's thread.
+        on_cancel: Called after a cancellation, to make the work end soon.
 
     Raises:
-        Cancelled: ``stop`` said so.
+        Cancelled: ``cancelled`` returned true.
     """
     future: Future[T] = Future()
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
-    threading.Thread(target=_do, args=(work, future), name="embedding").start()
+    threading.Thread(target=_run, args=(work, future), name="embedding").start()
     try:
-        while not done.wait(_LOOK_S):
-            if stop():
+        while not done.wait(_POLL_S):
+            if cancelled():
                 raise Cancelled("embedding was stopped")
     except BaseException:  # Ctrl-C too
-        if hurry:
-            hurry()
+        if on_cancel:
+            on_cancel()
         raise
     return future.result()
 
 
-def _do(work: Callable[[], T], future: Future[T]) -> None:
+def _run(work: Callable[[], T], future: Future[T]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised again where the result is wanted
+    except BaseException as error:  # noqa: BLE001 - raised again by ``future.result``
         future.set_exception(error)

@@ -1,9 +1,4 @@
-"""Who goes first on a machine with fewer cores than work.
-
-Where a new process of ours finds its code.
-
-What a process says when a library ends it, which no handler of errors can.
-"""
+"""Scheduling priority, import path and crash reports of the processes that this program starts."""
 
 import faulthandler
 import os
@@ -13,19 +8,19 @@ from pathlib import Path
 from typing import Final
 
 _NICENESS: Final = 10
-#: Linux shares processors between sessions first, and only then, by niceness, in each of them.
+#: Linux first divides the CPU among sessions, and by niceness only within each of them.
 #: Source: the section on autogroups of the manual page sched(7).
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
 
 
 def yield_to_others() -> None:
-    """Let the other processes of this session go first: who searches, and who works."""
+    """Lower the priority of this process, so that searches and other work go first."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def yield_as_session() -> None:
-    """Let everybody else on this machine go first, when this process has a session of its own."""
+    """Lower the priority also towards other sessions, if this process leads its own."""
     yield_to_others()
     if os.getsid(0) == os.getpid():
         with suppress(OSError):
@@ -36,18 +31,18 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def import_places() -> list[str]:
-    """Give what has to come first in ``sys.path``: from where this process imports.
+    """Return the start of ``sys.path`` for a new process that has to find this program's code.
 
-    The folder that holds this package comes first of all. Relative places are left out: the working
+    The folder that holds this package comes first. Relative paths are left out, because the working
     folder may be a hostile repository.
     """
-    return [os.path.dirname(_PACKAGE), *(place for place in sys.path if os.path.isabs(place))]
+    return [os.path.dirname(_PACKAGE), *(path for path in sys.path if os.path.isabs(path))]
 
 
-_UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no standard error
+_UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
 
 
 def tell_crashes() -> None:
-    """Have a crash tell on standard error where each thread was: nothing else would say it."""
+    """Print the stack of each thread to standard error when a library crashes the process."""
     with suppress(*_UNUSABLE):
         faulthandler.enable(sys.stderr)

@@ -156,7 +156,7 @@ def _embed(context: Context) -> Iterator[str]:
                     )
                     run.fill(
                         tell=lambda done, total, _: context.tell("embedding", done, total),
-                        stop=context.cancelled,
+                        cancelled=context.cancelled,
                     )
                     yield f"Embedded {count(tally.embeddings, 'chunk')}"
         finally:

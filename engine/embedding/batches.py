@@ -1,9 +1,7 @@
-"""Passages → batches: how many go together, learned from the answers.
+"""Batches of passages, and the unit vectors that come back.
 
 A batch begins small, grows while answers are quick, shrinks when they are slow, and never again
-reaches a size that was refused. So nobody has to know what a server or a machine can take.
-
-What a model gives → unit vectors that the store can keep, or a reason why not.
+reaches a size that was refused. So nobody has to configure what a server or a machine can take.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,56 +18,56 @@ _SLOW_S = 3.0
 
 
 def tokens_in(text: str) -> int:
-    """Estimate the tokens of a text as budgets count them, at least 1."""
+    """Estimate the number of tokens in a text, at least 1."""
     return max(1, tokens_of(len(text.encode("utf-8", "replace"))))
 
 
-def readable(text: str) -> str:
-    """Give a text that UTF-8 can carry: bytes of file names that are not UTF-8 become ``?``."""
+def valid_utf8(text: str) -> str:
+    """Return a text that UTF-8 can encode: bytes of file names that are not UTF-8 become ``?``."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 class BatchSize:
-    """How many passages go together.
+    """How many passages make a batch.
 
     Args:
-        most_items: Never more passages.
-        most_tokens: Never more tokens, each passage counted as long as the longest of its batch,
-            as models fill them up; a single longer passage is a batch of its own.
+        max_items: The maximum number of passages.
+        max_tokens: The maximum number of tokens, each passage counted as long as the longest of its
+            batch, because models pad them; a single longer passage is a batch of its own.
     """
 
-    def __init__(self, most_items: int, most_tokens: int) -> None:
-        self._most_items = most_items
-        self._most_tokens = most_tokens
-        self._items = min(_FIRST_ITEMS, most_items)
+    def __init__(self, max_items: int, max_tokens: int) -> None:
+        self._max_items = max_items
+        self._max_tokens = max_tokens
+        self._items = min(_FIRST_ITEMS, max_items)
 
     @property
     def items(self) -> int:
-        """Passages in the next batch at most."""
+        """The maximum number of passages in the next batch."""
         return self._items
 
     def answered(self, items: int, took_s: float) -> None:
-        """Take note of an answer and of the time it took."""
+        """Adapt to the time that a batch took."""
         if took_s > _SLOW_S:
             self._items = max(1, min(self._items, items // 2))
         elif took_s < _QUICK_S and items >= self._items:
-            self._items = min(self._items * 2, self._most_items)
+            self._items = min(self._items * 2, self._max_items)
 
     def refused(self, items: int, tokens: int) -> None:
-        """Take note that so many passages were too much, although half of them were not."""
-        self._most_items = max(1, min(self._most_items, items // 2))
-        self._most_tokens = max(1, min(self._most_tokens, tokens // 2))
-        self._items = min(self._items, self._most_items)
+        """Adapt to the refusal of a batch of which half was accepted."""
+        self._max_items = max(1, min(self._max_items, items // 2))
+        self._max_tokens = max(1, min(self._max_tokens, tokens // 2))
+        self._items = min(self._items, self._max_items)
 
     def fits(self, items: int, longest_tokens: int) -> bool:
-        """Say whether so many passages go together."""
-        return items == 1 or (items <= self._items and items * longest_tokens <= self._most_tokens)
+        """Return whether so many passages make a batch."""
+        return items == 1 or (items <= self._items and items * longest_tokens <= self._max_tokens)
 
 
 def batches_of(texts: Sequence[str], size: BatchSize) -> Iterator[list[int]]:
-    """Give the indexes of texts that go together, the longest first: equals share a batch.
+    """Yield the indexes of each batch, the longest texts first, to keep padding small.
 
-    The size is asked for each batch anew, so what is learned counts at once.
+    The size is read anew for each batch, so what is learned counts at once.
     """
     tokens = [tokens_in(text) for text in texts]
     order = sorted(range(len(texts)), key=lambda index: -tokens[index])
@@ -82,16 +80,16 @@ def batches_of(texts: Sequence[str], size: BatchSize) -> Iterator[list[int]]:
         start = end
 
 
-#: The store keeps one bit a number and packs eight of them.
+#: The store packs one sign bit of each number into bytes.
 _MULTIPLE = 8
-#: Most numbers in a vector that the store takes.
-_MOST_NUMBERS = 8192
+#: The largest dimension that the store accepts.
+MAX_DIMENSION = 8192
 
 
 def padded(dimension: int) -> int:
-    """Give the dimension that vectors of a model are stored with.
+    """Return the dimension with which a model's vectors are stored.
 
-    It is the next multiple of 8; the numbers added are 0, which no cosine sees.
+    It is the next multiple of 8; the added numbers are 0 and do not change cosines.
     """
     return -(-dimension // _MULTIPLE) * _MULTIPLE
 
@@ -100,20 +98,20 @@ def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> 
     """Check vectors and scale each to length 1, as (count × padded dimension).
 
     Args:
-        given: One row a passage, as a model or a server gave them.
-        count: How many there have to be.
-        dimension: How many numbers each has to have, before padding; None when not known yet.
+        given: One row per passage, from a model or a server.
+        count: The expected number of rows.
+        dimension: The expected dimension before padding; None while unknown.
 
     Raises:
-        ValueError: They are not that; the text says what they are, as the end of a sentence.
+        ValueError: The check failed; the text says what came instead, as the end of a sentence.
     """
     rows = _matrix(given)
     if len(rows) != count:
         raise ValueError(f"{len(rows)} vectors for {count} passages")
     if rows.ndim != 2:
-        raise ValueError("something else than rows of numbers")
-    if not 0 < rows.shape[1] <= _MOST_NUMBERS:
-        raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted 1 to {_MOST_NUMBERS}")
+        raise ValueError("something other than rows of numbers")
+    if not 0 < rows.shape[1] <= MAX_DIMENSION:
+        raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted 1 to {MAX_DIMENSION}")
     if dimension is not None and rows.shape[1] != dimension:
         raise ValueError(f"vectors of {rows.shape[1]} numbers, wanted {dimension}")
     if not np.isfinite(rows).all():

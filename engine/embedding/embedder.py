@@ -1,17 +1,15 @@
-"""What every embedding backend offers: passages in, unit vectors out.
+"""An embedding backend turns passages into unit vectors; the setting ``model`` names one.
 
-What families of models want in front of a text: they were trained with it.
+``Embedder`` is what every backend offers. ``prompts_of`` has the prompts that families of models
+were trained with; most models answer without theirs, only worse, so an unknown model gets none.
+``choice_of`` reads the setting.
 
-Without it most of them still answer, only worse, so an unknown model gets none.
-
-The setting ``model`` → which backend, which model, where.
-
-The grammar::
+Its grammar::
 
     static                   the model that is built in
     none                     nothing: words, names and patterns only
     onnx:NAME                a model that fastembed knows, downloaded by ``cairn model pull NAME``
-    onnx:FOLDER              a model of one's own; FOLDER begins with /, ./, ../ or ~
+    onnx:FOLDER              a local model; FOLDER begins with /, ./, ../ or ~
     openai:NAME[@URL]        OpenAI, or any server with its API, such as vLLM and LM Studio
     voyage:NAME[@URL]        Voyage AI
     ollama:NAME[@URL]        Ollama, by default the one on this machine
@@ -20,7 +18,7 @@ The grammar::
 A URL begins with http:// or https://. Without a path, ``openai`` and ``voyage`` add /v1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -28,6 +26,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cancellation import CancelToken
 from engine.errors import InvalidConfigError
 
 #: One row a passage, each of length 1 (or 0 for a passage without meaning).
@@ -35,7 +34,7 @@ Vectors = NDArray[np.float32]
 
 
 class Passage(NamedTuple):
-    """A chunk as backends see it: the built-in model reads its words, the others its text."""
+    """A chunk as backends read it: the built-in model its words, the others its text."""
 
     text: str
     name_terms: str  # words of the names defined in it, as the keyword index stores them
@@ -44,11 +43,11 @@ class Passage(NamedTuple):
 
 
 class Embedder(Protocol):
-    """A model that is ready. For one thread at a time."""
+    """A loaded model. For one thread at a time."""
 
     @property
     def name(self) -> str:
-        """What people call it, as the setting ``model`` does."""
+        """Its name, as in the setting ``model``."""
 
     @property
     def dimension(self) -> int:
@@ -56,60 +55,59 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Name, dimension and what else makes vectors comparable, such as the weights' hash.
+        """Name, dimension and whatever else makes vectors comparable, for example a weights hash.
 
         Vectors of different identities are never compared.
         """
 
-    def prepare(self, stop: Callable[[], bool]) -> None:
-        """Learn what only the backend knows, so that nobody waits for identity and dimension.
+    def prepare(self, cancelled: CancelToken) -> None:
+        """Fetch what only the backend knows, so that identity and dimension do not block.
 
         Args:
-            stop: Asked several times a second; when true, ``Cancelled`` is raised.
+            cancelled: Polled several times a second.
 
         Raises:
-            EmbedderUnavailableError: The backend is away or answers nonsense.
-            Cancelled: ``stop`` said so.
+            EmbedderUnavailableError: The backend is unreachable or answers nonsense.
+            Cancelled: ``cancelled`` returned true.
         """
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
         """Embed chunks, in order, as (passages × dimension).
 
         Args:
-            passages: Any number of any length; the backend batches and cuts.
-            stop: Asked several times a second, also while a request is under way; when true,
-                ``Cancelled`` is raised.
+            passages: Any number, of any length; the backend batches and truncates them.
+            cancelled: Polled several times a second, also during a request.
 
         Raises:
-            EmbedderUnavailableError: The backend is away or answers nonsense.
-            Cancelled: ``stop`` said so.
+            EmbedderUnavailableError: The backend is unreachable or answers nonsense.
+            Cancelled: ``cancelled`` returned true.
         """
 
-    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
         """Embed the words of paths, in order, as (paths × dimension): the vectors of files.
 
         Args:
-            paths: As ``embed_passages`` takes passages.
-            stop: As there.
+            paths: Any number.
+            cancelled: Polled several times a second.
 
         Raises:
-            EmbedderUnavailableError: The backend is away or answers nonsense.
-            Cancelled: ``stop`` said so.
+            EmbedderUnavailableError: The backend is unreachable or answers nonsense.
+            Cancelled: ``cancelled`` returned true.
         """
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a question, as (dimension,).
+        """Embed a query, as (dimension,).
 
         Raises:
-            EmbedderUnavailableError: The backend is away or answers nonsense.
+            EmbedderUnavailableError: The backend is unreachable or answers nonsense.
         """
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
 
 
 class Prompts(NamedTuple):
-    """What stands in front of questions and of passages."""
+    """The prefixes of queries and of passages."""
 
     query: str = ""
     passage: str = ""
@@ -118,7 +116,7 @@ class Prompts(NamedTuple):
 _FOR_PASSAGES = "Represent this sentence for searching relevant passages: "
 _FOR_CODE = "Instruct: Given a question, retrieve the source code that answers it\nQuery: "
 
-#: A part of a model's name in lower case, and its prompts; the first that fits counts.
+#: A part of a model's name in lower case, and its prompts; the first match counts.
 _FAMILIES: tuple[tuple[str, Prompts], ...] = (
     ("bge-small-en", Prompts(_FOR_PASSAGES)),
     ("bge-base-en", Prompts(_FOR_PASSAGES)),
@@ -135,7 +133,7 @@ _NONE = Prompts()
 
 
 def prompts_of(model: str) -> Prompts:
-    """Give the prompts of a model by its name, empty when none are known."""
+    """Return the prompts of a model by its name, empty if none are known."""
     name = model.lower()
     return next((prompts for part, prompts in _FAMILIES if part in name), _NONE)
 
@@ -173,7 +171,7 @@ _SCHEMES = ("http://", "https://")
 
 
 class Choice(NamedTuple):
-    """A model that somebody chose."""
+    """The model that the setting names."""
 
     backend: Backend
     model: str = ""  # a name or, for onnx, also a folder
@@ -203,17 +201,17 @@ def choice_of(setting: str) -> Choice:
     backend = _backend_of(kind, setting)
     if backend in (Backend.STATIC, Backend.NONE):
         if colon:
-            raise _refused(setting, f"{kind} takes no name", backend)
+            raise _invalid(setting, f"{kind} takes no name", backend)
         return Choice(backend)
     if backend is Backend.ONNX:
         if not rest:
-            raise _refused(setting, "a model or a folder is missing", backend)
+            raise _invalid(setting, "a model or a folder is missing", backend)
         return Choice(backend, rest)
     name, url = _name_and_url(rest)
     if not name and backend is not Backend.TEI:
-        raise _refused(setting, "a model is missing", backend)
+        raise _invalid(setting, "a model is missing", backend)
     if name and backend is Backend.TEI:
-        raise _refused(setting, "the server has chosen the model: the URL follows an @", backend)
+        raise _invalid(setting, "the server has chosen the model: the URL follows an @", backend)
     url = url or _DEFAULT_URLS.get(backend, "")
     return Choice(backend, name, _checked_url(setting, backend, url))
 
@@ -237,16 +235,16 @@ def _name_and_url(rest: str) -> tuple[str, str]:
 
 def _checked_url(setting: str, backend: Backend, url: str) -> str:
     if not url:
-        raise _refused(setting, "the server's URL is missing", backend)
+        raise _invalid(setting, "the server's URL is missing", backend)
     if not url.startswith(_SCHEMES):
-        raise _refused(setting, "the server's URL begins with http:// or https://", backend)
+        raise _invalid(setting, "the server's URL begins with http:// or https://", backend)
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise _refused(setting, "the server's URL cannot be read", backend) from error
+        raise _invalid(setting, "the server's URL cannot be read", backend) from error
     if not host or any(character.isspace() for character in url):
-        raise _refused(setting, "the server's URL cannot be read", backend)
+        raise _invalid(setting, "the server's URL cannot be read", backend)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise InvalidConfigError(
             f"model is {shown_setting(setting)!r}: a URL here has no user, password, ? or #",
@@ -259,7 +257,7 @@ def _checked_url(setting: str, backend: Backend, url: str) -> str:
     return url
 
 
-def _refused(setting: str, what: str, backend: Backend) -> InvalidConfigError:
+def _invalid(setting: str, what: str, backend: Backend) -> InvalidConfigError:
     return InvalidConfigError(
         f"model is {shown_setting(setting)!r}: {what}",
         hint=f"write it as {FORMS[backend]}",
@@ -268,7 +266,7 @@ def _refused(setting: str, what: str, backend: Backend) -> InvalidConfigError:
 
 
 def shown_setting(setting: str) -> str:
-    """Give the setting without what may be a key or a password in its URL."""
+    """Return the setting without what may be a key or a password in its URL."""
     before, scheme, rest = setting.partition("://")
     authority, slash, path = rest.partition("/")
     authority = authority.rpartition("@")[2]

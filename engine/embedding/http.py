@@ -1,11 +1,11 @@
-"""One server of embeddings: asks, waits, asks again, and says what is wrong when that is of no use.
+"""HTTP requests to one embedding server, with retries, deadlines and cancellation.
 
-Batches, and what the vectors must be, are the business of ``remote``.
+``Transport`` sends a single request with a total deadline and a bound on the response. Each request
+runs in a thread of its own, because no socket timeout ends a response that arrives byte by byte,
+and nothing else can cancel one that hangs. Redirects are never followed: a key must not travel on.
 
-One HTTP request with an end: a total deadline, a bound on the answer, and a way to stop.
-
-The request runs in a thread of its own, because no timeout of a socket ends one that drips and
-nothing else can stop one that hangs. Redirects are never followed: a key must not travel on.
+``Server`` retries what may pass and explains what does not. Batches, and what the vectors must look
+like, are the business of ``remote``.
 """
 
 import contextlib
@@ -23,34 +23,36 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from engine.cancellation import CancelToken
 from engine.config import Secret
+from engine.embedding.batches import MAX_DIMENSION
 from engine.errors import Cancelled, EmbedderUnavailableError
 
-_STOP_POLL_S = 0.1  # how often a waiting request asks whether to stop
+_CANCEL_POLL_S = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Answer(NamedTuple):
-    """What a server said."""
+class Response(NamedTuple):
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
     content: bytes
 
 
-class Broken(Exception):  # noqa: N818 - a signal to the one who asked, who makes an error of it
-    """No answer came: refused, broken off, too large, or not HTTP."""
+class RequestFailedError(Exception):
+    """No response: refused, broken off, too large, or not HTTP. For callers inside this package."""
 
 
-class Late(Broken):
-    """No answer came in time."""
+class RequestTimeoutError(RequestFailedError):
+    """No response in time."""
 
 
 class Transport:
-    """Requests to one server, one at a time, over a connection that is kept.
+    """Requests to one server, one at a time, over a persistent connection.
 
     Args:
-        url: Where the server is; on this machine no proxy is asked.
+        url: The server; for one on this machine no proxy is used.
         key: Sent with every request unless empty.
     """
 
@@ -68,35 +70,35 @@ class Transport:
         request: tuple[str, str, object],
         *,
         within_s: float,
-        most_bytes: int,
-        stop: Callable[[], bool],
-    ) -> Answer:
-        """Send a request and wait for its answer.
+        max_bytes: int,
+        cancelled: CancelToken,
+    ) -> Response:
+        """Send a request and wait for the response.
 
         Args:
-            request: Method, URL, and what to send as JSON or None.
-            within_s: The whole time it may take.
-            most_bytes: A longer answer is not read to its end.
-            stop: Asked ten times a second.
+            request: Method, URL, and JSON body or None.
+            within_s: The total deadline.
+            max_bytes: The maximum size of the response.
+            cancelled: Polled ten times a second.
 
         Raises:
-            Broken: No answer came.
-            Cancelled: ``stop`` said so.
+            RequestFailedError: No response came.
+            Cancelled: ``cancelled`` returned true.
         """
-        if stop():
+        if cancelled():
             raise Cancelled("embedding was stopped")
         client = self._client or self._new_client()
         self._client = client
-        exchange = _Exchange(client, request, within_s, most_bytes)
+        exchange = _Exchange(client, request, within_s, max_bytes)
         exchange.start()
         ends_at_s = time.monotonic() + within_s
-        while not exchange.is_done(min(_STOP_POLL_S, max(0.0, ends_at_s - time.monotonic()))):
+        while not exchange.is_done(min(_CANCEL_POLL_S, max(0.0, ends_at_s - time.monotonic()))):
             is_late = time.monotonic() >= ends_at_s
-            if is_late or stop():
-                self._client = None  # its connection is in the middle of something
+            if is_late or cancelled():
+                self._client = None  # its connection is in use
                 exchange.abandon()
                 if is_late:
-                    raise Late(f"no answer within {within_s:.3g} s")
+                    raise RequestTimeoutError(f"no answer within {within_s:.3g} s")
                 raise Cancelled("embedding was stopped")
         return exchange.result()
 
@@ -111,28 +113,28 @@ class Transport:
             headers=self._headers,
             follow_redirects=False,
             trust_env=self._uses_proxies,
-            verify=self._uses_tls,  # reading the certificates of authorities takes 0.2 s
+            verify=self._uses_tls,  # loading the CA certificates takes 0.2 s
         )
 
 
 class _Exchange:
-    """A request under way in its thread."""
+    """A request in progress in a thread of its own."""
 
     def __init__(
         self,
         client: httpx.Client,
         request: tuple[str, str, object],
         within_s: float,
-        most_bytes: int,
+        max_bytes: int,
     ) -> None:
         self._client = client
         self._request = request
         self._within_s = within_s
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._done = threading.Event()
-        self._answer: Answer | None = None
-        self._broken: Broken | None = None
-        self._stream: Any = None  # httpcore's, to shut it from outside
+        self._answer: Response | None = None
+        self._error: RequestFailedError | None = None
+        self._stream: Any = None  # httpcore's, to shut down from outside
         self._is_abandoned = False
 
     def start(self) -> None:
@@ -141,13 +143,13 @@ class _Exchange:
     def is_done(self, wait_s: float) -> bool:
         return self._done.wait(wait_s)
 
-    def result(self) -> Answer:
+    def result(self) -> Response:
         if self._answer is None:
-            raise self._broken or Broken("no answer came")
+            raise self._error or RequestFailedError("no answer came")
         return self._answer
 
     def abandon(self) -> None:
-        """Let the thread end by itself, soon: its socket is shut, which wakes it."""
+        """Shut down the socket, which wakes the thread and ends it soon."""
         self._is_abandoned = True
         if self._stream is not None:
             with contextlib.suppress(OSError, AttributeError):
@@ -157,19 +159,19 @@ class _Exchange:
 
     def _run(self) -> None:
         try:
-            self._answer = self._exchanged()
+            self._answer = self._exchange()
         except httpx.TimeoutException:
-            self._broken = Late(f"no answer within {self._within_s:.3g} s")
+            self._error = RequestTimeoutError(f"no answer within {self._within_s:.3g} s")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            self._broken = Broken(_first_line(error))
-        except Broken as broken:
-            self._broken = broken
+            self._error = RequestFailedError(_first_line(error))
+        except RequestFailedError as broken:
+            self._error = broken
         finally:
             self._done.set()
             if self._is_abandoned:
                 self._client.close()
 
-    def _exchanged(self) -> Answer:
+    def _exchange(self) -> Response:
         method, url, body = self._request
         ends_at_s = time.monotonic() + self._within_s
         with self._client.stream(
@@ -177,21 +179,21 @@ class _Exchange:
             url,
             json=body,
             timeout=self._within_s,
-            extensions={"trace": self._traced},
+            extensions={"trace": self._trace},
         ) as response:
             parts: list[bytes] = []
             size = 0
             for part in response.iter_bytes():
                 size += len(part)
-                if size > self._most_bytes:
-                    raise Broken(f"its answer is larger than {self._most_bytes:,} bytes")
+                if size > self._max_bytes:
+                    raise RequestFailedError(f"its answer is larger than {self._max_bytes:,} bytes")
                 if time.monotonic() > ends_at_s:
-                    raise Late(f"no answer within {self._within_s:.3g} s")
+                    raise RequestTimeoutError(f"no answer within {self._within_s:.3g} s")
                 parts.append(part)
-            return Answer(response.status_code, response.headers, b"".join(parts))
+            return Response(response.status_code, response.headers, b"".join(parts))
 
-    def _traced(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take note of the connection when it is made."""
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Remember the connection when it is established."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
 
@@ -202,18 +204,17 @@ def _first_line(error: Exception) -> str:
 
 
 _FIRST_WAIT_S = 0.5  # doubles with each retry
-_LONGEST_WAIT_S = 60.0  # a server that wants a longer rest is away
-_RETRY_POLL_S = 0.25  # how often a wait asks whether to stop
+_LONGEST_WAIT_S = 60.0  # a server that wants a longer pause counts as unavailable
+_RETRY_POLL_S = 0.25  # how often a wait before a retry checks for cancellation
 _SHOWN_CHARACTERS = 200
-_READ_BYTES = 1 << 16  # of an error's text, more than is shown so that a key in it stays whole
-_NUMBER_BYTES = 32  # a number in JSON, with more digits than any server writes
-_MOST_NUMBERS = 8192
+_READ_BYTES = 1 << 16  # of an error's text; more than is shown, so that a key in it is recognised
+_NUMBER_BYTES = 32  # a number in JSON, with more digits than any server sends
 _HEAD_BYTES = 1 << 20
 
 _RUNNING = "is the server running?"
 _TOO_LARGE = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
-#: Some servers answer 500 to what is too long for the model.
+#: Some servers answer 500 if a text is too long for the model.
 _SAYS_TOO_LARGE = re.compile(
     rb"too (?:large|long)|context (?:length|size|window)|exceed|batch size|maximum .{0,30}token",
     re.IGNORECASE,
@@ -221,37 +222,37 @@ _SAYS_TOO_LARGE = re.compile(
 
 
 class TooLargeError(EmbedderUnavailableError):
-    """The server refuses this much; less may be answered."""
+    """The server refuses so large a request; a smaller one may succeed."""
 
 
 class TimedOutError(EmbedderUnavailableError):
-    """The server did not answer in time; less may be answered."""
+    """The server did not answer in time; a smaller request may succeed."""
 
 
 class Clock(NamedTuple):
-    """Time, so that tests need not wait."""
+    """The sources of time, which tests replace."""
 
     elapsed_s: Callable[[], float] = time.monotonic
     wall_s: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
 
-class Patience(NamedTuple):
-    """How long one who asks will wait, and how to stop it."""
+class RetryPolicy(NamedTuple):
+    """Deadlines, cancellation and retries of a call."""
 
     request_s: float  # for one request
-    ends_at_s: float  # of ``Clock.elapsed_s``, for all of them and the waits between
-    stop: Callable[[], bool]
+    ends_at_s: float  # of ``Clock.elapsed_s``, for all requests and the waits between
+    cancelled: CancelToken
     retries: int  # of one request
 
 
 class Server:
-    """A server by its URL.
+    """An embedding server.
 
     Args:
-        url: Without a slash at the end.
+        url: Its URL, without a slash at the end.
         key: Sent with every request, shown nowhere.
-        clock: Where time comes from.
+        clock: The sources of time.
     """
 
     def __init__(self, url: str, key: Secret, clock: Clock) -> None:
@@ -264,78 +265,78 @@ class Server:
         """Close the connection."""
         self._transport.close()
 
-    def post(self, address: str, body: object, *, count: int, patience: Patience) -> object:
-        """Ask for the vectors of ``count`` texts; the JSON of the answer.
+    def post(self, address: str, body: object, *, count: int, policy: RetryPolicy) -> object:
+        """Request the vectors of ``count`` texts; return the JSON of the answer.
 
         Raises:
-            TooLargeError: It refuses the request as too large, or as wrong in itself.
-            TimedOutError: It did not answer in time; not tried again.
-            EmbedderUnavailableError: It is away, answers nonsense, or refuses.
-            Cancelled: Whoever waits wants to stop.
+            TooLargeError: It refuses the request as too large or invalid.
+            TimedOutError: It did not answer in time; not retried.
+            EmbedderUnavailableError: It is unreachable, refuses, or answers nonsense.
+            Cancelled: ``policy.cancelled`` returned true.
         """
         request = ("POST", address, body)
-        most_bytes = _HEAD_BYTES + count * _MOST_NUMBERS * _NUMBER_BYTES
-        for tried in range(patience.retries + 1):
+        max_bytes = _HEAD_BYTES + count * MAX_DIMENSION * _NUMBER_BYTES
+        for tried in range(policy.retries + 1):
             wanted_s = None
             try:
-                answer = self._answer(request, most_bytes, patience)
-            except Broken as broken:
-                trouble = f"cannot be asked: {broken}"
+                answer = self._answer(request, max_bytes, policy)
+            except RequestFailedError as broken:
+                reason = f"cannot be reached: {broken}"
             else:
-                trouble = self._trouble_of(answer)
-                if not trouble:
+                reason = self._retry_reason(answer)
+                if not reason:
                     return _parsed(answer.content)
                 wanted_s = _retry_after_s(answer.headers, self._clock.wall_s())
-            self._wait(trouble, tried, wanted_s, patience)
+            self._wait(reason, tried, wanted_s, policy)
         raise AssertionError("the last wait raises")
 
-    def look_up(self, address: str, patience: Patience) -> object:
-        """Get what the server says of itself; None when it has nothing there. Tried once.
+    def get_info(self, address: str, policy: RetryPolicy) -> object:
+        """Return what the server says about itself, or None if it says nothing. Tried once.
 
         Raises:
-            EmbedderUnavailableError: It is away.
-            Cancelled: Whoever waits wants to stop.
+            EmbedderUnavailableError: It is unreachable.
+            Cancelled: ``policy.cancelled`` returned true.
         """
         try:
-            answer = self._answer(("GET", address, None), _HEAD_BYTES, patience)
-        except Broken as broken:
-            raise self.unavailable(f"cannot be asked: {broken}", _RUNNING) from broken
+            answer = self._answer(("GET", address, None), _HEAD_BYTES, policy)
+        except RequestFailedError as broken:
+            raise self.unavailable(f"cannot be reached: {broken}", _RUNNING) from broken
         if answer.status in _PASSING:
             raise self.unavailable(f"answers {answer.status}{self._said(answer)}", _RUNNING)
         return _parsed(answer.content) if answer.status == HTTPStatus.OK else None
 
     def unavailable(self, what: str, hint: str = "", **details: object) -> EmbedderUnavailableError:
-        """Make the error that says what this server does, without a key in it."""
+        """Return the error that says what this server does, without the key."""
         return EmbedderUnavailableError(self._sentence(what), hint=hint, **details)
 
     def _answer(
-        self, request: tuple[str, str, object], most_bytes: int, patience: Patience
-    ) -> Answer:
+        self, request: tuple[str, str, object], max_bytes: int, policy: RetryPolicy
+    ) -> Response:
         """Send once.
 
         Raises:
             TimedOutError: No answer came in time.
-            Broken: No answer came for another reason.
+            RequestFailedError: No answer came for another reason.
         """
         try:
             return self._transport.send(
                 request,
-                within_s=self._left_s(patience),
-                most_bytes=most_bytes,
-                stop=patience.stop,
+                within_s=self._left_s(policy),
+                max_bytes=max_bytes,
+                cancelled=policy.cancelled,
             )
-        except Late as late:
+        except RequestTimeoutError as late:
             raise TimedOutError(
                 self._sentence(f"gives {late}"),
                 hint="is the server busy, or loading a model? more time: embedding_timeout,"
                 " and query_timeout for questions",
             ) from late
 
-    def _trouble_of(self, answer: Answer) -> str:
-        """Say what is wrong with an answer that may be right the next time; empty when it is good.
+    def _retry_reason(self, answer: Response) -> str:
+        """Return why a response should be retried, or an empty text if it is good.
 
         Raises:
-            EmbedderUnavailableError: It will not be right the next time.
+            EmbedderUnavailableError: A retry would not help.
         """
         status = answer.status
         if status == HTTPStatus.OK:
@@ -356,8 +357,8 @@ class Server:
             return what
         raise self.unavailable(*self._refusal(answer, what))
 
-    def _refusal(self, answer: Answer, what: str) -> tuple[str, str]:
-        """Say what a final answer means, and what to do."""
+    def _refusal(self, answer: Response, what: str) -> tuple[str, str]:
+        """Return what a final refusal means, and a hint."""
         if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             if self._key:
                 return what, "is the key right? it comes from the environment"
@@ -373,8 +374,8 @@ class Server:
             )
         return what, ""
 
-    def _said(self, answer: Answer) -> str:
-        """Give the beginning of what an answer says, as the end of a sentence."""
+    def _said(self, answer: Response) -> str:
+        """Return the beginning of a response's message, as the end of a sentence."""
         text = answer.content[:_READ_BYTES].decode("utf-8", "replace")
         parsed = _parsed(answer.content)
         while isinstance(parsed, Mapping):
@@ -389,34 +390,34 @@ class Server:
     def _sentence(self, what: str) -> str:
         return self._key.blanked(f"the embedding server {self.url} {what}")
 
-    def _left_s(self, patience: Patience) -> float:
-        left_s = min(patience.request_s, patience.ends_at_s - self._clock.elapsed_s())
+    def _left_s(self, policy: RetryPolicy) -> float:
+        left_s = min(policy.request_s, policy.ends_at_s - self._clock.elapsed_s())
         return max(left_s, 0.01)
 
-    def _wait(self, trouble: str, tried: int, wanted_s: float | None, patience: Patience) -> None:
-        """Wait before the next try, as long as the server wants or twice as long as before.
+    def _wait(self, reason: str, tried: int, wanted_s: float | None, policy: RetryPolicy) -> None:
+        """Wait before a retry, as long as the server wants or twice as long as before.
 
         Raises:
-            EmbedderUnavailableError: It was the last try, or the wait would be too long.
-            Cancelled: Whoever waits wants to stop.
+            EmbedderUnavailableError: It was the last attempt, or the wait would be too long.
+            Cancelled: ``policy.cancelled`` returned true.
         """
-        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - no secret, only not all at once
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not for security
         wait_s = wanted_s if wanted_s is not None else _FIRST_WAIT_S * 2**tried * jitter
         now_s = self._clock.elapsed_s()
-        is_last = tried == patience.retries
-        if is_last or wait_s > _LONGEST_WAIT_S or now_s + wait_s >= patience.ends_at_s:
-            times = f" (asked {tried + 1} times)" if tried else ""
+        is_last = tried == policy.retries
+        if is_last or wait_s > _LONGEST_WAIT_S or now_s + wait_s >= policy.ends_at_s:
+            times = f" (tried {tried + 1} times)" if tried else ""
             details = {} if wanted_s is None else {"retry_after_s": round(wanted_s, 1)}
-            raise self.unavailable(trouble + times, _RUNNING, **details)
+            raise self.unavailable(reason + times, _RUNNING, **details)
         ends_at_s = now_s + wait_s
         while (left_s := ends_at_s - self._clock.elapsed_s()) > 0:
-            if patience.stop():
+            if policy.cancelled():
                 raise Cancelled("embedding was stopped")
             self._clock.sleep(min(_RETRY_POLL_S, left_s))
 
 
 def _parsed(content: bytes) -> object:
-    """Give the JSON of an answer, None when it is none or not whole."""
+    """Return the JSON of a response, or None if it is incomplete or not JSON."""
     try:
         parsed: object = json.loads(content)
     except (ValueError, RecursionError):
@@ -425,7 +426,7 @@ def _parsed(content: bytes) -> object:
 
 
 def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """Read how long a server wants to be left alone: seconds, or a date; None when it is silent."""
+    """Return the seconds of a Retry-After header, which may be a date, or None without one."""
     text = headers.get("retry-after", "").strip()
     if not text:
         return None

@@ -1,6 +1,6 @@
-"""The models that fastembed knows: which there are, which are on this machine, and to fetch one.
+"""The models in fastembed's table: which exist, which are on this machine, and downloading one.
 
-Only ``fetch`` ever uses the network, and only ``cairn model pull`` calls it.
+Only ``fetch`` uses the network, and only ``cairn model pull`` calls it.
 """
 
 import logging
@@ -18,9 +18,9 @@ from loguru import logger
 from engine.did_you_mean import did_you_mean
 from engine.errors import EmbedderUnavailableError, InvalidInputError
 
-_LOOK_S = 0.5  # how often the progress of a download is told
+_POLL_S = 0.5  # how often the progress of a download is reported
 _GIGABYTE = 1_000_000_000
-_LIKENESS = 0.4  # of a name that is typed in part only
+_SIMILARITY_CUTOFF = 0.4  # low, as a name may be typed only in part
 
 
 class KnownModel(NamedTuple):
@@ -28,11 +28,11 @@ class KnownModel(NamedTuple):
 
     name: str
     dimension: int
-    size_bytes: int  # about, of the download
+    size_bytes: int  # approximate, of the download
     licence: str
     source: str  # repository on the Hugging Face hub
     model_file: str
-    files: tuple[str, ...]  # what it needs beside the tokenizer
+    files: tuple[str, ...]  # needed beside the tokenizer
 
 
 def known_models() -> list[KnownModel]:
@@ -43,10 +43,10 @@ def known_models() -> list[KnownModel]:
 
 
 def known_model(name: str) -> KnownModel:
-    """Find a model by its name, in upper or lower case.
+    """Return a model by its name, ignoring case.
 
     Raises:
-        InvalidInputError: There is none of that name.
+        InvalidInputError: No model has that name.
     """
     models = known_models()
     for model in models:
@@ -54,60 +54,60 @@ def known_model(name: str) -> KnownModel:
             return model
     names = [model.name for model in models]
     raise InvalidInputError(
-        f"no model {name!r} is known" + did_you_mean(name, names, cutoff=_LIKENESS),
+        f"no model {name!r} is known" + did_you_mean(name, names, cutoff=_SIMILARITY_CUTOFF),
         hint="cairn model list names them; a folder begins with /, ./ or ~",
         field="model",
     )
 
 
 def folder_of(model: KnownModel, cache: Path) -> Path | None:
-    """Find a model on this machine; None when it is not there.
+    """Return the folder of a model on this machine, or None.
 
     Raises:
-        EmbedderUnavailableError: It is there and not whole.
+        EmbedderUnavailableError: Its files are damaged.
     """
     if not cache.is_dir():
         return None
     try:
-        return _whole(Path(_files(model, cache, local_files_only=True)), model)
+        return _if_complete(Path(_files(model, cache, local_files_only=True)), model)
     except CorruptedCacheError as error:
         raise EmbedderUnavailableError(
             f"the files of {model.name} are damaged", hint=f"cairn model pull {model.name}"
         ) from error
-    except (OSError, ValueError):  # what the hub's library says when it has none
+    except (OSError, ValueError):  # raised by the hub's library if there is none
         return None
 
 
 def fetch(model: KnownModel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
-    """Download a model; what is there already stays, and a broken download goes on.
+    """Download a model and return its folder; an interrupted download is resumed.
 
     Args:
-        model: Which one.
-        cache: The folder for all models, made when it is not there.
-        on_bytes: Told twice a second how many bytes have come.
+        model: The model.
+        cache: The folder for all models, created if missing.
+        on_bytes: Called twice a second with the number of bytes received.
 
     Raises:
-        EmbedderUnavailableError: No network, no room, or not what was promised.
+        EmbedderUnavailableError: No network, no disk space, or incomplete files.
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with _telling(cache, on_bytes):
-            folder = _fetched(model, cache)
-    except Exception as error:  # the hub's libraries have dozens, of four roots
+        with _reporting_progress(cache, on_bytes):
+            folder = _download(model, cache)
+    except Exception as error:  # the hub's libraries raise dozens, with four base classes
         raise EmbedderUnavailableError(
             f"cannot download {model.name}: {_reason(error)}",
             hint="is there a network? what has come so far is kept",
         ) from error
     if folder is None:
         raise EmbedderUnavailableError(
-            f"the download of {model.name} lacks files", hint="try again, or choose another model"
+            f"the download of {model.name} is incomplete", hint="try again, or choose another model"
         )
     return folder
 
 
-def _fetched(model: KnownModel, cache: Path) -> Path | None:
+def _download(model: KnownModel, cache: Path) -> Path | None:
     try:
-        found = _whole(Path(_files(model, cache, local_files_only=True)), model)
+        found = _if_complete(Path(_files(model, cache, local_files_only=True)), model)
         is_damaged = False
     except CorruptedCacheError:
         found, is_damaged = None, True
@@ -116,12 +116,12 @@ def _fetched(model: KnownModel, cache: Path) -> Path | None:
     if found:
         return found
     more = {"force_download": True} if is_damaged else {}
-    return _whole(Path(_files(model, cache, local_files_only=False, **more)), model)
+    return _if_complete(Path(_files(model, cache, local_files_only=False, **more)), model)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep fastembed and the hub's library from writing into the middle of an answer."""
+def silenced() -> Iterator[None]:
+    """Silence the output of fastembed and the hub's library."""
     logger.disable("fastembed")
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
@@ -142,7 +142,7 @@ def _known(described: dict[str, Any]) -> KnownModel:
 
 
 def _files(model: KnownModel, cache: Path, **options: bool) -> str:
-    with quiet():
+    with silenced():
         return TextEmbedding.download_files_from_huggingface(
             model.source,
             cache_dir=str(cache),
@@ -151,19 +151,19 @@ def _files(model: KnownModel, cache: Path, **options: bool) -> str:
         )
 
 
-def _whole(folder: Path, model: KnownModel) -> Path | None:
+def _if_complete(folder: Path, model: KnownModel) -> Path | None:
     files = (model.model_file, *model.files)
     return folder if all((folder / file).exists() for file in files) else None
 
 
 @contextmanager
-def _telling(cache: Path, on_bytes: Callable[[int], None]) -> Iterator[None]:
-    """Tell how much the folder grows, while the block runs."""
+def _reporting_progress(cache: Path, on_bytes: Callable[[int], None]) -> Iterator[None]:
+    """Report how much the folder grows while the block runs."""
     before = _size_of(cache)
     ended = threading.Event()
 
     def tell() -> None:
-        while not ended.wait(_LOOK_S):
+        while not ended.wait(_POLL_S):
             on_bytes(max(0, _size_of(cache) - before))
 
     thread = threading.Thread(target=tell, name="model-download-progress", daemon=True)

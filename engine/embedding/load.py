@@ -1,9 +1,4 @@
-"""The setting ``model`` → an embedder that is ready, made on first use.
-
-Is the model that the settings name there? Asked before work begins, and while it waits.
-
-Questions → vectors, by the model that the settings name.
-"""
+"""Opens the embedder that the setting ``model`` names, and embeds queries with it."""
 
 import threading
 import time
@@ -12,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from engine.cancellation import result_of
+from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config, embedding_key
 from engine.embedding.embedder import Backend, choice_of
 from engine.errors import EmbedderUnavailableError, UnavailableError
@@ -20,15 +15,15 @@ from engine.errors import EmbedderUnavailableError, UnavailableError
 if TYPE_CHECKING:
     from engine.embedding.embedder import Embedder, Passage, Vectors
 
-#: How the embedder is opened that the settings name; tests have one of their own.
+#: Opens the embedder that the settings name; tests substitute their own.
 OpenEmbedder = Callable[[Config], "Embedder | None"]
 
 
 def open_embedder(config: Config) -> "Embedder | None":
-    """Open the backend that the settings name; None for ``none``.
+    """Open the backend that the settings name, or return None for ``none``.
 
-    Nothing is ever downloaded here, and no server is asked yet. Each backend's libraries are
-    imported only when it is chosen: they take from 0.1 s (numpy) to 1 s (onnxruntime).
+    Nothing is downloaded, and no server is contacted yet. The libraries of a backend are
+    imported only if it is chosen: they take from 0.1 s (numpy) to 1 s (onnxruntime).
 
     Raises:
         InvalidConfigError: The setting cannot be read.
@@ -50,42 +45,42 @@ def open_embedder(config: Config) -> "Embedder | None":
     return Remote(choice, embedding_key(choice.url), config)
 
 
-def check_embedder(config: Config, open_embedder: OpenEmbedder, stop: Callable[[], bool]) -> None:
-    """Make sure that there are vectors to be had, by asking for one as a run does.
+def check_embedder(config: Config, open_embedder: OpenEmbedder, cancelled: CancelToken) -> None:
+    """Check that the model is available, by opening and preparing it as a run does.
 
-    The built-in model is taken for there: it is part of this program. A server may take its
+    The built-in model always is: it is part of this program. A server may take its
     ``embedding_timeout``.
 
     Args:
         config: The settings in force.
         open_embedder: Opens the model that they name.
-        stop: Asked several times a second; when true, ``Cancelled`` is raised.
+        cancelled: Polled several times a second.
 
     Raises:
         InvalidConfigError: The setting cannot be read.
         EmbedderUnavailableError: The model is not on this machine, or its server does not answer.
-        Cancelled: ``stop`` said so.
+        Cancelled: ``cancelled`` returned true.
     """
     if config.model in (Backend.STATIC, Backend.NONE):
         return
-    embedder = result_of(lambda: open_embedder(config), stop)
+    embedder = run_cancellable(lambda: open_embedder(config), cancelled)
     if embedder is not None:
         with closing(embedder):
-            embedder.prepare(stop)
+            embedder.prepare(cancelled)
 
 
-_MOST_KEPT = 256  # vectors of questions, 1 kB each
-#: A backend that was away is left alone for so long, so that searches by words do not wait for it.
+_CACHE_SIZE = 256  # vectors of queries, 1 kB each
+#: How long a backend is not tried after a failure, so that searches by words do not wait for it.
 PAUSE_S = 30.0
 
 
 class QuestionEmbedder:
-    """Embeds the questions of a process. Opens the model on first use. For any number of threads.
+    """Embeds queries, with an LRU cache; opens the model on first use. Thread-safe.
 
     Args:
         config: The settings in force, which name the model.
         open_embedder: Opens it.
-        now: Gives seconds; a test's way to let time pass.
+        now: Returns seconds; tests substitute it.
     """
 
     def __init__(
@@ -100,62 +95,62 @@ class QuestionEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._cache: OrderedDict[str, Vectors] = OrderedDict()
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
 
     def embed(self, text: str, identity: str) -> "Vectors":
-        """Embed a question, as (dimension,).
+        """Embed a query, as (dimension,).
 
         Args:
-            text: The question.
-            identity: Of the model whose vectors it will be compared with.
+            text: The query.
+            identity: The identity of the model with whose vectors it will be compared.
 
         Raises:
-            UnavailableError: There is no model, another one, or it is away.
+            UnavailableError: There is no model, a different one, or it is unavailable.
         """
         with self._guarded():
             return self._embed(text, identity)
 
-    def identity(self, stop: Callable[[], bool]) -> str:
-        """Give the identity of the model.
+    def identity(self, cancelled: CancelToken) -> str:
+        """Return the identity of the model.
 
         Args:
-            stop: Asked several times a second; when true, the model counts as away.
+            cancelled: Polled several times a second.
 
         Raises:
-            UnavailableError: There is no model, or it is away.
+            UnavailableError: There is no model, or it is unavailable.
         """
         with self._guarded():
-            return self._opened(stop).identity
+            return self._opened(cancelled).identity
 
     def embed_passages(
-        self, passages: "Sequence[Passage]", identity: str, stop: Callable[[], bool]
+        self, passages: "Sequence[Passage]", identity: str, cancelled: CancelToken
     ) -> "Vectors":
-        """Embed a few texts that questions will be compared with, as (passages × dimension).
+        """Embed a few texts to compare queries with, as (passages × dimension).
 
         Args:
             passages: The texts.
-            identity: Of the model that has to do it.
-            stop: Asked several times a second.
+            identity: The identity of the model that must be used.
+            cancelled: Polled several times a second.
 
         Raises:
-            UnavailableError: There is no model, another one, or it is away.
-            Cancelled: ``stop`` said so.
+            UnavailableError: There is no model, a different one, or it is unavailable.
+            Cancelled: ``cancelled`` returned true.
         """
         with self._guarded():
-            return self._embedder_of(identity).embed_passages(passages, stop)
+            return self._embedder_of(identity).embed_passages(passages, cancelled)
 
     def close(self) -> None:
-        """Free what the model holds; it is opened again when a question comes."""
+        """Free the model; the next query opens it again."""
         with self._lock:
             if self._embedder:
                 self._embedder.close()
             self._embedder = None
-            self._kept.clear()
+            self._cache.clear()
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Let one thread at a time use the model, and none while it is left alone."""
+        """Let one thread at a time use the model, and none for a while after a failure."""
         with self._lock:
             if self._failure and self._now() < self._failure[0] + PAUSE_S:
                 raise self._failure[1]
@@ -165,15 +160,15 @@ class QuestionEmbedder:
                 self._failure = self._now(), error
                 raise
 
-    def _opened(self, stop: Callable[[], bool] | None = None) -> "Embedder":
+    def _opened(self, cancelled: CancelToken | None = None) -> "Embedder":
         is_new = self._embedder is None
         embedder = self._embedder = self._embedder or self._open_embedder(self._config)
         if embedder is None:
             raise UnavailableError(
                 "the setting model is none", hint="set model = static, then run cairn index"
             )
-        if is_new and stop:
-            embedder.prepare(stop)
+        if is_new and cancelled:
+            embedder.prepare(cancelled)
         return embedder
 
     def _embedder_of(self, identity: str) -> "Embedder":
@@ -187,11 +182,11 @@ class QuestionEmbedder:
 
     def _embed(self, text: str, identity: str) -> "Vectors":
         embedder = self._embedder_of(identity)
-        vector = self._kept.get(text)
+        vector = self._cache.get(text)
         if vector is None:
-            vector = self._kept[text] = embedder.embed_query(text)
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            vector = self._cache[text] = embedder.embed_query(text)
+            if len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
         else:
-            self._kept.move_to_end(text)
+            self._cache.move_to_end(text)
         return vector

@@ -1,9 +1,8 @@
-"""A model on this machine, run by fastembed and onnxruntime. Never downloads anything.
+"""An ONNX model on this machine, run by fastembed and onnxruntime. Never downloads anything.
 
-A folder with an ONNX model: which file it is, how its vectors are pooled, what it wants.
-
-The layout is that of sentence-transformers and of Hugging Face's exports: ``model.onnx``, perhaps
-in ``onnx/``, beside ``tokenizer.json`` and ``tokenizer_config.json``.
+The model comes from fastembed's cache, or from a folder with the layout of sentence-transformers
+and Hugging Face exports: ``model.onnx``, possibly in ``onnx/``, beside ``tokenizer.json`` and
+``tokenizer_config.json``.
 """
 
 import json
@@ -20,11 +19,11 @@ from fastembed import TextEmbedding
 from fastembed.common import onnx_model
 from fastembed.common.model_description import ModelSource, PoolingType
 
-from engine.cancellation import result_of
+from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
-from engine.embedding.batches import BatchSize, batches_of, padded, readable, unit_rows
+from engine.embedding.batches import BatchSize, batches_of, padded, unit_rows, valid_utf8
 from engine.embedding.embedder import Choice, Passage, Prompts, Vectors, prompts_of
-from engine.embedding.known import folder_of, known_model, quiet
+from engine.embedding.known import folder_of, known_model, silenced
 from engine.errors import (
     Cancelled,
     EmbedderUnavailableError,
@@ -52,13 +51,13 @@ _POOLINGS = {
     "mean": "MEAN",
     "lasttoken": "LAST_TOKEN",
 }
-_MOST_CONFIG_BYTES = 1 << 20
+_MAX_CONFIG_BYTES = 1 << 20
 _WHOLE_BYTES = 64 << 20
 _BLOCKS = 64
 
 
 class ModelFolder(NamedTuple):
-    """What a folder says of its model."""
+    """The description of a model in its folder."""
 
     path: Path
     model_file: str  # relative to it
@@ -67,10 +66,10 @@ class ModelFolder(NamedTuple):
 
 
 def read_folder(text: str) -> ModelFolder:
-    """Read what a folder says.
+    """Read the description of the model in a folder.
 
     Raises:
-        EmbedderUnavailableError: It is not there, or lacks a file, or says what cannot be done.
+        EmbedderUnavailableError: The folder or a file is missing, or the pooling is not supported.
     """
     path = Path(text).expanduser().absolute()
     if not path.is_dir():
@@ -89,10 +88,10 @@ def read_folder(text: str) -> ModelFolder:
 
 
 def weights_hash(folder: Path, model_file: str) -> str:
-    """Hash a model's weights and its tokenizer, 16 hexadecimal digits.
+    """Return the hash of a model's weights and tokenizer, 16 hexadecimal digits.
 
-    Of files above 64 MiB the size and 64 blocks of 1 MiB count, evenly spaced: weights that were
-    trained anew differ nearly everywhere, and a model of 2 GB opens without being read twice.
+    Of files above 64 MiB only the size and 64 evenly spaced blocks of 1 MiB are hashed: retrained
+    weights differ nearly everywhere, and a model of 2 GB opens without being read twice.
     """
     digest = sha256()
     model = folder / model_file
@@ -137,10 +136,10 @@ def _prompts_of(path: Path) -> Prompts:
 
 
 def _read_json(file: Path) -> Mapping[str, object]:
-    """Read an optional file; empty when it is not there."""
+    """Return the content of an optional file, empty if it is missing."""
     try:
         with file.open("rb") as opened:
-            said = json.loads(opened.read(_MOST_CONFIG_BYTES))
+            said = json.loads(opened.read(_MAX_CONFIG_BYTES))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
@@ -150,15 +149,15 @@ def _read_json(file: Path) -> Mapping[str, object]:
     return said if isinstance(said, dict) else {}
 
 
-#: What a batch holds: memory grows with it and with the square of the longest text.
-_MOST_ITEMS = 64
-_MOST_TOKENS = 16_384
+#: Limits of a batch: memory grows with it, and with the square of the longest text.
+_MAX_ITEMS = 64
+_MAX_TOKENS = 16_384
 _CUDA = "CUDAExecutionProvider"
 _CPU = "CPUExecutionProvider"
-#: What onnxruntime runs on, by the setting ``device``; None takes the card when there is one.
+#: What onnxruntime runs on, by the setting ``device``; None uses the GPU if there is one.
 _PROVIDERS = {"auto": None, "cpu": [_CPU], "cuda": [_CUDA, _CPU]}
 _PROBE = "parse the configuration file"
-#: fastembed's list of models is one for the process, and several runs may add the same to it.
+#: fastembed's list of models is global, and several runs may add the same model.
 _registering = threading.Lock()
 
 
@@ -166,10 +165,10 @@ class Onnx:
     """A model in memory; see ``embedder.Embedder``.
 
     Args:
-        name: As the setting writes it.
-        model: fastembed's, loaded.
-        weights: Hash of the weights and of what else shapes the vectors.
-        prompts: What it wants before texts.
+        name: The name, as in the setting.
+        model: The loaded model of fastembed.
+        weights: The hash of the weights and of whatever else determines the vectors.
+        prompts: The prefixes of texts.
     """
 
     def __init__(self, name: str, model: Any, weights: str, prompts: Prompts) -> None:
@@ -178,41 +177,41 @@ class Onnx:
         self._weights = weights
         self._prompts = prompts
         self._session = _Session(model.model)
-        self._size = BatchSize(_MOST_ITEMS, _MOST_TOKENS)
-        with _explained(name):
+        self._size = BatchSize(_MAX_ITEMS, _MAX_TOKENS)
+        with _translating_errors(name):
             [row] = model.query_embed(prompts.query + _PROBE)
         self._numbers = len(row)
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name, as in the setting ``model``."""
         return self._name
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector, padded to what the store keeps."""
+        """Numbers in a vector, padded as the store requires."""
         return padded(self._numbers)
 
     @property
     def identity(self) -> str:
-        """Name, dimension, and the hash of the weights and of what else shapes the vectors."""
+        """Name, dimension, and the hash of whatever determines the vectors."""
         return f"{self._name}/{self.dimension}/{self._weights}"
 
-    def prepare(self, stop: Callable[[], bool]) -> None:
-        """Nothing to learn: it was asked when it was opened."""
+    def prepare(self, cancelled: CancelToken) -> None:
+        """Do nothing: opening the model has learned all."""
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
-        """Embed chunks by their text, as much of it as the model reads."""
-        return self._embed([passage.text for passage in passages], stop)
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
+        """Embed chunks by their text, truncated to what the model reads."""
+        return self._embed([passage.text for passage in passages], cancelled)
 
-    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
         """Embed paths as they are."""
-        return self._embed(paths, stop)
+        return self._embed(paths, cancelled)
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a question."""
-        with _explained(self._name):
-            given = list(self._model.query_embed(self._prompts.query + readable(text)))
+        """Embed a query."""
+        with _translating_errors(self._name):
+            given = list(self._model.query_embed(self._prompts.query + valid_utf8(text)))
             row: Vectors = unit_rows(given, count=1, dimension=self._numbers)[0]
         return row
 
@@ -220,31 +219,33 @@ class Onnx:
         """Free the model."""
         self._model = None
 
-    def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def _embed(self, texts: Sequence[str], cancelled: CancelToken) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        asked = [self._prompts.passage + readable(text) for text in texts]
+        asked = [self._prompts.passage + valid_utf8(text) for text in texts]
         for batch in batches_of(asked, self._size):
-            if stop():
+            if cancelled():
                 raise Cancelled("embedding was stopped")
             started_s = time.monotonic()
-            vectors[batch] = self._embed_batch([asked[index] for index in batch], stop)
+            vectors[batch] = self._embed_batch([asked[index] for index in batch], cancelled)
             self._size.answered(len(batch), time.monotonic() - started_s)
         return vectors
 
-    def _embed_batch(self, texts: list[str], stop: Callable[[], bool]) -> Vectors:
-        """Embed texts in one go, which can take many seconds; a stop ends it early."""
+    def _embed_batch(self, texts: list[str], cancelled: CancelToken) -> Vectors:
+        """Embed texts in one call, which can take many seconds; cancelling ends it early."""
         model = self._model
         end = self._session.begin()
-        with _explained(self._name):
-            given = result_of(lambda: list(model.passage_embed(texts)), stop, hurry=end)
+        with _translating_errors(self._name):
+            given = run_cancellable(
+                lambda: list(model.passage_embed(texts)), cancelled, on_cancel=end
+            )
             return unit_rows(given, count=len(texts), dimension=self._numbers)
 
 
 class _Session:
-    """onnxruntime's session, in the place where fastembed has it: one that can be ended.
+    """Replaces fastembed's onnxruntime session with one that can be interrupted.
 
     Args:
-        holder: fastembed's; one that runs by other means is left as it is.
+        holder: The object of fastembed that has the session; one without is left as it is.
     """
 
     def __init__(self, holder: Any) -> None:
@@ -254,7 +255,7 @@ class _Session:
             holder.model = self
 
     def begin(self) -> Callable[[], None]:
-        """Give what ends a run that is begun after this, between two nodes of its graph."""
+        """Return a function that ends the next run, between two nodes of its graph."""
         options = self._options = onnx_model.ort.RunOptions()  # type: ignore[attr-defined]
         return lambda: setattr(options, "terminate", True)
 
@@ -266,16 +267,16 @@ class _Session:
 
 
 def open_onnx(choice: Choice, config: Config) -> Onnx:
-    """Load the model of a choice into memory.
+    """Load the model that the setting names.
 
     Raises:
         InvalidConfigError: fastembed knows no model of that name.
-        EmbedderUnavailableError: It is not on this machine, is damaged, or has no such device.
+        EmbedderUnavailableError: It is not on this machine, is damaged, or the device is missing.
     """
     if choice.is_folder:
         folder = read_folder(choice.model)
         weights = _weights_of(folder.path, folder.model_file, folder.prompts, folder.pooling)
-        model = _loaded_folder(folder, weights, choice.name, config)
+        model = _load_folder(folder, weights, choice.name, config)
         return Onnx(choice.name, model, weights, folder.prompts)
     try:
         known = known_model(choice.model)
@@ -288,28 +289,28 @@ def open_onnx(choice: Choice, config: Config) -> Onnx:
         )
     prompts = prompts_of(known.name)
     weights = _weights_of(path, known.model_file, prompts, "")
-    model = _loaded(known.name, path, f"onnx:{known.name}", config)
+    model = _load(known.name, path, f"onnx:{known.name}", config)
     return Onnx(f"onnx:{known.name}", model, weights, prompts)
 
 
 def _weights_of(path: Path, model_file: str, prompts: Prompts, pooling: str) -> str:
-    with _explained(str(path)):
+    with _translating_errors(str(path)):
         weights = weights_hash(path, model_file)
     shape = json.dumps([weights, prompts.passage, pooling])
     return sha256(shape.encode()).hexdigest()[:16]
 
 
-def _loaded_folder(folder: ModelFolder, weights: str, name: str, config: Config) -> Any:
-    """Load a model that fastembed does not know; one whose vectors are pooled already as well."""
-    model = _loaded(_registered(folder, weights, folder.pooling), folder.path, name, config)
+def _load_folder(folder: ModelFolder, weights: str, name: str, config: Config) -> Any:
+    """Load a model from a folder, without pooling if its vectors are already pooled."""
+    model = _load(_register(folder, weights, folder.pooling), folder.path, name, config)
     outputs = model.model.model.get_outputs()
     if len(outputs[0].shape) != 2:
         return model
-    return _loaded(_registered(folder, weights, "DISABLED"), folder.path, name, config)
+    return _load(_register(folder, weights, "DISABLED"), folder.path, name, config)
 
 
-def _registered(folder: ModelFolder, weights: str, pooling: str) -> str:
-    """Make fastembed know a folder; the name it has there."""
+def _register(folder: ModelFolder, weights: str, pooling: str) -> str:
+    """Register a folder with fastembed, and return its name there."""
     name = f"folder/{weights}/{pooling}/{sha256(str(folder.path).encode()).hexdigest()[:16]}"
     with _registering:
         if all(each["model"] != name for each in TextEmbedding.list_supported_models()):
@@ -317,15 +318,15 @@ def _registered(folder: ModelFolder, weights: str, pooling: str) -> str:
                 model=name,
                 pooling=PoolingType(pooling),
                 normalization=False,  # unit_rows does
-                sources=ModelSource(hf="none/none"),  # never asked: the folder is given
-                dim=1,  # never asked: the first vector tells
+                sources=ModelSource(hf="none/none"),  # unused: the folder is given
+                dim=1,  # unused: the first vector tells
                 model_file=folder.model_file,
             )
     return name
 
 
-def _loaded(known_as: str, path: Path, name: str, config: Config) -> Any:
-    with _explained(name), quiet():
+def _load(known_as: str, path: Path, name: str, config: Config) -> Any:
+    with _translating_errors(name), silenced():
         model = TextEmbedding(
             known_as,
             cache_dir=str(path),
@@ -344,8 +345,8 @@ def _loaded(known_as: str, path: Path, name: str, config: Config) -> Any:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Turn whatever the native libraries raise into the one error that says what to do."""
+def _translating_errors(name: str) -> Iterator[None]:
+    """Turn whatever the native libraries raise into an error that says what to do."""
     try:
         yield
     except (EmbedderUnavailableError, Cancelled):

@@ -1,44 +1,43 @@
-"""A server of embeddings as an embedder: batches, what is too large or too long, and checks.
+"""An embedding server as an embedder: each protocol's requests, batches, and oversized texts.
 
-The requests of each protocol are in ``protocols``, waiting and asking again in ``server``.
-
-What servers of embeddings want to be asked, and where the vectors are in their answers.
+``http`` sends the requests and retries them.
 """
 
 import base64
 import binascii
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.cancellation import CancelToken, never
 from engine.config import Config, Secret
 from engine.embedding.batches import (
     BatchSize,
     batches_of,
     padded,
-    readable,
     tokens_in,
     unit_rows,
+    valid_utf8,
 )
 from engine.embedding.embedder import Backend, Choice, Passage, Prompts, Vectors, prompts_of
-from engine.embedding.http import Clock, Patience, Server, TimedOutError, TooLargeError
+from engine.embedding.http import Clock, RetryPolicy, Server, TimedOutError, TooLargeError
 
-#: How long Ollama keeps a model in memory after the last request, so that a question after a pause
-#: does not wait for gigabytes to load.
+#: How long Ollama keeps a model in memory after a request, so that a query after a pause does not
+#: wait for gigabytes to load.
 _KEEP_ALIVE = "30m"
 
 
 class Limits(NamedTuple):
-    """What a request holds at most."""
+    """The maximum size of a request."""
 
     items: int
     tokens: int
 
 
-#: Below what the services allow, and what the servers allow unless told otherwise; what a server
-#: refuses all the same is learned.
+#: Below the limits of the services and the defaults of the servers; smaller limits are learned
+#: from refusals.
 LIMITS = {
     Backend.OPENAI: Limits(128, 60_000),
     Backend.VOYAGE: Limits(128, 60_000),
@@ -55,15 +54,15 @@ _TAKES_BASE64 = ("https://api.openai.com/", "https://api.voyageai.com/")
 
 
 def address_of(choice: Choice) -> str:
-    """Give the URL that texts are posted to."""
+    """Return the URL to which texts are posted."""
     return choice.url + _PATHS[choice.backend]
 
 
 def request_of(choice: Choice, texts: Sequence[str], *, is_query: bool) -> dict[str, object]:
-    """Give the JSON that asks for the vectors of texts.
+    """Return the JSON that requests the vectors of texts.
 
-    Where a server can cut what is too long by itself it is told to: it knows the tokens exactly.
-    Ollama is told not to, because some of its versions cut far below what the model can read.
+    Servers that can truncate texts are told to, because they know the tokens exactly. Ollama is
+    told not to, because some of its versions truncate far below what the model can read.
     """
     if choice.backend is Backend.TEI:
         return {"inputs": list(texts), "normalize": True, "truncate": True}
@@ -78,10 +77,10 @@ def request_of(choice: Choice, texts: Sequence[str], *, is_query: bool) -> dict[
 
 
 def vectors_in(backend: Backend, answer: object) -> list[Any]:
-    """Give the vectors of an answer, in the order of the texts, not checked yet.
+    """Return the vectors of a response, in the order of the texts, unchecked.
 
     Raises:
-        ValueError: The answer has no vectors; the text says so, as the end of a sentence.
+        ValueError: The response has no vectors; the text is the end of a sentence.
     """
     if backend is Backend.TEI:
         rows = answer
@@ -95,7 +94,7 @@ def vectors_in(backend: Backend, answer: object) -> list[Any]:
 
 
 def _ordered(data: object) -> list[Any]:
-    """Put the vectors of ``data`` into the order of ``index``, where all of them have one."""
+    """Return the vectors of ``data`` sorted by ``index``, if they have one."""
     if not isinstance(data, list) or not all(isinstance(item, Mapping) for item in data):
         raise ValueError("JSON without vectors")
     places = [item.get("index") for item in data]
@@ -107,7 +106,7 @@ def _ordered(data: object) -> list[Any]:
 
 
 def _numbers(embedding: object) -> object:
-    """Give the numbers of a vector; base64 holds them as 32-bit little-endian floats."""
+    """Return a vector, decoded from base64 (32-bit little-endian floats) if necessary."""
     if not isinstance(embedding, str):
         return embedding
     try:
@@ -116,31 +115,27 @@ def _numbers(embedding: object) -> object:
         raise ValueError("a vector whose base64 cannot be read") from error
 
 
-#: Refusals of one batch, halved each time; at the last but one its texts go singly.
-_MOST_TRIES = 6
-#: After what may pass. Somebody waits for a question, and words answer it too.
+#: A batch that is refused is halved so many times; at the last but one its texts go singly.
+_MAX_SPLITS = 6
+#: Retries of transient failures; fewer for queries, which users wait for and words answer too.
 _RETRIES = 3
 _QUERY_RETRIES = 1
-#: A server that leaves a batch without an answer for so long is away, also if it asks for more.
+#: A server that does not answer a batch for so long counts as unavailable.
 _SILENCE_S = 14.0
 _PROBE = "parse the configuration file"
-
-
-def _never() -> bool:
-    return False
 
 
 class Remote:
     """A server; see ``embedder.Embedder``.
 
-    Opening it asks nothing. The dimension is learned from the first answer: asked before that,
+    Opening it sends nothing. The dimension is learned from the first answer: before that,
     ``dimension`` and ``identity`` cost a request.
 
     Args:
-        choice: Which server, and which of its models.
-        key: For the server, may be empty.
-        config: Says how long it may take.
-        clock: Where time comes from.
+        choice: The server and the model.
+        key: The key for the server, may be empty.
+        config: The settings, for the timeouts.
+        clock: The sources of time.
     """
 
     def __init__(
@@ -161,53 +156,53 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name, as in the setting ``model``."""
         return self._choice.name
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector, padded to what the store keeps.
+        """Numbers in a vector, padded as the store requires.
 
         Raises:
-            EmbedderUnavailableError: The server is away or answers nonsense.
+            EmbedderUnavailableError: The server is unreachable or answers nonsense.
         """
-        self._learn_dimension(self._patience(self._request_s))
+        self._learn_dimension(self._policy(self._request_s))
         assert self._numbers is not None
         return padded(self._numbers)
 
     @property
     def identity(self) -> str:
-        """Backend, model, where it is, and dimension.
+        """Backend, model, URL and dimension.
 
         Raises:
-            EmbedderUnavailableError: The server is away or answers nonsense.
+            EmbedderUnavailableError: The server is unreachable or answers nonsense.
         """
-        patience = self._patience(self._request_s)
-        prompt = self._prompts(patience).passage
-        parts = [self._choice.backend.value, self._model(patience), self._choice.url]
+        policy = self._policy(self._request_s)
+        prompt = self._prompts(policy).passage
+        parts = [self._choice.backend.value, self._model(policy), self._choice.url]
         return "/".join([*parts, str(self.dimension), *([f"prompt {prompt!r}"] if prompt else [])])
 
-    def prepare(self, stop: Callable[[], bool]) -> None:
-        """Ask the server which model it runs, if it chose that, and for a vector to count."""
-        self._model(self._patience(self._request_s, stop))
-        self._learn_dimension(self._patience(self._request_s, stop))
+    def prepare(self, cancelled: CancelToken) -> None:
+        """Ask the server for its model, if it has chosen it, and for the dimension."""
+        self._model(self._policy(self._request_s, cancelled))
+        self._learn_dimension(self._policy(self._request_s, cancelled))
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
         """Embed chunks by their text; blank ones become rows of zeros."""
-        return self._embed([passage.text for passage in passages], stop)
+        return self._embed([passage.text for passage in passages], cancelled)
 
-    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
         """Embed paths as they are."""
-        return self._embed(paths, stop)
+        return self._embed(paths, cancelled)
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a question, within ``query_timeout``."""
-        patience = self._patience(self._query_s)
-        asked = self._prompts(patience).query + readable(text if text.strip() else _PROBE)
+        """Embed a query, within ``query_timeout``."""
+        policy = self._policy(self._query_s)
+        asked = self._prompts(policy).query + valid_utf8(text if text.strip() else _PROBE)
         try:
-            rows = self._asked([asked], patience, is_query=True)
+            rows = self._request([asked], policy, is_query=True)
         except TooLargeError as refusal:
-            rows = self._shortened(asked, patience, refusal, is_query=True)
+            rows = self._embed_shortened(asked, policy, refusal, is_query=True)
         row: Vectors = rows[0]
         return row
 
@@ -215,19 +210,19 @@ class Remote:
         """Close the connection."""
         self._server.close()
 
-    def _embed(self, texts: Sequence[str], stop: Callable[[], bool]) -> Vectors:
-        patience = self._renewed(Patience(self._request_s, 0.0, stop, _RETRIES))
-        prompt = self._prompts(patience).passage
+    def _embed(self, texts: Sequence[str], cancelled: CancelToken) -> Vectors:
+        policy = self._renewed(RetryPolicy(self._request_s, 0.0, cancelled, _RETRIES))
+        prompt = self._prompts(policy).passage
         wanted = [index for index, text in enumerate(texts) if text.strip()]
-        asked = [self._cut(prompt + readable(texts[index])) for index in wanted]
+        asked = [self._cut(prompt + valid_utf8(texts[index])) for index in wanted]
         found: list[tuple[list[int], Vectors]] = []
         for batch in batches_of(asked, self._size):
             batch_texts = [self._cut(asked[index]) for index in batch]
             started_s = self._clock.elapsed_s()
-            rows = self._embed_batch(batch_texts, self._renewed(patience))
+            rows = self._embed_batch(batch_texts, self._renewed(policy))
             self._size.answered(len(batch), self._clock.elapsed_s() - started_s)
             found.append(([wanted[index] for index in batch], rows))
-        self._learn_dimension(patience)  # nothing was asked if all texts are blank
+        self._learn_dimension(policy)  # if all texts are blank, no request was sent
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for indexes, rows in found:
             vectors[indexes] = rows
@@ -236,79 +231,77 @@ class Remote:
     def _embed_batch(
         self,
         texts: Sequence[str],
-        patience: Patience,
+        policy: RetryPolicy,
         refusals: int = 0,
         *,
         is_second: bool = False,
     ) -> Vectors:
-        """Embed passages in one request, or in smaller ones when that is too much for the server.
+        """Embed passages in one request, or in smaller ones if that is too much for the server.
 
         Args:
-            texts: Not blank.
-            patience: How long to wait.
-            refusals: How many requests with these texts were refused already.
-            is_second: One of them was not answered in time already.
+            texts: The passages, not blank.
+            policy: Deadlines and retries.
+            refusals: How many requests with these texts were refused.
+            is_second: Whether a request with these texts has timed out.
         """
         try:
-            return self._asked(texts, patience)
+            return self._request(texts, policy)
         except TooLargeError as refusal:
-            patience = self._renewed(patience)
+            policy = self._renewed(policy)
             if len(texts) == 1:
-                return self._shortened(texts[0], patience, refusal)
+                return self._embed_shortened(texts[0], policy, refusal)
             known = self._too_long
-            rows = self._in_parts(texts, patience, refusals + 1, is_second=is_second)
-            if self._too_long == known:  # so there were too many
+            rows = self._embed_in_parts(texts, policy, refusals + 1, is_second=is_second)
+            if self._too_long == known:  # so the batch was too large, not a text
                 self._size.refused(len(texts), len(texts) * max(map(tokens_in, texts)))
             return rows
         except TimedOutError:
             if is_second:
                 raise
             self._size.answered(len(texts), math.inf)
-            return self._in_parts(texts, patience, refusals, is_second=True)
+            return self._embed_in_parts(texts, policy, refusals, is_second=True)
 
-    def _in_parts(
-        self, texts: Sequence[str], patience: Patience, refusals: int, *, is_second: bool
+    def _embed_in_parts(
+        self, texts: Sequence[str], policy: RetryPolicy, refusals: int, *, is_second: bool
     ) -> Vectors:
-        half = 1 if refusals + 1 >= _MOST_TRIES else -(-len(texts) // 2)
+        half = 1 if refusals + 1 >= _MAX_SPLITS else -(-len(texts) // 2)
         parts = []
         start = 0
         while start < len(texts):
-            end = start + min(half, self._size.items)  # the first part may have taught how many
-            parts.append(
-                self._embed_batch(texts[start:end], patience, refusals, is_second=is_second)
-            )
+            end = start + min(half, self._size.items)  # the first part may have changed it
+            parts.append(self._embed_batch(texts[start:end], policy, refusals, is_second=is_second))
             start = end
-            patience = self._renewed(patience)
+            policy = self._renewed(policy)
         return np.concatenate(parts)
 
-    def _shortened(
-        self, text: str, patience: Patience, refusal: TooLargeError, *, is_query: bool = False
+    def _embed_shortened(
+        self, text: str, policy: RetryPolicy, refusal: TooLargeError, *, is_query: bool = False
     ) -> Vectors:
-        """Embed the beginning of a text that is too long: a definition's name stands there.
+        """Embed the beginning of a text that is too long: the name of a definition stands there.
 
-        A passage that is refused at any length is a row of zeros, unless nothing is answered.
+        A passage that is refused at any length gets zeros, provided that the server answers at all.
         """
         self._too_long += 1
-        for _ in range(_MOST_TRIES - 1):
+        for _ in range(_MAX_SPLITS - 1):
             text = text[: len(text) // 2]
             if not text.strip():
                 break
             try:
-                rows = self._asked([text], patience, is_query=is_query)
+                rows = self._request([text], policy, is_query=is_query)
             except TooLargeError:
                 continue
             self._longest_bytes = len(text.encode("utf-8", "replace"))
             return rows
         if is_query:
             raise refusal
-        return np.zeros_like(self._asked([_PROBE], patience))
+        return np.zeros_like(self._request([_PROBE], policy))
 
-    def _asked(
-        self, texts: Sequence[str], patience: Patience, *, is_query: bool = False
+    def _request(
+        self, texts: Sequence[str], policy: RetryPolicy, *, is_query: bool = False
     ) -> Vectors:
-        """Send one request, tried again where that can help; checked unit rows."""
+        """Send one request, with retries, and return checked unit rows."""
         body = request_of(self._choice, texts, is_query=is_query)
-        answer = self._server.post(self._address, body, count=len(texts), patience=patience)
+        answer = self._server.post(self._address, body, count=len(texts), policy=policy)
         try:
             given = vectors_in(self._choice.backend, answer)
             rows = unit_rows(given, count=len(texts), dimension=self._numbers)
@@ -323,34 +316,34 @@ class Remote:
             return text
         return text.encode("utf-8", "replace")[: self._longest_bytes].decode("utf-8", "ignore")
 
-    def _renewed(self, patience: Patience) -> Patience:
-        """Give the patience for a batch from now on, as when the server has just answered."""
-        whole_s = max(_SILENCE_S, 2 * patience.request_s)
-        return patience._replace(ends_at_s=self._clock.elapsed_s() + whole_s)
+    def _renewed(self, policy: RetryPolicy) -> RetryPolicy:
+        """Return the policy with a deadline for a batch that starts now."""
+        whole_s = max(_SILENCE_S, 2 * policy.request_s)
+        return policy._replace(ends_at_s=self._clock.elapsed_s() + whole_s)
 
-    def _learn_dimension(self, patience: Patience) -> None:
+    def _learn_dimension(self, policy: RetryPolicy) -> None:
         if self._numbers is None:
-            self._asked([_PROBE], patience)
+            self._request([_PROBE], policy)
 
-    def _patience(self, whole_s: float, stop: Callable[[], bool] = _never) -> Patience:
-        return Patience(whole_s, self._clock.elapsed_s() + whole_s, stop, _QUERY_RETRIES)
+    def _policy(self, whole_s: float, cancelled: CancelToken = never) -> RetryPolicy:
+        return RetryPolicy(whole_s, self._clock.elapsed_s() + whole_s, cancelled, _QUERY_RETRIES)
 
-    def _prompts(self, patience: Patience) -> Prompts:
-        """Give what the model wants before a text; Voyage puts it there itself."""
+    def _prompts(self, policy: RetryPolicy) -> Prompts:
+        """Return the prompts of the model; Voyage adds them itself."""
         if self._choice.backend is Backend.VOYAGE:
             return Prompts()
-        return prompts_of(self._model(patience))
+        return prompts_of(self._model(policy))
 
-    def _model(self, patience: Patience) -> str:
-        """Give the model's name; a TEI server is asked once which it runs, empty when it hides it.
+    def _model(self, policy: RetryPolicy) -> str:
+        """Return the model's name; a TEI server is asked for it once, and may not tell.
 
         Raises:
-            EmbedderUnavailableError: The server is away.
+            EmbedderUnavailableError: The server is unreachable.
         """
         if self._choice.backend is not Backend.TEI:
             return self._choice.model
         if self._served is None:
-            said = self._server.look_up(f"{self._choice.url}/info", patience)
+            said = self._server.get_info(f"{self._choice.url}/info", policy)
             about = said if isinstance(said, Mapping) else {}
             parts = [about.get("model_id"), about.get("model_sha")]
             self._served = "@".join(part for part in parts if isinstance(part, str))

@@ -1,17 +1,15 @@
-"""The built-in model: a bag of weighted words, for meaning without a neural network.
+"""The built-in model: a weighted bag of words, semantic search without a neural network.
 
-Every word has a vector; a text's vector is their sum, scaled to length 1. The words are those of
-``syntax.terms``, so that what the keyword index splits, the model splits alike. A word without a
-row of its own is cut into rows of known words and pieces, the longest first. Weights were
-learned by ``embedding.training``; ``model/MODEL_CARD.md`` says from what.
+Every word has a vector; the vector of a text is their sum, scaled to length 1. Words are split by
+``syntax.terms``, exactly as for the keyword index. A word without a row of its own is cut into the
+rows of known words and pieces, the longest first. ``tools/training`` learned the weights;
+``model/MODEL_CARD.md`` says from what.
 
-A word that stands n times in a field of a chunk counts n to a power, times the field's factor; both
-stand in the file, beside the weights.
+A word that occurs n times in a field of a chunk counts n to a power, times the factor of the field;
+both stand in the weights file.
 
 The file: the line ``cairn-static 1``, a line of JSON, the words and pieces joined by line feeds,
 the scale of each row as float16, and the rows as int8; lengths follow from the JSON.
-
-The built-in model as an embedder: it reads the words that the keyword index has.
 """
 
 import functools
@@ -19,13 +17,14 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cancellation import CancelToken
 from engine.embedding.embedder import Passage, Vectors
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.syntax.terms import terms_of
@@ -33,9 +32,9 @@ from engine.syntax.terms import terms_of
 MAGIC: Final = b"cairn-static 1\n"
 _MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
 _START: Final = 3  # letters
-_LONGEST_WORD: Final = 64  # characters; what is longer is data
-_MOST_MADE: Final = 32_768  # rows of words without one of their own that are kept
-_ROOM: Final = 2048  # for the different words of one text
+_LONGEST_WORD: Final = 64  # characters; anything longer is data
+_MAX_DERIVED: Final = 32_768  # cached rows of words that have none of their own
+_ROOM: Final = 2048  # for the distinct words of one text
 _TINY: Final = np.float32(1e-12)
 
 Floats = NDArray[np.float32]
@@ -50,10 +49,10 @@ class Splitter:
 
     def __init__(self, rows: Mapping[str, int]) -> None:
         self._rows = rows
-        self._longest: dict[str, int] = {}  # by how words begin
+        self._longest: dict[str, int] = {}  # by prefix
 
     def _longest_by_start(self) -> dict[str, int]:
-        """Give the length of the longest word of each beginning of three letters."""
+        """Return the length of the longest word for each prefix of three letters."""
         if not self._longest:
             longest: dict[str, int] = {}
             for word in self._rows:
@@ -64,7 +63,7 @@ class Splitter:
         return self._longest
 
     def rows(self, word: str) -> list[int]:
-        """Give the rows of a word: its own, else those of its pieces; none for data."""
+        """Return the row of a word, or else the rows of its pieces; none for data."""
         row = self._rows.get(word)
         if row is not None:
             return [row]
@@ -87,26 +86,26 @@ class Splitter:
 
 
 class Header(NamedTuple):
-    """What stands before the weights."""
+    """The header of a weights file."""
 
     name: str
     rows: int
     dimension: int
     word_bytes: int
-    count_power: float  # a word that stands n times in a field counts n to this power
+    count_power: float  # a word that occurs n times in a field counts n to this power
     field_factors: tuple[float, float, float]  # of names, signatures and body
     path_factors: tuple[float, float]  # of folders and stem
     path_share: float  # with which it was learned; ``search.weights.FILE_SHARE`` is what counts
-    mean_share: float  # of a file's chunks in its vector: 0, as no program reads another yet
+    mean_share: float  # of a file's chunks in its vector: always 0 so far
 
 
-class _Rows(dict[str, int]):
-    """Words with their rows; a word that has none gets one made of its pieces.
+class _WordRows(dict[str, int]):
+    """Words with their rows; a word without a row gets one made of its pieces.
 
     Args:
         words: The words and pieces of the model, with their rows.
         splitter: Cuts other words into those.
-        levels: The rows, with room for ``_MOST_MADE`` more and a last one of zeros.
+        levels: The rows, with room for ``_MAX_DERIVED`` more and a last one of zeros.
         scales: The scale of each.
     """
 
@@ -121,7 +120,7 @@ class _Rows(dict[str, int]):
         self._none = len(levels) - 1
 
     def make_room(self) -> Self:
-        """Forget what was made, if the words of one more text might not fit."""
+        """Drop the rows that were made if the words of one more text might not fit."""
         if self._next > self._none - _ROOM:
             for word in [word for word, row in self.items() if row >= self._first]:
                 del self[word]
@@ -140,8 +139,8 @@ class _Rows(dict[str, int]):
         return row
 
 
-class _Curve(dict[int, float]):
-    """How much a word counts that stands n times in a field."""
+class _CountWeights(dict[int, float]):
+    """The weight of a word that occurs n times in a field."""
 
     def __init__(self, factor: float, power: float) -> None:
         super().__init__()
@@ -161,7 +160,7 @@ class StaticModel:
         data: A weights file.
 
     Raises:
-        ValueError: It is not one that this program reads.
+        ValueError: This program cannot read it.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -176,27 +175,29 @@ class StaticModel:
         words = data[words_at:scales_at].decode().split("\n")
         if len(words) != count or len(data) != levels_at + count * self.dimension:
             raise ValueError("the weights file is damaged")
-        self._levels = np.zeros((count + _MOST_MADE + 1, self.dimension), np.int8)
+        self._levels = np.zeros((count + _MAX_DERIVED + 1, self.dimension), np.int8)
         self._levels[:count].ravel()[:] = np.frombuffer(data, np.int8, offset=levels_at)
         self._scales = np.zeros(len(self._levels), np.float32)
         self._scales[:count] = np.frombuffer(data, "<f2", count, scales_at)
         known = dict(zip(words, range(count), strict=True))
         self._splitter = Splitter(known)
-        self._rows = _Rows(known, self._splitter, self._levels, self._scales)
+        self._rows = _WordRows(known, self._splitter, self._levels, self._scales)
         self.name = header.name
         digest = blake2b(data, digest_size=4).hexdigest()
         #: Vectors of models with different identities cannot be compared.
         self.identity = f"{self.name}/{self.dimension}/{digest}"
         self._folder_factor, self._stem_factor = header.path_factors
-        self._lock = threading.Lock()  # rows are made while vectors are
-        self._curves = [_Curve(factor, header.count_power) for factor in header.field_factors]
+        self._lock = threading.Lock()  # making vectors can add rows
+        self._curves = [
+            _CountWeights(factor, header.count_power) for factor in header.field_factors
+        ]
 
     def embed_query(self, text: str) -> Floats:
-        """Give the vector of a question."""
+        """Return the vector of a query."""
         return self._vector(Counter(terms_of(text).split()))
 
     def embed_path(self, folders: str, stem: str) -> Floats:
-        """Give the vector of a path.
+        """Return the vector of a path.
 
         Args:
             folders: The words of its folders, as ``terms_of`` gives them.
@@ -208,7 +209,7 @@ class StaticModel:
         return self._vector(weights)
 
     def embed_chunks(self, rows: Sequence[tuple[str, str, str]]) -> Floats:
-        """Give the vectors of chunks, one a row; about 85 µs each.
+        """Return the vectors of chunks, one per row; about 85 µs each.
 
         Args:
             rows: The name, signature and body terms of each, as ``syntax.analysis`` gives them.
@@ -234,7 +235,7 @@ class StaticModel:
             total += factors @ self._levels[taken].astype(np.float32)
 
     def _vector(self, weights: Mapping[str, float]) -> Floats:
-        """Give the vector of a question or a path."""
+        """Return the vector of a query or a path."""
         words = [(row, weights[word]) for word in weights for row in self._splitter.rows(word)]
         if not words:
             return np.zeros(self.dimension, np.float32)
@@ -258,14 +259,14 @@ def normalised(sums: Floats) -> Floats:
 
 
 def quantised(rows: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Write rows, or one row, as whole numbers from -127 to 127 times a scale a row."""
+    """Quantise rows, or one row, to integers from -127 to 127 and a scale per row."""
     scales = np.maximum(np.abs(rows).max(axis=-1) / np.float32(127), _TINY)
     return np.rint(rows / scales[..., None]).astype(np.int8), scales
 
 
 @functools.cache
 def load_static() -> StaticModel:
-    """Give the model that comes with the program; read once a process."""
+    """Return the built-in model; read once per process."""
     with open(_MODEL_FILE, "rb") as file:
         return StaticModel(file.read())
 
@@ -277,7 +278,7 @@ class BuiltIn:
     """The static model; see ``embedder.Embedder``.
 
     Raises:
-        EmbedderUnavailableError: Its weights are not there, or damaged.
+        EmbedderUnavailableError: Its weights are missing or damaged.
     """
 
     def __init__(self) -> None:
@@ -290,7 +291,7 @@ class BuiltIn:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name, as in the setting ``model``."""
         return "static"
 
     @property
@@ -300,11 +301,11 @@ class BuiltIn:
 
     @property
     def identity(self) -> str:
-        """Name, dimension and the weights' hash."""
+        """Name, dimension and a hash of the weights."""
         return self._model.identity
 
-    def prepare(self, stop: Callable[[], bool]) -> None:
-        """Nothing to learn: the weights say it all."""
+    def prepare(self, cancelled: CancelToken) -> None:
+        """Do nothing: the weights are loaded."""
 
     def embed_words(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
         """Embed chunks by their words: of names, of signatures, of the text."""
@@ -312,21 +313,21 @@ class BuiltIn:
             return np.zeros((0, self.dimension), np.float32)
         return self._model.embed_chunks(rows)
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
         """Embed chunks by their words."""
         parts = []
         for start in range(0, len(passages), _AT_ONCE):
-            if stop():
+            if cancelled():
                 raise Cancelled("embedding was stopped")
             rows = [passage[1:] for passage in passages[start : start + _AT_ONCE]]
             parts.append(self.embed_words(rows))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
-    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
         """Embed paths by the words of their folders and of their names."""
         vectors = np.zeros((len(paths), self.dimension), np.float32)
         for number, path in enumerate(paths):
-            if number % _AT_ONCE == 0 and stop():
+            if number % _AT_ONCE == 0 and cancelled():
                 raise Cancelled("embedding was stopped")
             folders, _, name = path.rpartition("/")
             stem = terms_of(name.partition(".")[0]) or terms_of(name)
@@ -334,8 +335,8 @@ class BuiltIn:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a question by its words."""
+        """Embed a query by its words."""
         return self._model.embed_query(text)
 
     def close(self) -> None:
-        """Nothing to free: the weights are shared."""
+        """Do nothing: the weights are shared."""

@@ -1,12 +1,10 @@
-"""One run: from what is on disk to rows, in batches that a kill cannot split.
+"""One indexing run: from files on disk to rows, in batches that a kill cannot split.
 
-``run`` is the whole of it, from beginning to end. ``start`` says which branch, ``scope`` and
-``fingerprint``; ``scan`` and ``sides`` compare the disk with the index; ``indexer`` is the pipeline
-walk → read → parse → embed → store, ``workers`` runs ``parsing`` in processes of its own in the
-order that ``turns`` gives, ``batch`` collects the rows of a transaction. ``backfill`` and
-``model_switch`` bring vectors up to date, ``leftovers`` deletes what nothing needs any more,
-``ending`` writes what is true of the branch, ``compaction`` closes the gaps in the file, ``meter``
-and ``report`` tell of it all.
+``run`` is the whole of a run. ``scope`` says which files belong to a project, and computes the
+fingerprint of their contents; ``seed`` begins a new worktree's index from a sibling's. ``scan``
+compares the disk with the index, and ``indexer`` is the pipeline walk → read → parse → embed →
+store: ``workers`` runs ``parsing`` in processes, ``batch`` collects the rows of a transaction.
+``vectors`` makes missing vectors and switches models, ``progress`` reports.
 
-``forecast`` tells beforehand what a run would do, ``watched`` what has changed.
+``watched`` tells a watcher what a run would change.
 """

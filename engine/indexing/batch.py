@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.cancellation import never
 from engine.embedding.embedder import Embedder
 from engine.faults import fault_point
 from engine.indexing.parsing import Parsed
@@ -17,19 +18,19 @@ from engine.store.models import ModelRow
 from engine.syntax.analysis import Analysis
 from engine.syntax.terms import terms_of
 
-#: What a file's rows, with its vector, weigh in a batch: a folder can hold 100,000 empty files.
+#: Counted for the rows and the vector of a file: a folder can hold 100,000 empty files.
 _FILE_BYTES = 512
 
 
 class NewBlob(NamedTuple):
-    """A parsed blob and what it is stored under."""
+    """A parsed blob with its key."""
 
     content_hash: bytes
     language: str
     parsed: Parsed
 
 
-class Meaning(NamedTuple):
+class InlineModel(NamedTuple):
     """The model whose vectors are written with their chunks and files."""
 
     model: ModelRow
@@ -37,23 +38,28 @@ class Meaning(NamedTuple):
 
 
 class FirstIds(NamedTuple):
-    """Chunks and files from these ids on came later."""
+    """The first ids of the chunks and files that a run adds."""
 
     chunk: int
     file: int
 
 
 class Batch:
-    """Collects whole files with all that belongs to them; ``write`` puts them in and empties it.
+    """Collects whole files with all their rows; ``write`` stores them and empties the batch.
 
-    Ids are given out here, counted on from the largest in use: there is one writer at a time.
+    Ids are assigned here, from the largest in use: there is only one writer at a time.
     """
 
     def __init__(
-        self, handle: Handle, *, branch_id: int, fingerprint_id: int, meaning: Meaning | None
+        self,
+        handle: Handle,
+        *,
+        branch_id: int,
+        fingerprint_id: int,
+        inline_model: InlineModel | None,
     ) -> None:
         self._branch_id = branch_id
-        self._meaning = meaning
+        self._meaning = inline_model
         self._fingerprint_id = fingerprint_id
         row = project.read_project(handle)
         assert row
@@ -65,14 +71,14 @@ class Batch:
 
     @property
     def first_ids(self) -> FirstIds:
-        """The ids that the next chunk and the next file get."""
+        """The ids of the next chunk and the next file."""
         return FirstIds(self._next_chunk, self._next_file)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         return not (
-            self._blobs or self._files or self._gone_files or self._skips or self._gone_skips
+            self._blobs or self._files or self._deleted_files or self._skips or self._deleted_skips
         )
 
     def _clear(self) -> None:
@@ -87,12 +93,12 @@ class Batch:
         self._files: list[files.FileRow] = []
         self._file_vectors: list[tuple[int, vectors.Stored]] = []
         self._path_terms: list[tuple[int, str, str]] = []
-        self._gone_files: list[int] = []
+        self._deleted_files: list[int] = []
         self._skips: list[Skip] = []
-        self._gone_skips: list[str] = []
+        self._deleted_skips: list[str] = []
 
     def add_blob(self, new: NewBlob) -> int:
-        """Add a blob with its text, symbols and chunks, and give its id."""
+        """Add a blob with its text, symbols and chunks, and return its id."""
         blob_id, self._next_blob = self._next_blob, self._next_blob + 1
         parsed = new.parsed
         analysis = parsed.analysis
@@ -177,7 +183,7 @@ class Batch:
             uuid_ = self._ids.of(path)
             self._path_terms.append((file_id, *path_terms_of(path)))
             if self._meaning:
-                found = vectors.quantized(self._meaning.embedder.embed_paths([path], _never))
+                found = vectors.quantized(self._meaning.embedder.embed_paths([path], never))
                 self._file_vectors.append((file_id, found[0]))
         self._files.append(
             files.FileRow(file_id, uuid_, self._branch_id, path, blob_id, stat, now_ms)
@@ -186,7 +192,7 @@ class Batch:
 
     def remove_files(self, file_ids: list[int]) -> None:
         """Delete files."""
-        self._gone_files.extend(file_ids)
+        self._deleted_files.extend(file_ids)
         self.size_bytes += _FILE_BYTES * len(file_ids)
 
     def add_skip(self, skip: Skip) -> None:
@@ -196,13 +202,13 @@ class Batch:
 
     def remove_skip(self, path: str) -> None:
         """Delete a skip, if there is one."""
-        self._gone_skips.append(path)
+        self._deleted_skips.append(path)
 
     def write(self, handle: Handle) -> None:
-        """Put everything into the running transaction, and start anew."""
-        files.delete_skips(handle, self._branch_id, self._gone_skips)
-        fulltext.delete_path_terms(handle, self._gone_files)
-        files.delete_files(handle, self._gone_files)
+        """Write everything in the running transaction, and empty the batch."""
+        files.delete_skips(handle, self._branch_id, self._deleted_skips)
+        fulltext.delete_path_terms(handle, self._deleted_files)
+        files.delete_files(handle, self._deleted_files)
         blobs.insert_blobs(handle, self._blobs)
         blobs.insert_texts(handle, self._texts)
         blobs.insert_symbols(handle, self._symbols)
@@ -227,17 +233,13 @@ class Batch:
             vectors.insert_file_vectors(handle, model, ids, np.stack(found))
 
 
-def _never() -> bool:
-    return False
-
-
 class FileIds:
-    """Gives each path of a project a UUID that is the same whenever it is made (version 5).
+    """Derives the UUID (version 5) of each path from the path and the project.
 
-    So a file keeps its id when its index is cleared, and on every branch.
+    So a file keeps its id when the index is cleared, and on every branch.
 
     Args:
-        project_id: Of the project.
+        project_id: The id of the project.
     """
 
     def __init__(self, project_id: str) -> None:
@@ -245,7 +247,7 @@ class FileIds:
         self._start = hashlib.sha1(namespace.bytes, usedforsecurity=False)
 
     def of(self, path: str) -> bytes:
-        """Give the UUID of a path (1 µs)."""
+        """Return the UUID of a path (takes 1 µs)."""
         digest = self._start.copy()
         digest.update(os.fsencode(path))
         raw = bytearray(digest.digest()[:16])

@@ -1,14 +1,12 @@
-"""The pipeline: walk → read → parse, embed → store, incremental, stopping only between files.
+"""The pipeline: walk → read → parse, embed → store, incremental, cancellable between files.
 
-The main thread walks, reads, hashes and writes; worker processes parse. A blob that is stored
-already is never parsed again. The file rows are the checkpoint: whatever was committed when a run
-ends early, killed or cancelled, is kept, and the next run does only the rest.
+The main thread walks, reads, hashes and writes; worker processes parse. A blob that is already
+stored is never parsed again. The file rows are the checkpoint: what was committed when a run was
+killed or cancelled is kept, and the next run does only the rest.
 
-The end of a run: the branch says how far it is.
-
-Deletes what nothing needs any more, a piece at a time, so that neither searches nor a stop wait.
-
-What is left when a run ends early, is for the next one: each asks the database what there is.
+At the end a run deletes what nothing refers to any more, in small transactions, so that neither
+searches nor a cancellation wait, and marks how complete the branch is. Deletions that an early end
+leaves undone need no record: each run asks the database what there is to delete.
 """
 
 import time
@@ -17,20 +15,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple
 
+from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
-from engine.indexing.batch import Batch, FirstIds, Meaning, NewBlob
+from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
 from engine.indexing.parsing import Outcome, Parsed, Task
-from engine.indexing.progress import Journal, Meter, Tally
+from engine.indexing.progress import Journal, ProgressReporter, Tally
 from engine.indexing.scan import (
-    Ground,
     Known,
     Scan,
+    ScanTarget,
     is_racy,
     language_or_skip,
     scan,
-    sides_of,
+    scan_inputs,
 )
 from engine.indexing.workers import WorkerPool
 from engine.records import (
@@ -55,9 +54,9 @@ from engine.store.project import BranchRow
 def end_branch(
     store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: Callable[[], bool]
 ) -> None:
-    """Say how far a branch is; a run over some paths leaves it no more complete than it was.
+    """Write how complete a branch is; a run over some paths does not make it more complete.
 
-    What reading refused was no candidate after all; what failed still is one.
+    Files that were skipped on reading do not count as found; those that failed do.
     """
     is_complete = is_whole or before.complete
     now_ms = time.time_ns() // 1_000_000 if is_complete else None
@@ -80,11 +79,11 @@ def end_branch(
 _ORPHANS_AT_ONCE = 100
 _ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
 
-#: Called between pieces; raises ``Cancelled`` when the run is to end.
-Check = Callable[[], None]
+#: Called between transactions; raises ``Cancelled`` when the run was cancelled.
+CheckCancelled = Callable[[], None]
 
 
-def delete_branches(store: Store, branch_ids: Iterable[int], check: Check) -> None:
+def delete_branches(store: Store, branch_ids: Iterable[int], check: CheckCancelled) -> None:
     """Delete branches with their files and skips; their blobs stay."""
     for branch_id in branch_ids:
         more = True
@@ -94,7 +93,7 @@ def delete_branches(store: Store, branch_ids: Iterable[int], check: Check) -> No
                 more = project.shrink_branch(handle, branch_id)
 
 
-def delete_orphans(store: Store, check: Check) -> None:
+def delete_orphans(store: Store, check: CheckCancelled) -> None:
     """Delete the blobs that no file points to."""
     with store.read() as handle:
         groups = blobs.orphans(handle, _ORPHAN_BYTES)
@@ -105,10 +104,10 @@ def delete_orphans(store: Store, check: Check) -> None:
             fault_point("orphans deleted")
 
 
-def delete_left(
-    store: Store, blob_ids: Iterable[int], keep_vectors: Callable[[], None], check: Check
+def delete_unreferenced(
+    store: Store, blob_ids: Iterable[int], keep_vectors: Callable[[], None], check: CheckCancelled
 ) -> None:
-    """Delete those of some blobs that no file points to, without looking at the others."""
+    """Delete those of the given blobs that no file points to; other blobs are not examined."""
     with store.read() as handle:
         ids = blobs.orphans_among(handle, blob_ids)
     if ids:
@@ -119,8 +118,8 @@ def delete_left(
             blobs.delete_blobs(handle, ids[start : start + _ORPHANS_AT_ONCE])
 
 
-def purge_words(store: Store, check: Check) -> None:
-    """Rewrite the index of words without those of deleted texts."""
+def purge_words(store: Store, check: CheckCancelled) -> None:
+    """Rewrite the full-text index without the words of deleted texts."""
     is_first = more = True
     while more:
         check()
@@ -132,38 +131,38 @@ def purge_words(store: Store, check: Check) -> None:
 _TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
 _TASK_FILES = 16
 _LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
-# What is parsed and not written is parsed once more when the run is killed: so many files, or
-# this part of all; and so many times that wait for the workers or have been through them.
+# Files that are parsed but not written are parsed again after a kill: at most so many, or this
+# part of all. Up to ``_AHEAD`` times as many are with the workers.
 _UNWRITTEN_FILES = 16
 _UNWRITTEN_PART = 4000
 _AHEAD = 3
-_LAST_BATCHES = 8  # so many times smaller are the batches that are written at the end
-#: What reading says of a file when it may be the root that is gone or closed.
+_LAST_BATCHES = 8  # the batches at the end are smaller by this factor
+#: Skips that may mean that the whole root is gone or closed.
 _OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What an indexing run needs to know."""
+    """Parameters of an indexing run."""
 
     root: str
     branch_id: int
-    is_checked_out: Callable[[], bool]  # whether the branch still is what the disk holds
+    is_checked_out: Callable[[], bool]  # whether the branch is still checked out
     gone_branch_ids: tuple[int, ...]
     only: PathSet | None  # None: the whole project
     fingerprint_id: int
     rules: WalkRules
-    meaning: Meaning | None  # None: vectors are made later, or not at all
-    keep_vectors: Callable[[], None]  # called before blobs go whose vectors others can use
+    inline_model: InlineModel | None  # None: vectors are made later, or not at all
+    keep_vectors: Callable[[], None]  # called before blobs are deleted whose vectors others can use
     batch_bytes: int
     queue_bytes: int
     journal: Journal
     on_progress: ProgressCallback
-    cancelled: Callable[[], bool]
+    cancelled: CancelToken
 
 
-class _Reading(NamedTuple):
-    """A file that was read and waits for its blob."""
+class _ReadFile(NamedTuple):
+    """A file that was read and has no blob yet."""
 
     path: str
     stat: FileStat
@@ -175,7 +174,7 @@ class Indexer:
     Args:
         store: The project's database; this process must be its only indexer.
         pool: Workers to parse with, shared with other runs.
-        run: What to index and whom to tell.
+        run: What to index, and who is told.
     """
 
     def __init__(self, store: Store, pool: WorkerPool, run: Run) -> None:
@@ -187,46 +186,46 @@ class Indexer:
         self._tally.files_skipped = 0
         self._tally.errors.clear()
         self._tally.done = 0
-        self._meter = Meter(run.on_progress, self._tally)
+        self._progress = ProgressReporter(run.on_progress, self._tally)
         self._known = Known(files={}, skips={}, fingerprint_id=run.fingerprint_id)
-        self._is_whole = run.only is None  # a run over some paths may have to look at all
+        self._is_whole = run.only is None  # a run over some paths may turn into one over all
         with store.read() as handle:
             self._batch = Batch(
                 handle,
                 branch_id=run.branch_id,
                 fingerprint_id=run.fingerprint_id,
-                meaning=run.meaning,
+                inline_model=run.inline_model,
             )
             self._before = project.read_branch(handle, run.branch_id)
         self._first_ids = self._batch.first_ids
-        self._purges = False  # whether the words of deleted texts must go at once
+        self._must_purge_words = False  # whether the words of deleted texts must go at once
         self._has_written = False
-        self._most_unwritten = _UNWRITTEN_FILES
+        self._max_unwritten = _UNWRITTEN_FILES
         self._vanished: list[int] = []  # ids of files that were gone when they were to be read
         self._tasks: list[Task] = []
         self._task_bytes = 0
         # Files that wait for a blob in the workers, by what identifies the blob.
-        self._waiting: dict[tuple[bytes, str], list[_Reading]] = {}
+        self._waiting: dict[tuple[bytes, str], list[_ReadFile]] = {}
         self._tickets: dict[int, tuple[bytes, str]] = {}
         self._last_ticket = 0
         self._batch_blobs: dict[tuple[bytes, str], int] = {}  # in the batch, not yet committed
 
     @property
     def new_ids(self) -> FirstIds | None:
-        """The first ids of what a run over some paths adds; None of one over all."""
+        """The first ids that a run over some paths adds; None for a run over the whole project."""
         return None if self._is_whole else self._first_ids
 
     def index(self) -> Tally:
         """Bring the branch up to date with the disk.
 
         Raises:
-            Cancelled: The caller asked to stop; what was committed is kept.
-            InvalidPathError: The root cannot be read, or not any more; what was committed is kept.
+            Cancelled: The run was cancelled; what was committed is kept.
+            InvalidPathError: The root cannot be read (any more); what was committed is kept.
         """
         found = self._scan()
-        self._meter.total = len(found.changed)
-        self._meter.bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
-        self._journal.found([entry.path for entry in found.changed], self._meter.bytes_total)
+        self._progress.total = len(found.changed)
+        self._progress.bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
+        self._journal.found([entry.path for entry in found.changed], self._progress.bytes_total)
         with self._channel:
             self._parse(found.changed)
         self._finish()
@@ -235,11 +234,11 @@ class Indexer:
     def _scan(self) -> Scan:
         run = self._run
         self._root = check_root(run.root)
-        ground = Ground(run.root, run.rules, run.branch_id, run.fingerprint_id, run.only)
-        items, self._known, self._is_whole = sides_of(self._store, ground, run.cancelled)
-        # What was deleted may be secrets that an older program, or the run that was cut off, took
-        # for something else.
-        self._purges = self._is_whole and (
+        target = ScanTarget(run.root, run.rules, run.branch_id, run.fingerprint_id, run.only)
+        items, self._known, self._is_whole = scan_inputs(self._store, target, run.cancelled)
+        # Deleted texts may hold secrets that an older version, or the run that was cut off, did not
+        # recognise.
+        self._must_purge_words = self._is_whole and (
             self._before.was_cut_off
             or any(file.fingerprint_id != run.fingerprint_id for file in self._known.files.values())
         )
@@ -252,8 +251,8 @@ class Indexer:
             check_root(run.root, self._root)
         has_secret = any(skip.reason is SkipReason.SECRET_FILE for skip in found.new_skips)
         if has_secret and (self._known.files or not self._is_whole):
-            self._purges = True  # it may have been a file of another name
-        if self._is_whole or self._purges:
+            self._must_purge_words = True  # it may have been indexed under another name
+        if self._is_whole or self._must_purge_words:
             self._begin_branch(len(found.changed) + found.unchanged)
         for skip in found.new_skips:
             self._batch.add_skip(skip)
@@ -267,7 +266,7 @@ class Indexer:
         return found
 
     def _begin_branch(self, number: int) -> None:
-        """Write that the branch is not complete until the run ends."""
+        """Mark the branch as incomplete until the run ends."""
         with self._store.write() as handle:
             project.update_branch(
                 handle,
@@ -279,29 +278,29 @@ class Indexer:
         fault_point("scan stored")
 
     def _parse(self, changed: list[FileEntry]) -> None:
-        """Read what changed, have new blobs parsed, and write both in the order they come."""
+        """Read changed files, have new blobs parsed, and write the outcomes as they come."""
         limit = self._run.rules.max_file_size_bytes or LARGEST_FILE_BYTES
-        self._most_unwritten = max(_UNWRITTEN_FILES, len(changed) // _UNWRITTEN_PART)
+        self._max_unwritten = max(_UNWRITTEN_FILES, len(changed) // _UNWRITTEN_PART)
         with TreeReader(self._run.root) as reader:
             for entry in sorted(changed, key=_is_small):
                 self._stop_if_cancelled()
-                self._meter.path = entry.path
-                self._meter.tell(Phase.PARSING)
+                self._progress.path = entry.path
+                self._progress.report(Phase.PARSING)
                 self._read(reader, entry, limit)
-                while self._channel.is_ahead(self._run.queue_bytes, _AHEAD * self._most_unwritten):
+                while self._channel.is_ahead(self._run.queue_bytes, _AHEAD * self._max_unwritten):
                     self._collect(0.1)
                 self._collect(0.0)
         self._submit()
         while self._channel.pending_batches:
-            # Nothing is left to read: writing fills the time in which the last files are parsed.
+            # Nothing is left to read: write while the last files are being parsed.
             self._collect(0.1, self._run.batch_bytes // _LAST_BATCHES)
-        self._meter.tell(Phase.STORING, force=True)
+        self._progress.report(Phase.STORING, force=True)
         self._commit()
 
     def _read(self, reader: TreeReader, entry: FileEntry, limit: int) -> None:
         if self._journal.is_poison(entry.path):
-            detail = "indexing it ended this program several times"
-            self._put_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))
+            detail = "indexing it crashed this program several times"
+            self._store_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))
             return
         self._journal.holds(entry.path)
         fault_point("read", entry.path)
@@ -309,18 +308,18 @@ class Indexer:
         if isinstance(content, Skip):
             if content.reason in _OF_THE_ROOT:
                 self._check_root()
-            self._put_skip(content)
+            self._store_skip(content)
         else:
-            self._take(entry.path, content.data, content.stat)
+            self._assign_blob(entry.path, content.data, content.stat)
         self._journal.holds("")
 
-    def _take(self, path: str, data: bytes, stat: FileStat) -> None:
-        """Give a file its blob: one that is stored, one in the workers, or a new one."""
+    def _assign_blob(self, path: str, data: bytes, stat: FileStat) -> None:
+        """Find the blob of a file: stored already, with the workers, or to be parsed now."""
         language = language_or_skip(path, data, stat, any_text=bool(self._run.rules.include))
         if isinstance(language, Skip):
-            self._put_skip(language)
+            self._store_skip(language)
             return
-        reading = _Reading(path, stat)
+        reading = _ReadFile(path, stat)
         key = (sha256(data).digest(), language)
         waiting = self._waiting.get(key)
         if waiting is not None:
@@ -328,13 +327,13 @@ class Indexer:
             return
         blob_id = self._batch_blobs.get(key) or self._stored_blob(key)
         if blob_id is not None:
-            self._put_file(reading, blob_id)
+            self._store_file(reading, blob_id)
             return
         self._last_ticket += 1
         ticket = self._last_ticket
         self._tickets[ticket] = key
         self._waiting[key] = [reading]
-        is_embedded = self._run.meaning is not None
+        is_embedded = self._run.inline_model is not None
         self._tasks.append(Task(ticket, path, language, data, is_embedded=is_embedded))
         self._task_bytes += len(data)
         if self._task_bytes >= _TASK_BYTES or len(self._tasks) >= _TASK_FILES:
@@ -350,31 +349,33 @@ class Indexer:
             self._tasks, self._task_bytes = [], 0
 
     def _collect(self, timeout_s: float, batch_bytes: int = 0) -> None:
-        """Take what the workers finished; write when a batch is full."""
+        """Store what the workers have finished; commit when the batch is full."""
         self._stop_if_cancelled()
         for outcome in self._channel.poll(timeout_s):
-            self._put_outcome(outcome)
+            self._store_outcome(outcome)
             self._commit_if_full(batch_bytes)
-        self._meter.tell(Phase.PARSING)
+        self._progress.report(Phase.PARSING)
 
-    def _put_outcome(self, outcome: Outcome) -> None:
+    def _store_outcome(self, outcome: Outcome) -> None:
         key = self._tickets.pop(outcome.ticket)
         readings = self._waiting.pop(key)
-        self._meter.path = readings[0].path
+        self._progress.path = readings[0].path
         result = outcome.result
         if isinstance(result, Skip):
             for path, stat in readings:
-                self._put_skip(result._replace(path=path, stat=stat))
+                self._store_skip(result._replace(path=path, stat=stat))
             return
         blob_id = self._batch.add_blob(NewBlob(*key, result))
         self._batch_blobs[key] = blob_id
         self._tally.embeddings += 0 if result.vectors is None else len(result.vectors)
         for number, reading in enumerate(readings):
-            self._put_file(reading, blob_id, parsed=result if number == 0 else None)
-            self._commit_if_full()  # there are folders of equal files
+            self._store_file(reading, blob_id, parsed=result if number == 0 else None)
+            self._commit_if_full()  # a folder may hold many equal files
 
-    def _put_file(self, reading: _Reading, blob_id: int, *, parsed: Parsed | None = None) -> None:
-        """Write a file's row. Its old skip goes, and it counts as indexed if its blob changed."""
+    def _store_file(
+        self, reading: _ReadFile, blob_id: int, *, parsed: Parsed | None = None
+    ) -> None:
+        """Add a file and remove its old skip; count it as indexed if its blob changed."""
         path, stat = reading
         known = self._known.files.get(path)
         now_ns = time.time_ns()
@@ -398,8 +399,8 @@ class Indexer:
         else:
             self._tally.reused += 1
 
-    def _put_skip(self, skip: Skip) -> None:
-        """Write a skip found while reading; a file that only failed keeps what is indexed."""
+    def _store_skip(self, skip: Skip) -> None:
+        """Add a skip found on reading; a file that only failed keeps its old content."""
         self._count(skip.stat)
         known = self._known.files.get(skip.path)
         if skip.reason in FAILURES:
@@ -416,16 +417,16 @@ class Indexer:
             self._batch.add_skip(skip)
 
     def _count(self, stat: FileStat | None) -> None:
-        """Count a file whose outcome is known, with the bytes that were to be looked at for it."""
+        """Count a file whose outcome is known, and its bytes."""
         self._tally.done += 1
-        self._meter.bytes_done += stat.size_bytes if stat else 0
+        self._progress.bytes_done += stat.size_bytes if stat else 0
 
     def _note_failure(self, skip: Skip) -> None:
         message = f"{skip.reason.value}: {skip.detail}" if skip.detail else skip.reason.value
         self._tally.errors.append(FileError(file=display_path(skip.path), error=message))
 
     def _check_root(self) -> None:
-        """End the run when it is not a file that cannot be read but the whole tree."""
+        """End the run if the whole tree, not just a file, cannot be read."""
         try:
             check_root(self._run.root, self._root)
         except InvalidPathError:
@@ -434,7 +435,7 @@ class Indexer:
 
     def _commit_if_full(self, batch_bytes: int = 0) -> None:
         is_full = self._batch.size_bytes >= (batch_bytes or self._run.batch_bytes)
-        if is_full or len(self._batch_blobs) >= self._most_unwritten:
+        if is_full or len(self._batch_blobs) >= self._max_unwritten:
             self._commit()
             self._stop_if_cancelled()
 
@@ -447,8 +448,8 @@ class Indexer:
         self._has_written = True
 
     def _finish(self) -> None:
-        """Delete what nothing needs any more, and say that the branch is complete."""
-        self._meter.tell(Phase.FINISHING, force=True)
+        """Delete what nothing refers to any more, and mark the branch as complete."""
+        self._progress.report(Phase.FINISHING, force=True)
         self._check_root()  # a folder is deleted from its files upwards, and itself at last
         self._batch.remove_files(self._vanished)
         self._commit()
@@ -459,8 +460,8 @@ class Indexer:
             delete_orphans(self._store, check)
         elif self._has_written:
             known = {file.blob_id for file in self._known.files.values()}
-            delete_left(self._store, known, run.keep_vectors, check)
-        if self._purges:
+            delete_unreferenced(self._store, known, run.keep_vectors, check)
+        if self._must_purge_words:
             purge_words(self._store, check)
         check()
         if self._is_whole or self._has_written:
@@ -475,12 +476,12 @@ class Indexer:
         if self._run.cancelled():
             self._commit()
             raise Cancelled(
-                f"{self._tally.done} of {self._meter.total} files were finished and are kept"
+                f"{self._tally.done} of {self._progress.total} files were finished and are kept"
             )
 
     def _tell_scan(self, number: int, path: str) -> None:
-        self._meter.path = path
-        self._meter.tell(Phase.SCANNING, found=number)
+        self._progress.path = path
+        self._progress.report(Phase.SCANNING, found=number)
 
 
 def _is_small(entry: FileEntry) -> bool:

@@ -1,7 +1,7 @@
-"""What happens inside a worker: bytes of a file in, what the index stores of it out.
+"""What happens inside a worker process: the bytes of a file in, what the index stores of it out.
 
-``workers`` starts the processes and hands out the batches. Here are the records that travel between
-them too. A worker opens no file and writes none.
+``workers`` starts the processes and hands out the batches. The records that travel between them are
+defined here too. A worker opens and writes no file.
 """
 
 import gc
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from engine.embedding.static import BuiltIn
     from engine.store.vectors import Stored
 
-_BATCHES_A_COLLECTION = 500
+_BATCHES_PER_GC = 500
 _PR_SET_PDEATHSIG = 1
 
 
 class Task(NamedTuple):
     """A file to parse."""
 
-    ticket: int  # chosen by the caller, comes back with the outcome
+    ticket: int  # chosen by the caller, returned with the outcome
     path: str
     language: str
     data: bytes
-    is_parsed: bool = True  # False after parsing cost its workers: lines and words alone
+    is_parsed: bool = True  # False after parsing it cost its workers: only lines and words
     is_embedded: bool = False  # whether its chunks get vectors of the built-in model
 
 
@@ -53,14 +53,14 @@ class Parsed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a task."""
+    """The result of a task."""
 
     ticket: int
     result: Parsed | Skip
 
 
 def process(task: Task, deadline_ms: int) -> Outcome:
-    """Do the work on one file: decode, redact, parse, chunk, split into words."""
+    """Decode, redact, parse and chunk one file, and split it into words."""
     fault_point("inspect", task.path)
     inspected = inspect(task.path, task.data, task.language)
     if isinstance(inspected, Skip):
@@ -77,11 +77,11 @@ def process(task: Task, deadline_ms: int) -> Outcome:
     )
 
 
-class _Meaning:
-    """The built-in model in a worker, loaded for the first batch that asks for it.
+class _BuiltInVectors:
+    """Makes vectors in a worker; loads the built-in model for the first batch that wants it.
 
-    Where it does not fit into the worker's memory, chunks go without vectors, and the owner makes
-    those that are missing.
+    Where the model does not fit into the worker's memory, chunks go without vectors, and the parent
+    process makes them.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class _Meaning:
         self._fits = True
 
     def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
-        """Give the outcomes of a batch with the vectors that its tasks ask for."""
+        """Return the outcomes of a batch with the vectors that its tasks ask for."""
         parsed = [
             outcome.result
             for task, outcome in zip(tasks, outcomes, strict=True)
@@ -110,7 +110,7 @@ class _Meaning:
         ]
 
     def _vectors_of(self, parsed: list[Parsed]) -> "list[Stored]":
-        # numpy and the weights: not for those who only parse.
+        # Imports numpy and reads the weights, so only for tasks with vectors.
         import numpy as np
 
         from engine.embedding.static import BuiltIn
@@ -125,34 +125,34 @@ class _Meaning:
 
 
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
-    """Be a worker: answer batches until the other end closes."""
-    _end_with_owner()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides when to stop
-    # Hostile text can make a parser ask for gigabytes; it then dies alone, as after any fault.
+    """Run a worker: answer batches until the other end closes."""
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    # Hostile text can make a parser allocate gigabytes; then only this worker dies.
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
     yield_to_others()
     for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
         os.putenv(f"{library}_NUM_THREADS", "1")
-    meaning = _Meaning()
+    inline_model = _BuiltInVectors()
     connection = Connection(descriptor)
     connection.send(None)  # ready
-    # Parsing makes many objects and no cycles: looking for some took 3 % of the time.
+    # Parsing makes many objects and no cycles: collections took 3 % of the time.
     gc.disable()
     for number in itertools.count(1):
-        if number % _BATCHES_A_COLLECTION == 0:
+        if number % _BATCHES_PER_GC == 0:
             gc.collect()
         try:
             tasks: list[Task] = connection.recv()
         except EOFError:
             return
         outcomes = [process(task, deadline_ms) for task in tasks]
-        connection.send(meaning.add_vectors(tasks, outcomes))
+        connection.send(inline_model.add_vectors(tasks, outcomes))
 
 
-def _end_with_owner() -> None:
-    """Be killed when the owner is, even in the midst of a file; not only on Linux after it."""
+def _die_with_parent() -> None:
+    """On Linux, be killed with the parent, even in the middle of a file; elsewhere after it."""
     if sys.platform == "linux":
         import ctypes
 

@@ -1,9 +1,8 @@
-"""What an indexing run tells of itself while it goes on, and what it is told from earlier tries.
+"""What a run counts, remembers and reports.
 
-A job remembers a run: it counts on from where an earlier try of the same job was cut off, and knows
-which files ended the process. A run without a job has a ``NoJournal``.
-
-How far an indexing run is, told at most ten times a second.
+``Tally`` counts what a run did. A ``Journal`` belongs to a job: it continues the counts of an
+earlier attempt that was cut off, and knows which files crashed the process; a run without a job has
+a ``NoJournal``. ``ProgressReporter`` reports at most ten times a second.
 """
 
 import time
@@ -16,7 +15,7 @@ from engine.records import FileError, Phase, Progress, ProgressCallback
 
 @dataclass(slots=True)
 class Tally:
-    """What a run did; ``earlier`` tries of the same job included."""
+    """What a run did, earlier attempts of the same job included."""
 
     files_indexed: int = 0
     files_unchanged: int = 0
@@ -25,93 +24,93 @@ class Tally:
     chunks: int = 0
     embeddings: int = 0
     reused: int = 0  # of files_indexed: blobs that were stored already
-    done: int = 0  # files with an outcome in this try
-    earlier: int = 0  # of files_indexed: done by earlier tries, so no longer found as changed
+    done: int = 0  # files with an outcome in this attempt
+    earlier: int = 0  # of files_indexed: by earlier attempts, so no longer found as changed
     errors: list[FileError] = field(default_factory=list)
 
 
 class Journal(Protocol):
-    """Hears what a run does, in the thread that runs it."""
+    """Is told what a run does, in the thread of the run."""
 
-    #: Counted on by the run; what it says belongs to the transaction that is being written.
+    #: Updated by the run; stored in the transaction that is being written.
     tally: Tally
 
     @property
     def has_begun(self) -> bool:
-        """Whether an earlier try of the same run knew its files already."""
+        """Whether an earlier attempt of the same run already knew its files."""
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
-        """Hear the files that will be read, before any is.
+        """Note the files that will be read, before any is read.
 
         Args:
-            paths: Each once, in walk order.
-            size_bytes: Their size in all.
+            paths: The files, each once, in walk order.
+            size_bytes: Their total size.
         """
 
     def holds(self, path: str) -> None:
-        """Hear which file's bytes this process handles now; ``""`` when none."""
+        """Note which file's bytes this process handles now, or ``""`` for none."""
 
     def is_poison(self, path: str) -> bool:
-        """Say whether a file ended the process too often and must be left alone."""
+        """Return whether a file crashed the process too often and must be skipped."""
 
 
 class NoJournal:
-    """Remembers nothing."""
+    """The journal of a run without a job: remembers nothing."""
 
     def __init__(self) -> None:
         self.tally = Tally()
 
     @property
     def has_begun(self) -> bool:
-        """Nothing came before."""
+        """False: there was no earlier attempt."""
         return False
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def holds(self, path: str) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def is_poison(self, _path: str) -> bool:
-        """No file is."""
+        """Return False."""
         return False
 
 
-_TELL_EVERY_S = 0.1
+_REPORT_INTERVAL_S = 0.1
 
 
-class Meter:
-    """Keeps what a run's progress is made of.
+class ProgressReporter:
+    """Holds the progress of a run, and reports it.
 
     Args:
-        on_progress: Who hears it.
-        tally: Whose ``done`` counts the files.
+        on_progress: Called with each report.
+        tally: Its ``done`` counts the files.
     """
 
     def __init__(self, on_progress: ProgressCallback, tally: Tally) -> None:
         self._on_progress = on_progress
         self._tally = tally
         self._started = time.monotonic()
-        self._told = 0.0
-        #: The last path that anything was done with.
+        self._last_report_s = 0.0
+        #: The path that was handled last.
         self.path = ""
-        #: Files to look at; None while that is not known.
+        #: Number of files to index; None while unknown.
         self.total: int | None = None
-        #: Bytes of source that have an outcome, and all that are to have one.
+        #: Bytes of the files that have an outcome, and of all files to index.
         self.bytes_done = self.bytes_total = 0
 
-    def tell(self, phase: Phase, *, found: int | None = None, force: bool = False) -> None:
-        """Report progress, unless the last report was just now.
+    def report(self, phase: Phase, *, found: int | None = None, force: bool = False) -> None:
+        """Report progress, unless the last report was less than 0.1 s ago.
 
         Args:
-            phase: What goes on.
-            found: What a scan has found so far, in place of the files that are done.
-            force: Report it in any case.
+            phase: The current phase.
+            found: The number of files that a scan has found so far, in place of the files done.
+            force: Report in any case.
         """
         now = time.monotonic()
-        if not force and now - self._told < _TELL_EVERY_S:
+        if not force and now - self._last_report_s < _REPORT_INTERVAL_S:
             return
-        self._told = now
+        self._last_report_s = now
         self._on_progress(
             Progress(
                 phase=phase,

@@ -1,27 +1,22 @@
-"""One indexing of a project from beginning to end: scope, branch and models, then the pipeline.
+"""One indexing run from beginning to end: scope, branch and models, the pipeline, the report.
 
-What an indexing run did, as the record that its caller gets.
+A run ends with a compaction when much of the database file is empty. SQLite rewrites the file in
+place while readers go on, at the price of a WAL as large as the file and of a moment in which
+nobody else can write; so large files are compacted only on request.
 
-What a run starts from: its branch, its fingerprint, and which paths it is about.
-
-The end of a run that left the file badly filled: it is written anew, without gaps.
-
-SQLite can do that in place and for all who read meanwhile, at the price of a WAL as large as the
-file and of a moment in which nobody else writes; so a large file waits to be asked.
-
-Keeps full collections of garbage out of runs, as they hold up every thread of the process.
-
-A run holds millions of objects that are no garbage. Each full collection looks at all of them with
-the interpreter's lock held: 230 ms for 100,000 files, and a tenth of the whole run's time.
+``without_full_collections`` keeps full garbage collections out of runs. A run holds millions of
+live objects, and each full collection visits all of them with the interpreter lock held: 230 ms for
+100,000 files, and a tenth of the time of the whole run.
 """
 
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
@@ -54,13 +49,13 @@ from engine.store.connection import Handle, Store
 def report_of(
     project_id: str, root: str, scope: Scope, tally: Tally, switch: ModelSwitch, started_s: float
 ) -> IndexReport:
-    """Put a report together.
+    """Return the report of a run.
 
     Args:
         project_id: The project's id.
         root: Its resolved root.
-        scope: Which files belonged to it.
-        tally: What became of them.
+        scope: Which files belong to it.
+        tally: The counts of the run.
         switch: The models of the run.
         started_s: When it began, by the monotonic clock.
     """
@@ -90,7 +85,7 @@ def _sorted(errors: Sequence[FileError]) -> tuple[FileError, ...]:
 
 
 class Start(NamedTuple):
-    """The beginning of a run."""
+    """What a run starts from."""
 
     branch_id: int
     branch_names: dict[int, str]  # of all branches, by id; empty in a run over some paths
@@ -101,14 +96,14 @@ class Start(NamedTuple):
 def start_run(
     store: Store, root: str, scope: Scope, options: IndexOptions, head: GitHead, switch: ModelSwitch
 ) -> Start:
-    """Store scope, branch and model, and a new fingerprint when contents are stale.
+    """Store scope, branch and model, and a new fingerprint if contents are stale.
 
-    A run over some paths becomes one over the whole project when the rest is out of date. When it
-    does not, there is nothing to store, and nothing is written.
+    A run over some paths becomes one over the whole project if the rest is out of date. Otherwise
+    there is nothing to store, and nothing is written.
     """
     if scope.only and not options.force:
         with store.read() as handle:
-            partial = standing(handle, root, scope, head)
+            partial = reusable_start(handle, root, scope, head)
             if partial and switch.resume(handle):
                 return partial
     value = fingerprint()
@@ -130,8 +125,8 @@ def start_run(
     return Start(branch_id, names, fingerprint_id, None)
 
 
-def standing(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | None:
-    """Give what a run finds that has nothing to store first; None when the rest is out of date."""
+def reusable_start(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | None:
+    """Return the start of a run that has nothing to store, or None if the index is out of date."""
     row = project.known_project(handle, root)
     branches = project.read_branches(handle)
     if row.fingerprint_id is None or row.fingerprint != fingerprint():
@@ -141,26 +136,26 @@ def standing(handle: Handle, root: str, scope: Scope, head: GitHead) -> Start | 
     return Start(branches[0].id, {}, row.fingerprint_id, scope.only)
 
 
-#: This share of the file may hold nothing. A fresh one is at 0.1: it becomes 1.2 times as large.
-_MOST_WASTE = 0.2
-#: A file that has this share more pages a chunk than at the last look is looked at again.
+#: The share of the file that may be unused: a fresh file, at 0.1, may grow by a factor of 1.2.
+_MAX_WASTE = 0.2
+#: A file is measured again when its pages per chunk have grown by this share.
 _ROOMIER = 0.05
-_LEAST_BYTES = 512 << 10
-_MOST_BYTES = 256 << 20  # two to three seconds
+_MIN_BYTES = 512 << 10
+_MAX_BYTES = 256 << 20  # two to three seconds
 
 
 def compact_if_wasteful(store: Store) -> None:
-    """Write the database file anew when a fifth of it or more holds nothing.
+    """Compact the database file if a fifth of it or more is unused.
 
-    What has no room for that, or is in use, is left as it is: it holds everything.
+    A file that is in use, or that the disk has no room to compact, is left as it is.
     """
     with store.read() as handle:
-        if not _LEAST_BYTES <= repair.file_bytes(handle) <= _MOST_BYTES:
+        if not _MIN_BYTES <= repair.file_bytes(handle) <= _MAX_BYTES:
             return
         before, now = repair.last_look(handle), repair.present(handle)
         if before and not now.is_roomier_than(before, _ROOMIER):
             return
-        is_wasteful = before is not None and repair.wasted_share(handle) >= _MOST_WASTE
+        is_wasteful = before is not None and repair.wasted_share(handle) >= _MAX_WASTE
     with suppress(DiskFullError, IndexBusyError):
         if is_wasteful:
             fault_point("compaction begun")
@@ -170,8 +165,8 @@ def compact_if_wasteful(store: Store) -> None:
             repair.note_look(handle)
 
 
-# A run during which another branch was checked out is done again, so many times at most.
-_MOST_SWITCHES = 2
+# A run is repeated, at most so many times, if another branch was checked out meanwhile.
+_MAX_BRANCH_SWITCHES = 2
 
 
 class Indexing:
@@ -198,7 +193,7 @@ class Indexing:
         self._config = config
         self._pool = pool
         self._open_embedder = open_embedder
-        #: Why vectors are missing after a run that else came to its end; None when none is.
+        #: Why vectors are missing after a run that was otherwise completed, or None.
         self.embedder_away: EmbedderUnavailableError | None = None
 
     def bring_up_to_date(
@@ -208,18 +203,18 @@ class Indexing:
         *,
         journal: Journal,
         on_progress: ProgressCallback,
-        cancelled: Callable[[], bool],
+        cancelled: CancelToken,
     ) -> IndexReport:
-        """Index; ``Index.index`` says what is raised."""
+        """Index, and return the report; ``Index.index`` says what is raised."""
         started = time.monotonic()
         if not self._store.is_current():
             raise ProjectNotFoundError(
                 f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
             )
-        # What an earlier try of this run has added may lack its vectors.
+        # What an earlier attempt of this run has added may lack its vectors.
         new: FirstIds | None = FirstIds(0, 0) if journal.has_begun else None
         with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:
-            for _ in range(1 + _MOST_SWITCHES):
+            for _ in range(1 + _MAX_BRANCH_SWITCHES):
                 run = self._start(scope, options, switch, journal, on_progress, cancelled)
                 indexer = Indexer(self._store, self._pool, run)
                 indexer.index()
@@ -240,9 +235,9 @@ class Indexing:
         switch: ModelSwitch,
         journal: Journal,
         on_progress: ProgressCallback,
-        cancelled: Callable[[], bool],
+        cancelled: CancelToken,
     ) -> Run:
-        """Begin a run over what is checked out now."""
+        """Start a run over what is checked out now."""
         head = read_head(self._root)
         begun = start_run(self._store, self._root, scope, options, head, switch)
         return Run(
@@ -257,7 +252,7 @@ class Indexing:
             only=begun.only,
             fingerprint_id=begun.fingerprint_id,
             rules=scope.rules,
-            meaning=switch.meaning,
+            inline_model=switch.inline_model,
             keep_vectors=switch.keep_vectors,
             batch_bytes=self._config.batch_bytes,
             queue_bytes=self._config.queue_bytes,
@@ -269,15 +264,15 @@ class Indexing:
 
 _NEVER = 1 << 30
 _lock = threading.Lock()
-_thresholds: list[tuple[int, int, int]] = []  # as they were before each of the runs that go on
+_thresholds: list[tuple[int, int, int]] = []  # as they were before each of the active runs
 
 
 @contextmanager
 def without_full_collections() -> Iterator[None]:
-    """Let only young objects be collected, in the whole process; may be nested and overlap.
+    """Suspend full garbage collections in the whole process; blocks may nest and overlap.
 
-    Garbage in cycles that survived two collections waits for the end. A process that switched the
-    collector off is left alone.
+    Garbage in cycles that survived two collections is freed after the block. If the collector is
+    off, it stays off.
     """
     with _lock:
         _thresholds.append(gc.get_threshold())

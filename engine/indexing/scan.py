@@ -1,11 +1,9 @@
-"""Compare the disk with the index: what changed, what did not, what is gone.
+"""Compares the disk with the index: what changed, what did not, what is gone.
 
-Reads no file: names, sizes and times decide here; contents are compared by hash later.
+No file is read: names, sizes and times decide here; contents are compared by hash later.
 
-The two sides that a run compares: the disk and the index, whole or of some paths.
-
-A run over some paths reads nothing of the rest, neither here nor there. Where only a whole walk
-can tell what becomes of them, it gets the whole.
+A run over some paths reads nothing else, neither on the disk nor in the index. Where only a walk
+over everything can tell what becomes of those paths, the scan is over the whole project.
 """
 
 import os
@@ -13,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.cancellation import CancelToken
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
 from engine.source.content import is_lock_file
 from engine.source.partial_walk import PartialWalk, PathSet
@@ -24,8 +23,9 @@ from engine.syntax.languages import language_of
 
 _TELL_EVERY = 500
 _HEAD_BYTES = 1024
-# What the content of a file decides holds until it changes; all else is decided anew, as options
-# do. A file that killed its parser does so again: it waits for a change, its own or the program's.
+# Skips for the content of a file hold until the file changes; all others are decided anew, as
+# options may have changed. A file that killed its parser would do so again: it is retried only
+# when it, or the program, has changed.
 _BY_CONTENT = frozenset(
     {
         SkipReason.BINARY,
@@ -36,9 +36,9 @@ _BY_CONTENT = frozenset(
     }
 )
 
-# A file changed this close before its reading may change again within the same time stamp.
+# A file that changed so shortly before it was read may change again within the same time stamp.
 _RACY_NS = 50_000_000
-_RACY_COARSE_NS = 2_000_000_000  # on file systems that keep no finer time than a millisecond
+_RACY_COARSE_NS = 2_000_000_000  # on file systems with a resolution of a millisecond or worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +52,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """The disk against the index."""
+    """The differences between the disk and the index."""
 
-    changed: list[FileEntry]  # to be read, in walk order
+    changed: list[FileEntry]  # to read, in walk order
     unchanged: int
-    gone: list[int]  # ids of files whose path has no file any more
-    new_skips: list[Skip]  # new, or with another reason than before
-    gone_skips: list[str]  # paths that are no longer skipped, or gone
-    skipped: int  # all skips found, failures left out
+    gone: list[int]  # ids of files that no longer exist
+    new_skips: list[Skip]  # new, or with a new reason
+    gone_skips: list[str]  # paths that are no longer skipped, or no longer exist
+    skipped: int  # all skips found, except failures
     failures: list[Skip]
 
 
@@ -70,14 +70,14 @@ def scan(
     any_text: bool,
     tell: Callable[[int, str], None],
 ) -> Scan:
-    """Sort what the walker yields by what has to be done.
+    """Compare a walk with the index.
 
     Args:
         items: The walk.
-        known: The index's side.
-        any_text: Whether files of unknown type count as text: so when the caller names what to
-            include.
-        tell: Called now and then with the number of items and the path reached.
+        known: What the index has of the same paths.
+        any_text: Whether files of unknown type count as text, as they do when the caller names
+            what to include.
+        tell: Called every 500 items with their number and the current path.
     """
     changed: list[FileEntry] = []
     seen: set[str] = set()
@@ -88,7 +88,7 @@ def scan(
             tell(number, item.path)
         path = item.path
         if isinstance(item, Skip):
-            if item.reason is not SkipReason.VANISHED:  # it is as if it had not been listed
+            if item.reason is not SkipReason.VANISHED:  # as if it had never been listed
                 skips[path] = item
             continue
         before = known_files.get(path)
@@ -105,7 +105,7 @@ def scan(
     return Scan(
         changed=changed,
         unchanged=len(seen),
-        gone=_gone_files(known_files, seen | open_questions, skips),
+        gone=_deleted_files(known_files, seen | open_questions, skips),
         new_skips=[
             skip
             for path, skip in skips.items()
@@ -120,7 +120,7 @@ def scan(
 
 
 def skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
-    """Refuse what its name alone refuses; names without a dot may be told by their content."""
+    """Return the skip that the name alone decides; names without a dot need the content."""
     path = entry.path
     if is_lock_file(path):
         return Skip(path, SkipReason.LOCK_FILE, "a dependency lock file", stat=entry.stat)
@@ -136,21 +136,21 @@ def skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
 
 
 def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) -> str | Skip:
-    """Give the language of a file that was read, or the skip when it has none that is indexed."""
+    """Return the language of a file that was read, or a skip if it has none."""
     head = data[:_HEAD_BYTES]
     language = language_of(path, head)
     if language is not None:
         return language
-    if any_text or b"\0" in head:  # what is no text is for ``content`` to name
+    if any_text or b"\0" in head:  # ``content`` decides what is binary
         return "text"
     return Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
 
 
 def is_racy(stat: FileStat, now_ns: int) -> bool:
-    """Say whether a file may change again and keep its time stamps.
+    """Return whether a file may change again without changing its time stamps.
 
-    Such a file is stored without its time, so that the next run compares its hash (git's "racy
-    clean" entries, in its documentation under the name racy-git).
+    Such a file is stored without its time, so that the next run compares its hash (git calls such
+    entries "racily clean"; see racy-git in its documentation).
     """
     coarse = stat.mtime_ns % 1_000_000 == 0
     latest = max(stat.mtime_ns, stat.ctime_ns)
@@ -158,7 +158,7 @@ def is_racy(stat: FileStat, now_ns: int) -> bool:
 
 
 def _same_skip(entry: FileEntry, known: Known, *, any_text: bool) -> Skip | None:
-    """Give the skip that the content caused earlier, when the file did not change since."""
+    """Return the stored skip for the content of a file that did not change since."""
     stored = known.skips.get(entry.path)
     if stored is None or stored.fingerprint_id != known.fingerprint_id:
         return None
@@ -169,10 +169,10 @@ def _same_skip(entry: FileEntry, known: Known, *, any_text: bool) -> Skip | None
     return skip
 
 
-def _gone_files(
+def _deleted_files(
     known_files: Mapping[str, KnownFile], present: set[str], skips: Mapping[str, Skip]
 ) -> list[int]:
-    """Give the files to delete; those that cannot be read now, or their folder, are kept."""
+    """Return the files to delete; files that cannot be read now, or whose folder cannot, stay."""
     unread = [skip for skip in skips.values() if skip.reason is SkipReason.UNREADABLE]
     closed = tuple(f"{skip.path}/" for skip in unread if skip.is_folder)
     kept = {skip.path for skip in unread}
@@ -183,64 +183,64 @@ def _gone_files(
     ]
 
 
-class Ground(NamedTuple):
-    """Where a run looks."""
+class ScanTarget(NamedTuple):
+    """Which part of a tree and of a branch to compare."""
 
     root: str
     rules: WalkRules
     branch_id: int
     fingerprint_id: int
-    only: PathSet | None  # None: everywhere
+    only: PathSet | None  # None: the whole project
 
 
-class Sides(NamedTuple):
-    """What is there, and what the index knows of the same paths."""
+class ScanInputs(NamedTuple):
+    """What is on the disk, and what the index knows of the same paths."""
 
     items: Iterable[FileEntry | Skip]
     known: Known
     is_whole: bool  # of the whole project
 
 
-def sides_of(store: Store, ground: Ground, cancelled: Callable[[], bool]) -> Sides:
-    """Give both sides.
+def scan_inputs(store: Store, target: ScanTarget, cancelled: CancelToken) -> ScanInputs:
+    """Return what a scan compares.
 
     Raises:
         InvalidPathError: The root cannot be read.
-        Cancelled: ``cancelled`` said so; from the items, too.
+        Cancelled: ``cancelled`` returned true; raised also while the items are read.
     """
-    partial = _partial_sides(store, ground, ground.only, cancelled) if ground.only else None
+    partial = _partial_inputs(store, target, target.only, cancelled) if target.only else None
     if partial:
         return partial
-    items = walk(ground.root, ground.rules, cancelled=cancelled)
-    return Sides(items, _known(store, ground, None), is_whole=True)
+    items = walk(target.root, target.rules, cancelled=cancelled)
+    return ScanInputs(items, _read_indexed(store, target, None), is_whole=True)
 
 
-def _partial_sides(
-    store: Store, ground: Ground, only: PathSet, cancelled: Callable[[], bool]
-) -> Sides | None:
-    """Give both sides of some paths; None when they cannot be told without the rest."""
+def _partial_inputs(
+    store: Store, target: ScanTarget, only: PathSet, cancelled: CancelToken
+) -> ScanInputs | None:
+    """Return the inputs for some paths, or None if they need a walk over the whole project."""
     with store.read() as handle:
-        # A folder that was out stands for all below it, and may be in now.
-        shut = files.read_skipped_among(handle, ground.branch_id, only.folders_above())
-    walked = PartialWalk(ground.root, ground.rules, only.with_paths(shut), cancelled)
+        # A skipped folder stands for all below it, and may no longer be skipped.
+        shut = files.read_skipped_among(handle, target.branch_id, only.folders_above())
+    walked = PartialWalk(target.root, target.rules, only.with_paths(shut), cancelled)
     items = list(walked.run())
-    known = _known(store, ground, walked.reached.paths)
+    known = _read_indexed(store, target, walked.reached.paths)
     with store.read() as handle:
-        # Of several links to a folder the first is entered: a new one can come before one that is
-        # known, and when one goes another takes its place.
-        if not all(files.has_below(handle, ground.branch_id, link) for link in walked.links):
+        # Of several links to a folder the walk enters the first: a new link can come before the
+        # known one, and when one is removed another takes its place.
+        if not all(files.has_below(handle, target.branch_id, link) for link in walked.links):
             return None
         is_less = not known.files.keys() <= {item.path for item in items}
         repeated = (SkipReason.SYMLINK_REPEATED,)
-        if is_less and files.count_reasons(handle, ground.branch_id, repeated):
+        if is_less and files.count_reasons(handle, target.branch_id, repeated):
             return None
-    return Sides(items, known, is_whole=False)
+    return ScanInputs(items, known, is_whole=False)
 
 
-def _known(store: Store, ground: Ground, within: Iterable[str] | None) -> Known:
+def _read_indexed(store: Store, target: ScanTarget, within: Iterable[str] | None) -> Known:
     with store.read() as handle:
         return Known(
-            files=files.read_known_files(handle, ground.branch_id, within),
-            skips=files.read_known_skips(handle, ground.branch_id, within),
-            fingerprint_id=ground.fingerprint_id,
+            files=files.read_known_files(handle, target.branch_id, within),
+            skips=files.read_known_skips(handle, target.branch_id, within),
+            fingerprint_id=target.fingerprint_id,
         )

@@ -1,11 +1,8 @@
-"""Which files belong to a project: an index call's globs and size, over those stored.
+"""Which files belong to a project, which of them a call is about, and the contents' fingerprint.
 
-And which of them a call is about.
-
-What makes index contents what they are, as one hash.
-
-Two programs with the same fingerprint make the same rows of the same bytes. When it differs from
-the stored one, contents are made again, never migrated.
+The fingerprint is one hash of all that determines what the index stores of a file. Two programs
+with the same fingerprint make the same rows of the same bytes. When it differs from the stored one,
+contents are made anew, never migrated.
 """
 
 import functools
@@ -27,19 +24,19 @@ from engine.syntax.languages import grammar_packages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The scope in force."""
+    """Which files belong to a project, and which of them a run is about."""
 
     include_patterns: tuple[str, ...]
     exclude_patterns: tuple[str, ...]
-    max_file_size: int  # bytes; 0 means the cap
+    max_file_size: int  # bytes; 0: the hard limit
     rules: WalkRules
-    only: PathSet | None  # what the call is about; None: the whole project
+    only: PathSet | None  # what the run is about; None: the whole project
 
 
 def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
-    """Join what a call sets with what the project keeps, and check it.
+    """Combine the options of a call with those stored for the project, and validate them.
 
-    Each field that is given replaces what is stored of it.
+    A field that the call sets replaces the stored one.
 
     Raises:
         InvalidInputError: A pattern cannot be read, the size is out of its range, or a path lies
@@ -72,17 +69,17 @@ def scope_of(options: IndexOptions, stored: ProjectRow) -> Scope:
 
 
 def check_options(options: IndexOptions) -> None:
-    """Make sure that what a call sets can be used, whatever the project keeps.
+    """Validate the options of a call, whatever is stored for the project.
 
     Raises:
         InvalidInputError: As ``scope_of`` says.
     """
     blank = ProjectRow("", b"", None, None, (), (), 0, None)
-    scope_of(replace(options, only=()), blank)  # whose paths mean something beneath a root alone
+    scope_of(replace(options, only=()), blank)  # paths mean nothing without a root
 
 
 def parameters_of(options: IndexOptions) -> dict[str, object]:
-    """Give options as a job keeps them; equal options give equal parameters."""
+    """Return options as a job stores them; equal options have equal parameters."""
     found = asdict(options)
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
@@ -90,7 +87,7 @@ def parameters_of(options: IndexOptions) -> dict[str, object]:
 
 
 def options_of(parameters: Mapping[str, object]) -> IndexOptions:
-    """Give back the options that ``parameters_of`` wrote; what is unknown is left out."""
+    """Return the options that ``parameters_of`` wrote; unknown fields are ignored."""
     known = {each.name for each in fields(IndexOptions)}
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
@@ -101,7 +98,7 @@ def options_of(parameters: Mapping[str, object]) -> IndexOptions:
 
 
 def paths_of(root: str, only: Iterable[str]) -> PathSet | None:
-    """Give the paths that a call is about; None when it is about the whole project.
+    """Return the paths that a call is about, or None for the whole project.
 
     Args:
         root: The resolved root.
@@ -117,16 +114,16 @@ def paths_of(root: str, only: Iterable[str]) -> PathSet | None:
 def may_stay_partial(
     scope: Scope, stored: ProjectRow, branches: Sequence[BranchRow], branch: str
 ) -> bool:
-    """Say whether a run over some paths leaves nothing of the rest untrue.
+    """Return whether a run may be limited to some paths.
 
-    It would when the rest is out of date: the scope is another one than that of the last run, or
-    the last complete run was over another branch.
+    It may not if the rest is out of date: the scope has changed since the last run, or the last
+    complete run was over another branch.
 
     Args:
         scope: The scope of the run.
-        stored: The project as it is.
+        stored: The stored project.
         branches: All branches, the most recently indexed first.
-        branch: The name of the one that is checked out.
+        branch: The name of the branch that is checked out.
     """
     kept = (stored.include_patterns, stored.exclude_patterns, stored.max_file_size)
     is_same = kept == (scope.include_patterns, scope.exclude_patterns, scope.max_file_size)
@@ -134,7 +131,7 @@ def may_stay_partial(
 
 
 def path_within(root: str, path: str) -> str:
-    """Give a path relative to the root, without following links.
+    """Return a path relative to the root, without following links.
 
     Args:
         root: The resolved root.
@@ -158,11 +155,11 @@ def path_within(root: str, path: str) -> str:
     return absolute.removeprefix(prefix)
 
 
-#: The rooms through which a file's bytes pass on their way into rows. Their source is hashed, so
-#: that nobody has to remember to raise a version: a needless reindex is cheaper than a stale one.
-_ROOMS = ("engine.source", "engine.syntax", "engine.syntax.queries")
+#: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
+#: to remember to raise a version: a needless reindex is cheaper than a stale index.
+_HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
 #: Modules of ``engine.source`` that only decide which files are read, or read them.
-_OUTSIDE = frozenset(
+_NOT_HASHED = frozenset(
     (
         "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
         "open_folders.py partial_walk.py reader.py walker.py wildmatch.py"
@@ -170,19 +167,19 @@ _OUTSIDE = frozenset(
 )
 
 
-def _shapes_contents(room: str, name: str) -> bool:
-    if room == "engine.source" and name in _OUTSIDE:
+def _shapes_contents(package: str, name: str) -> bool:
+    if package == "engine.source" and name in _NOT_HASHED:
         return False
     return name.endswith((".py", ".scm"))
 
 
 @functools.cache
 def fingerprint() -> str:
-    """Give the fingerprint of this program, 16 hexadecimal digits."""
+    """Return the fingerprint of this program, 16 hexadecimal digits."""
     digest = sha256()
-    for room in _ROOMS:
-        for item in sorted(resources.files(room).iterdir(), key=lambda item: item.name):
-            if _shapes_contents(room, item.name):
+    for package in _HASHED_PACKAGES:
+        for item in sorted(resources.files(package).iterdir(), key=lambda item: item.name):
+            if _shapes_contents(package, item.name):
                 digest.update(f"\0{item.name}\0".encode())
                 digest.update(item.read_bytes())
     for package in ("tree-sitter", "charset-normalizer", *grammar_packages()):

@@ -1,8 +1,8 @@
-"""A new worktree of a repository that is indexed already starts with what its sibling knows.
+"""Begins the index of a new worktree with the blobs of a sibling's.
 
-A worktree holds nearly the files of its siblings. Its index begins as a copy of a sibling's
-without its files: the first run finds the blobs by their hashes, and parses only what differs.
-Blobs that the worktree does not have go when that run ends.
+Worktrees of one repository hold nearly the same files. The new index starts as a copy of a
+sibling's without its files: the first run finds the blobs by their hashes and parses only what
+differs. Blobs that the worktree does not use are deleted when that run ends.
 """
 
 import os
@@ -20,15 +20,15 @@ from engine.store.connection import Store, delete_database
 
 
 def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> bool:
-    """Begin the database of a project with the blobs of a sibling's, the first that can serve.
+    """Begin the database of a project with the blobs of the first usable sibling.
 
-    It saves work and decides nothing: a sibling that is damaged, made by another version, or too
-    large for the disk is passed over, and a database that is there stays.
+    This only saves work: a sibling that is damaged, made by another version, or too large for the
+    disk is ignored, and a database that exists stays.
 
     Args:
         file: The database to begin.
         root: The project's resolved root.
-        siblings: Databases of other worktrees; those that do not exist are passed over.
+        siblings: Databases of other worktrees; those that do not exist are ignored.
         config: The settings in force.
 
     Returns:
@@ -39,7 +39,7 @@ def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> boo
             continue
         copy = file.with_suffix(f".seed-{os.getpid()}")
         try:
-            if _copied(sibling, copy, config):
+            if _copy_if_current(sibling, copy, config):
                 fault_point("seed copied")
                 _adopt(copy, file.stem, root, config)
                 fault_point("seed adopted")
@@ -54,8 +54,8 @@ def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> boo
     return False
 
 
-def _copied(sibling: Path, copy: Path, config: Config) -> bool:
-    """Copy a database, if what it holds was made as this program would make it."""
+def _copy_if_current(sibling: Path, copy: Path, config: Config) -> bool:
+    """Copy a database if its contents have the fingerprint of this program."""
     source = Store(sibling, busy_timeout_ms=config.busy_timeout)
     try:
         with source.read() as handle:

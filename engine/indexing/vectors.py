@@ -1,20 +1,18 @@
-"""Makes the vectors that chunks and files lack, after they were stored.
+"""Makes the vectors that chunks and files lack, and switches from one model to another.
 
-So come the vectors of all backends but the built-in one, which workers make with the chunks, and
-those of a new model beside the old ones. What is written is the checkpoint: a run that is killed or
-cancelled loses one request, and the next one goes on.
+Workers make the vectors of the built-in model together with the chunks. The backfill makes all
+others: those of other backends, and those of a new model beside the old ones. What is written is
+the checkpoint: a run that is killed or cancelled loses one request.
 
-Which models a run makes vectors of, and the change from one to the next.
+The settings name the wanted model; ``project.model_id`` is the current one, whose vectors answer
+searches. When they differ, the wanted model gets tables of its own, and becomes the current one in
+one transaction once every chunk and file has its vector. Until then searches use the old vectors.
+Content that changes meanwhile gets old vectors too if the old model is the built-in one, which
+costs next to nothing; otherwise it gets none and is found by its words alone. In a project without
+any vectors the first model is the current one from the start.
 
-The settings name the wanted model; ``project.model_id`` the current one, whose vectors answer. When
-they differ the wanted one gets tables of its own beside the others, and becomes the current one in
-one transaction, when no chunk and no file lacks its vector any more. Until then searches go on with
-the old vectors; what changes meanwhile gets old ones too where the old model is the built-in one,
-which costs nothing to speak of, and else none, so that words alone find it. A project without any
-vectors has nothing to mix: its first model is the current one from the start.
-
-Without a wanted model (the setting ``none``, or a backend that is away) what is stored stays and
-goes with its chunks; nothing is made.
+Without a wanted model (the setting ``none``, or a backend that is unavailable) stored vectors stay
+and are deleted with their chunks; none are made.
 """
 
 import os
@@ -23,13 +21,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from engine.cancellation import result_of
+from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
 from engine.embedding.embedder import Backend, Embedder, Passage
 from engine.embedding.load import OpenEmbedder
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
-from engine.indexing.batch import FirstIds, Meaning
+from engine.indexing.batch import FirstIds, InlineModel
 from engine.indexing.progress import Tally
 from engine.records import Phase, Progress, ProgressCallback
 from engine.store import blobs, models, vectors
@@ -42,20 +40,20 @@ _CHUNKS_AT_ONCE = 64  # in a request and in a transaction
 _FILES_AT_ONCE = 256
 _COPIES_AT_ONCE = 1000
 
-#: Hears how many chunks are done, of how many, and in which file.
+#: Called with the number of chunks done, their total, and the current file.
 Tell = Callable[[int, int, str], None]
 
 
 class Backfill:
-    """Gives each chunk and each file of a project its vector of one model.
+    """Makes the missing vectors of one model, for chunks and files.
 
     Args:
         store: The project's database; this process must be its only indexer.
         model: Whose tables are filled.
         embedder: The model.
         tally: Counts the chunks that are embedded.
-        reads_text: Whether equal texts have equal vectors; else the model reads the words, which
-            depend on what is around a chunk too.
+        reads_text: Whether the model reads texts, so that equal texts have equal vectors; the other
+            kind reads words, which also depend on what surrounds a chunk.
     """
 
     def __init__(
@@ -73,26 +71,26 @@ class Backfill:
         self._tally = tally
         self._reads_text = reads_text
 
-    def fill(self, *, tell: Tell, stop: Callable[[], bool], new: FirstIds | None = None) -> None:
-        """Make what is missing.
+    def fill(self, *, tell: Tell, cancelled: CancelToken, new: FirstIds | None = None) -> None:
+        """Make the missing vectors.
 
         Args:
-            tell: Hears how far it is.
-            stop: True stops it.
-            new: Of chunks and files with these ids and later ones; None: of all.
+            tell: Reports progress.
+            cancelled: Polled; true ends the call.
+            new: Only chunks and files from these ids on; None: all.
 
         Raises:
-            EmbedderUnavailableError: The backend went away; what is written stays.
-            Cancelled: ``stop`` said so; what is written stays.
+            EmbedderUnavailableError: The backend became unavailable; what is written stays.
+            Cancelled: ``cancelled`` returned true; what is written stays.
         """
         first = new or FirstIds(0, 0)
         with self._store.read() as handle:
             if new is None and not models.lacks_vectors(handle, self._model):
                 return
-        self._fill_files(stop, first.file)
+        self._fill_files(cancelled, first.file)
         ids = self._lacking_chunks(first.chunk)
         if self._reads_text and ids:
-            copy_equal(self._store, self._model, stop)
+            copy_to_equal_texts(self._store, self._model, cancelled)
             ids = self._lacking_chunks(first.chunk)
         path = ""
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
@@ -100,17 +98,17 @@ class Backfill:
             with self._store.read() as handle:
                 path = blobs.a_path_of(handle, some[0])
             tell(start, len(ids), path)
-            self._fill_chunks(some, stop)
+            self._fill_chunks(some, cancelled)
         if ids:
             tell(len(ids), len(ids), path)
         if self._reads_text and ids:
-            copy_equal(self._store, self._model, stop)
+            copy_to_equal_texts(self._store, self._model, cancelled)
 
-    def _fill_chunks(self, ids: Sequence[int], stop: Callable[[], bool]) -> None:
+    def _fill_chunks(self, ids: Sequence[int], cancelled: CancelToken) -> None:
         with self._store.read() as handle:
             pieces = blobs.read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
-        found = vectors.quantized(self._embedder.embed_passages(asked, stop))
+        found = vectors.quantized(self._embedder.embed_passages(asked, cancelled))
         fault_point("vectors made")
         with self._store.write() as handle:
             vectors.insert_chunk_vectors(
@@ -124,36 +122,36 @@ class Backfill:
                 handle, self._model, of_each_text=self._reads_text, first=first
             )
 
-    def _fill_files(self, stop: Callable[[], bool], first: int) -> None:
+    def _fill_files(self, cancelled: CancelToken, first: int) -> None:
         while True:
-            _stop_if(stop)
+            _stop_if(cancelled)
             with self._store.read() as handle:
                 rows = models.lacking_files(handle, self._model, _FILES_AT_ONCE, first=first)
             if not rows:
                 return
             paths = [os.fsdecode(path) for _, path in rows]
-            found = vectors.quantized(self._embedder.embed_paths(paths, stop))
+            found = vectors.quantized(self._embedder.embed_paths(paths, cancelled))
             with self._store.write() as handle:
                 vectors.insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
 
 
-def copy_equal(store: Store, model: ModelRow, stop: Callable[[], bool]) -> None:
-    """Give chunks without a vector that of another chunk of the same text.
+def copy_to_equal_texts(store: Store, model: ModelRow, cancelled: CancelToken) -> None:
+    """Copy the vectors of chunks to chunks of the same text that have none.
 
     Raises:
-        Cancelled: ``stop`` said so; what is written stays.
+        Cancelled: ``cancelled`` returned true; what is written stays.
     """
     with store.read() as handle:
         pairs = models.copied_vectors(handle, model)
     for start in range(0, len(pairs), _COPIES_AT_ONCE):
-        _stop_if(stop)
+        _stop_if(cancelled)
         with store.write() as handle:
             models.copy_vectors(handle, model, pairs[start : start + _COPIES_AT_ONCE])
             fault_point("vectors copied")
 
 
 def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> list[Passage]:
-    """Give chunks as a model reads them, made again from the stored texts and symbols."""
+    """Return chunks as a model reads them, rebuilt from the stored texts and symbols."""
     found = []
     blob_id, text = 0, b""
     for piece in pieces:
@@ -167,14 +165,14 @@ def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> list[Passage]:
     return found
 
 
-def _stop_if(stop: Callable[[], bool]) -> None:
-    if stop():
+def _stop_if(cancelled: CancelToken) -> None:
+    if cancelled():
         raise Cancelled("all files are indexed; the vectors made so far are kept")
 
 
-_BITS = 8  # a dimension that is no multiple has signs that fill no bytes
-_TELL_EVERY_S = 0.1
-#: Blocks of vectors that a run over some paths empties at most, so that the next one can begin.
+_BITS = 8  # sign bits are stored in whole bytes, so a dimension must be a multiple of 8
+_REPORT_INTERVAL_S = 0.1
+#: A run over some paths empties at most so many blocks of vectors, so as not to delay the next.
 _EMPTIED_AT_ONCE = 30
 
 
@@ -186,7 +184,7 @@ class _Opened(NamedTuple):
 
 
 class ModelSwitch:
-    """The models of one run. Use it as a context manager, which frees them.
+    """The models of one run; a context manager, which closes them at the end.
 
     Args:
         store: The project's database; this process must be its only indexer.
@@ -196,7 +194,7 @@ class ModelSwitch:
 
     Raises:
         InvalidConfigError: The setting cannot be read.
-        Cancelled: ``cancelled`` said so.
+        Cancelled: ``cancelled`` returned true.
     """
 
     def __init__(
@@ -204,7 +202,7 @@ class ModelSwitch:
         store: Store,
         config: Config,
         open_embedder: OpenEmbedder,
-        cancelled: Callable[[], bool],
+        cancelled: CancelToken,
     ) -> None:
         self._store = store
         self._cancelled = cancelled
@@ -213,11 +211,11 @@ class ModelSwitch:
             self._current = models.read_current_model(handle)
         self._wanted: ModelRow | None = None
         self._builtin: Embedder | None = None
-        #: What to know about the run, in sentences.
+        #: Notes on the run for the user, in sentences.
         self.notes: list[str] = []
         #: The model whose vectors are written with their chunks, set by ``begin``.
-        self.meaning: Meaning | None = None
-        #: Why vectors are missing that the setting asks for; None when nothing was away.
+        self.inline_model: InlineModel | None = None
+        #: Why wanted vectors are missing, or None.
         self.away: EmbedderUnavailableError | None = None
         self._asked: _Opened | None = None
         try:
@@ -228,7 +226,9 @@ class ModelSwitch:
 
     def _open(self, open_embedder: OpenEmbedder, config: Config) -> None:
         try:
-            self._asked = self._ready(result_of(lambda: open_embedder(config), self._cancelled))
+            self._asked = self._ready(
+                run_cancellable(lambda: open_embedder(config), self._cancelled)
+            )
         except EmbedderUnavailableError as error:
             self._note(error)
         if self._asked and self._asked.name == Backend.STATIC:
@@ -247,7 +247,7 @@ class ModelSwitch:
             embedder.close()
 
     def begin(self, handle: Handle, *, now_ms: int) -> None:
-        """Make the tables of the wanted model, in the transaction that starts a run."""
+        """Create the tables of the wanted model, in the transaction that starts a run."""
         if self._asked:
             self._wanted = models.add_model(
                 handle,
@@ -259,42 +259,42 @@ class ModelSwitch:
             if self._current is None:
                 models.switch_model(handle, self._wanted)
                 self._current = self._wanted
-        self._choose_meaning()
+        self._choose_inline_model()
 
     def resume(self, handle: Handle) -> bool:
-        """Take up the tables that an earlier run made; False when ``begin`` has to make some."""
+        """Use the tables of an earlier run; return False if ``begin`` has to create some."""
         if self._asked:
             stored = {model.identity: model for model in models.read_models(handle)}
             self._wanted = stored.get(self._asked.identity)
             if self._wanted is None or self._current is None:
                 return False
-        self._choose_meaning()
+        self._choose_inline_model()
         return True
 
-    def _choose_meaning(self) -> None:
+    def _choose_inline_model(self) -> None:
         for model in (self._wanted, self._current):
             if model and self._builtin and model.identity == self._builtin.identity:
-                self.meaning = Meaning(model, self._builtin)
+                self.inline_model = InlineModel(model, self._builtin)
 
     def keep_vectors(self) -> None:
-        """Take over vectors of equal texts from chunks that are about to go."""
+        """Copy vectors from chunks that are about to be deleted to chunks of the same text."""
         for model in {self._wanted, self._current}:
             if model and reads_text(model):
-                copy_equal(self._store, model, self._cancelled)
+                copy_to_equal_texts(self._store, model, self._cancelled)
 
     def complete(
         self, on_progress: ProgressCallback, tally: Tally, *, new: FirstIds | None = None
     ) -> None:
-        """Make the vectors that are missing, switch when none is, and clean up.
+        """Make the missing vectors, switch models if none is missing any more, and clean up.
 
         Args:
-            on_progress: Hears how many chunks are done.
+            on_progress: Called with the number of chunks that are done.
             tally: Counts them.
-            new: Of the chunks and files that a run over some paths added, which alone get their
-                vectors then; switching and cleaning wait for a whole run.
+            new: The first ids of what a run over some paths added: only those get vectors, and
+                switching and cleaning up wait for a run over the whole project.
 
         Raises:
-            Cancelled: ``cancelled`` said so; what is written stays.
+            Cancelled: ``cancelled`` returned true; what is written stays.
         """
         if self._asked and self._wanted:
             backfill = Backfill(
@@ -304,9 +304,9 @@ class ModelSwitch:
                 tally,
                 reads_text=reads_text(self._wanted),
             )
-            teller = _Teller(on_progress)
+            teller = _EmbeddingProgress(on_progress)
             try:
-                backfill.fill(tell=teller.update, stop=self._cancelled, new=new)
+                backfill.fill(tell=teller.update, cancelled=self._cancelled, new=new)
             except EmbedderUnavailableError as error:
                 self._note(error)
             finally:
@@ -328,7 +328,7 @@ class ModelSwitch:
         self._current = wanted
 
     def _drop_others(self) -> None:
-        """Delete models that neither answer nor are wanted, a piece at a time."""
+        """Delete models that are neither current nor wanted, in small transactions."""
         with self._store.read() as handle:
             found = models.read_models(handle)
         for model in found:
@@ -340,7 +340,7 @@ class ModelSwitch:
                     fault_point("model shrunk")
 
     def _fill_holes(self, most: int | None) -> None:
-        """Close the gaps that deleted vectors leave, when they are many; ``most`` of each table."""
+        """Empty blocks with many deleted vectors, at most ``most`` of each table."""
         with self._store.read() as handle:
             found = [
                 (table, block)
@@ -355,7 +355,7 @@ class ModelSwitch:
                 fault_point("block emptied")
 
     def _ready(self, embedder: Embedder | None) -> _Opened | None:
-        """Ask a model what it is, which can mean asking a server."""
+        """Read name, identity and dimension of a model; this can mean asking a server."""
         if embedder is None:
             return None
         self._opened.append(embedder)
@@ -382,17 +382,17 @@ class ModelSwitch:
 
 
 def reads_text(model: ModelRow) -> bool:
-    """Say whether a model reads texts; the built-in one reads words."""
+    """Return whether a model reads texts; the built-in one reads words."""
     return model.name != Backend.STATIC
 
 
-class _Teller:
+class _EmbeddingProgress:
     """Reports how many chunks are embedded, at most ten times a second."""
 
     def __init__(self, on_progress: ProgressCallback) -> None:
         self._on_progress = on_progress
         self._started = time.monotonic()
-        self._told = 0.0
+        self._last_report_s = 0.0
         self._untold: Progress | None = None
 
     def update(self, done: int, total: int, path: str) -> None:
@@ -405,8 +405,8 @@ class _Teller:
             bytes_done=0,
             elapsed_ms=int((now - self._started) * 1000),
         )
-        if not done or now - self._told >= _TELL_EVERY_S:
-            self._told = now
+        if not done or now - self._last_report_s >= _REPORT_INTERVAL_S:
+            self._last_report_s = now
             self.catch_up()
 
     def catch_up(self) -> None:

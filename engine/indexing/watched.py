@@ -1,13 +1,14 @@
 """A project as its watcher sees it: which files belong to it, and what a run would change."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from stat import S_ISREG
 
+from engine.cancellation import CancelToken
 from engine.errors import ProjectNotFoundError
-from engine.indexing.run import standing
-from engine.indexing.scan import Ground, Known, Scan, scan, sides_of
+from engine.indexing.run import reusable_start
+from engine.indexing.scan import Known, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
 from engine.records import FileEntry, IndexOptions, display_path
 from engine.source.git import read_branch, read_head
@@ -17,7 +18,7 @@ from engine.store.connection import Store
 
 
 class WatchedProject:
-    """Compares a project's disk with its index; changes neither.
+    """Compares the disk of a project with its index; changes neither.
 
     Args:
         store: The project's database.
@@ -34,7 +35,7 @@ class WatchedProject:
         return self._store.path
 
     def rules(self) -> WalkRules:
-        """Give which files belong to the project, as the last call that set it said.
+        """Return which files belong to the project, as set by the last call that set it.
 
         Raises:
             ProjectNotFoundError: It was forgotten.
@@ -42,39 +43,39 @@ class WatchedProject:
         return self._scope(()).rules
 
     def paths(self) -> list[str]:
-        """Give the paths of the index, of the branch checked out or else of the latest, sorted."""
+        """Return the sorted indexed paths of the checked-out branch, or else of the latest."""
         with self._store.read() as handle:
             branches = project.read_branches(handle)
             name = read_branch(self.root)
             chosen = [branch for branch in branches if branch.name == name] or branches[:1]
             return [path for branch in chosen for path in files.read_paths(handle, branch.id)]
 
-    def stale(
-        self, only: Iterable[str] = (), *, cancelled: Callable[[], bool]
-    ) -> tuple[str, ...] | None:
-        """Give the paths that a run would do something about; None when it has to be a whole one.
+    def stale(self, only: Iterable[str] = (), *, cancelled: CancelToken) -> tuple[str, ...] | None:
+        """Return the paths that a run would change, or None if it must be over the whole project.
 
-        Costs what the run costs that finds nothing to do. Writes nothing, so that what searches
-        keep of the index still holds.
+        Takes as long as a run that finds nothing to do. Writes nothing, so that the caches of
+        searches stay valid.
 
         Args:
-            only: Paths relative to the root with all below them; none: the whole project.
-            cancelled: True stops it.
+            only: Paths relative to the root, with all below them; empty: the whole project.
+            cancelled: Polled; true ends the call.
 
         Raises:
             ProjectNotFoundError: It was forgotten.
             InvalidPathError: The root cannot be read.
-            Cancelled: ``cancelled`` said so.
+            Cancelled: ``cancelled`` returned true.
         """
         scope = self._scope(tuple(only))
         with self._store.read() as handle:
-            start = standing(handle, self.root, scope, read_head(self.root))
+            start = reusable_start(handle, self.root, scope, read_head(self.root))
             if start is None:
                 return None
             if start.only is None and not project.read_branch(handle, start.branch_id).complete:
                 return None
-        ground = Ground(self.root, scope.rules, start.branch_id, start.fingerprint_id, start.only)
-        items, known, is_whole = sides_of(self._store, ground, cancelled)
+        target = ScanTarget(
+            self.root, scope.rules, start.branch_id, start.fingerprint_id, start.only
+        )
+        items, known, is_whole = scan_inputs(self._store, target, cancelled)
         if start.only is not None and is_whole:
             return None
         any_text = bool(scope.rules.include)
@@ -85,7 +86,7 @@ class WatchedProject:
         return tuple(sorted(paths))
 
     def other_names(self, paths: Iterable[str]) -> set[str]:
-        """Give what the index has under other names of the files at some paths: hard links."""
+        """Return the indexed paths that are hard links to the files at some paths."""
         inodes = self._shared_inodes(paths)
         if not inodes:
             return set()
@@ -99,7 +100,7 @@ class WatchedProject:
             }
 
     def _other_names(self, branch_id: int, changed: Iterable[FileEntry]) -> set[str]:
-        """Give the paths that can be hard links to files that changed under other names."""
+        """Return the indexed paths that may be hard links to files that changed."""
         inodes = self._shared_inodes(entry.real_path for entry in changed)
         if not inodes:
             return set()
@@ -107,7 +108,7 @@ class WatchedProject:
             return files.read_paths_of_inodes(handle, branch_id, inodes)
 
     def _shared_inodes(self, paths: Iterable[str]) -> set[int]:
-        """Give the inodes of those files that have more than one name."""
+        """Return the inodes of those files that have hard links."""
         found = (_status_of(os.path.join(self.root, path)) for path in paths)
         return {
             each.st_ino for each in found if each and S_ISREG(each.st_mode) and each.st_nlink > 1
@@ -129,7 +130,7 @@ def _status_of(file: str) -> os.stat_result | None:
 
 
 def _paths_in(found: Scan, known: Known) -> set[str]:
-    """Give the paths of a scan; what failed and did not change since is left out."""
+    """Return the changed paths of a scan, without failures that did not change since."""
     gone = set(found.gone)
     paths = {path for path, file in known.files.items() if file.file_id in gone}
     paths.update(skip.path for skip in found.new_skips)

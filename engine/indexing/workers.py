@@ -1,23 +1,16 @@
 """The process pool that parses and embeds: batches of files in, their outcomes out.
 
-Parsing holds the interpreter's lock and reads hostile input, so it happens in processes of its own:
-two cores are used, and a file that crashes or outlasts its worker costs that worker only. The
-file is then tried alone; one that costs two workers is chunked by lines without being parsed, so
-that its words are found, and what fails even so becomes a ``Skip``.
+Parsing holds the interpreter lock and reads hostile input, so it runs in processes: all cores are
+used, and a file that crashes its worker or exceeds its time costs only that worker. The files of
+such a batch are then tried one by one; a file that costs two workers is chunked by lines without
+being parsed, so that its words are found, and one that fails even so becomes a ``Skip``.
 
-Several runs share the workers. Each has a channel of its own, and the channels take turns: a run
-that has little to parse does not wait for the end of one that has much, and one that ends early
-takes nothing from the others.
+Several runs share the workers. Each has a channel, and a fair queue serves the channels round
+robin: a run with little to parse does not wait for one with much, and one that ends early takes
+nothing from the others.
 
-A worker is a fresh interpreter talking over a socket pair; it opens no file and inherits nothing.
-What it does is said in ``parsing``.
-
-Parcels of files on their way to the workers: whose turn is next, and what nobody waits for.
-
-The channels take turns, a parcel each, so that one with few of them never waits for the end of
-another's many. ``workers`` does the work.
-
-Whether a process that is late works too long, or gets no processor to work on.
+A worker is a fresh interpreter that talks over a socket pair; it opens no file and inherits
+nothing. A worker that is late is given more time if it was starved of CPU.
 """
 
 import os
@@ -44,159 +37,159 @@ from engine.records import Skip, SkipReason
 
 
 @dataclass(eq=False, slots=True)
-class Parcel:
-    """Files that a channel handed in together."""
+class WorkItem:
+    """A batch of files from one channel."""
 
     tasks: list[Task]
-    answers: "Answers"  # of the channel, and tells one channel from another
-    is_forgotten: bool = False  # nobody waits for an answer any more
+    answers: "Answers"  # of the channel, which it identifies
+    is_discarded: bool = False  # no answer is wanted any more
     _kill_worker: Callable[[], None] | None = None
 
     @property
     def size_bytes(self) -> int:
-        """Source in it."""
+        """The total size of its files."""
         return sum(len(task.data) for task in self.tasks)
 
-    def give_to(self, kill_worker: Callable[[], None]) -> bool:
-        """Say how to kill the worker that gets it now; False when it is forgotten."""
+    def assign_to(self, kill_worker: Callable[[], None]) -> bool:
+        """Assign it to a worker, and return whether its answer is still wanted."""
         self._kill_worker = kill_worker
-        return not self.is_forgotten
+        return not self.is_discarded
 
-    def forget(self) -> None:
-        """Have no more work done for it."""
-        self.is_forgotten = True  # this first: ``give_to`` looks at it last
+    def discard(self) -> None:
+        """Stop the work on it."""
+        self.is_discarded = True  # set first: ``assign_to`` reads it last
         if self._kill_worker:
             self._kill_worker()
 
 
-#: Where a channel hears what became of its parcels.
-Answers: TypeAlias = SimpleQueue[tuple[Parcel, list[Outcome] | UnavailableError]]
+#: The queue through which a channel receives answers.
+Answers: TypeAlias = SimpleQueue[tuple[WorkItem, list[Outcome] | UnavailableError]]
 
 
-class Turns:
-    """The parcels of all channels. For any number of threads."""
+class FairQueue:
+    """The work items of all channels, served round robin. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: dict[Answers, deque[Parcel]] = {}  # the channel that is next comes first
-        self._given: set[Parcel] = set()
-        self._is_over = False
+        self._waiting: dict[Answers, deque[WorkItem]] = {}  # in the order of service
+        self._running: set[WorkItem] = set()
+        self._is_closed = False
 
-    def add(self, parcel: Parcel) -> int:
-        """Let a parcel wait for its turn; give how many, of all channels, have no answer yet.
+    def add(self, item: WorkItem) -> int:
+        """Queue an item; return how many items, of all channels, have no answer yet.
 
         Raises:
             UnavailableError: The pool is closed.
         """
         with self._changed:
-            if self._is_over:
-                raise _closed()
-            self._waiting.setdefault(parcel.answers, deque()).append(parcel)
+            if self._is_closed:
+                raise _pool_closed()
+            self._waiting.setdefault(item.answers, deque()).append(item)
             self._changed.notify()
-            return len(self._given) + sum(map(len, self._waiting.values()))
+            return len(self._running) + sum(map(len, self._waiting.values()))
 
-    def take(self) -> Parcel | None:
-        """Wait for the parcel whose turn is next; None when the pool is closed."""
+    def take(self) -> WorkItem | None:
+        """Wait for the next item; return None when the pool is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_over)
-            if self._is_over:
+            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            if self._is_closed:
                 return None
-            answers, parcels = next(iter(self._waiting.items()))
+            answers, items = next(iter(self._waiting.items()))
             del self._waiting[answers]
-            parcel = parcels.popleft()
-            if parcels:
-                self._waiting[answers] = parcels  # behind all others
-            self._given.add(parcel)
-            return parcel
+            item = items.popleft()
+            if items:
+                self._waiting[answers] = items  # behind all others
+            self._running.add(item)
+            return item
 
-    def answer(self, parcel: Parcel, answer: list[Outcome] | UnavailableError) -> None:
-        """Give the answer to a parcel that was taken, unless it is forgotten."""
+    def answer(self, item: WorkItem, answer: list[Outcome] | UnavailableError) -> None:
+        """Deliver the answer to an item that was taken, unless it was discarded."""
         with self._changed:
-            self._given.discard(parcel)
-            if not parcel.is_forgotten:
-                parcel.answers.put((parcel, answer))
+            self._running.discard(item)
+            if not item.is_discarded:
+                item.answers.put((item, answer))
 
-    def forget(self, answers: Answers) -> None:
-        """Forget all parcels of a channel: none of them is answered after this."""
+    def discard(self, answers: Answers) -> None:
+        """Discard all items of a channel: none of them is answered after this."""
         with self._changed:
             self._waiting.pop(answers, None)
-            for parcel in self._given:
-                if parcel.answers is answers:
-                    parcel.forget()
+            for item in self._running:
+                if item.answers is answers:
+                    item.discard()
 
-    def end(self) -> None:
-        """Answer all parcels with an error, and let ``take`` say that this is the end."""
+    def close(self) -> None:
+        """Answer all items with an error, and make ``take`` return None."""
         with self._changed:
-            self._is_over = True
-            waiting = [parcel for parcels in self._waiting.values() for parcel in parcels]
+            self._is_closed = True
+            waiting = [item for items in self._waiting.values() for item in items]
             self._waiting.clear()
-            for parcel in [*waiting, *self._given]:
-                if not parcel.is_forgotten:
-                    parcel.answers.put((parcel, _closed()))
-                parcel.forget()
+            for item in [*waiting, *self._running]:
+                if not item.is_discarded:
+                    item.answers.put((item, _pool_closed()))
+                item.discard()
             self._changed.notify_all()
 
 
-def _closed() -> UnavailableError:
-    return UnavailableError("the parsing processes were ended")
+def _pool_closed() -> UnavailableError:
+    return UnavailableError("the worker pool was closed")
 
 
-_WANTS_TO_GO_ON = frozenset("RD")  # waits for a processor, or for memory and disk
+_RUNNABLE = frozenset("RD")  # running or waiting for a CPU; waiting for memory or disk
 _STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
 
 
-class Effort(NamedTuple):
-    """What a process has done so far."""
+class CpuUsage(NamedTuple):
+    """The CPU usage of a process so far."""
 
-    wants_to_go_on: bool  # it does not wait for anybody
-    seconds: float  # of processors
+    is_runnable: bool  # it does not wait for input
+    cpu_s: float
 
 
-def effort_of(process: int) -> Effort | None:
-    """Look at a process; None when it is gone, or the system does not tell."""
+def cpu_usage_of(process: int) -> CpuUsage | None:
+    """Return the CPU usage of a process, or None if it is gone or the system has no /proc."""
     with suppress(OSError, ValueError, IndexError):
         told = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
         ticks = int(told[_USER]) + int(told[_SYSTEM])
         state = told[_STATE].decode("ascii")
-        return Effort(state in _WANTS_TO_GO_ON, ticks / os.sysconf("SC_CLK_TCK"))
+        return CpuUsage(state in _RUNNABLE, ticks / os.sysconf("SC_CLK_TCK"))
     return None
 
 
-def is_starved(before: Effort | None, now: Effort | None, allowed_s: float) -> bool:
-    """Say whether a process got less than half of a processor in the time that it was allowed.
+def is_cpu_starved(before: CpuUsage | None, now: CpuUsage | None, allowed_s: float) -> bool:
+    """Return whether a process wanted to run but got less than half a CPU in the time allowed.
 
     Args:
-        before: When its work began.
-        now: When the time was up, or later.
-        allowed_s: The time.
+        before: Its usage when the work began.
+        now: Its usage when the time was up, or later.
+        allowed_s: The time allowed.
     """
-    if before is None or now is None or not now.wants_to_go_on:
+    if before is None or now is None or not now.is_runnable:
         return False
-    return now.seconds - before.seconds < allowed_s / 2
+    return now.cpu_s - before.cpu_s < allowed_s / 2
 
 
-_FILES_A_WORKER = 24  # may always be pending: small ones are parsed while a batch is written
-_GRACE_S = 10.0  # for starting, reading and sending, beside the parse deadlines
-_MOST_PATIENCE = 5  # times the time that is allowed, with who is late without having worked
-_LOOK_S = 0.25
-_TRIES = 2
+_FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
+_GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
+_MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
+_POLL_S = 0.25
+_ATTEMPTS = 2
 _START_S = 60.0  # a cold start takes 0.1 s
 
 
 class WorkerLimits(NamedTuple):
-    """What a worker may take."""
+    """Limits on a worker."""
 
     deadline_ms: int  # to parse one file
     memory_bytes: int = 1 << 30  # of address space; a file of 1 MB takes up to 0.1 GB
-    grace_s: float = _GRACE_S  # for a batch, beside its parsing
+    grace_s: float = _GRACE_S  # for a batch, on top of its parsing
 
 
 class WorkerLostError(Exception):
-    """A worker died or took too long; the message says which."""
+    """A worker died or took too long, as the message says."""
 
 
 class _Worker:
-    """One process and the line to it. It can be killed from the start, by any thread.
+    """A process and the connection to it. Any thread can kill it, even while it starts.
 
     Raises:
         UnavailableError: It cannot be started.
@@ -233,20 +226,20 @@ class _Worker:
         )
 
     def wait_until_ready(self) -> None:
-        """Wait for the end of its start.
+        """Wait until it has started.
 
         Raises:
-            UnavailableError: It died of it, was killed, or takes too long.
+            UnavailableError: It died, was killed, or took too long.
         """
         try:
             if not self._connection.poll(_START_S):
                 raise EOFError
             self._connection.recv()
         except (EOFError, OSError) as error:
-            raise _cannot_start(self._last_words()) from error
+            raise _cannot_start(self._exit_reason()) from error
 
     def run(self, batch: list[Task]) -> list[Outcome]:
-        """Have a batch done.
+        """Process a batch.
 
         Raises:
             WorkerLostError: It died, or was killed because it took too long.
@@ -259,34 +252,34 @@ class _Worker:
                 raise WorkerLostError(f"the parser took longer than {allowed_s:.0f} s")
             outcomes: list[Outcome] = self._connection.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
-            raise WorkerLostError(f"the parser died: {self._last_words()}") from error
+            raise WorkerLostError(f"the parser died: {self._exit_reason()}") from error
         return outcomes
 
     def _has_answered(self, allowed_s: float) -> bool:
-        """Wait for an answer; for who gets no processor on a busy machine, longer."""
-        before = effort_of(self._process.pid)
-        latest_s = time.monotonic() + _MOST_PATIENCE * allowed_s
+        """Wait for an answer, longer if the worker is starved of CPU on a busy machine."""
+        before = cpu_usage_of(self._process.pid)
+        latest_s = time.monotonic() + _MAX_WAIT_FACTOR * allowed_s
         if self._connection.poll(allowed_s):
             return True
         while time.monotonic() < latest_s:
-            if not is_starved(before, effort_of(self._process.pid), allowed_s):
+            if not is_cpu_starved(before, cpu_usage_of(self._process.pid), allowed_s):
                 return self._connection.poll()
-            if self._connection.poll(_LOOK_S):
+            if self._connection.poll(_POLL_S):
                 return True
         return False
 
     def kill(self) -> None:
-        """Stop at once; a thread that waits for it sees the line close."""
+        """Kill it; a thread that waits for it sees the connection close."""
         self._process.kill()
 
     def close(self) -> None:
-        """Stop, and free what it held."""
+        """Kill it, and free its resources."""
         self._process.kill()
         self._process.wait()
         self._connection.close()
         self._stderr.close()
 
-    def _last_words(self) -> str:
+    def _exit_reason(self) -> str:
         self._process.kill()
         code = self._process.wait()
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 400))
@@ -294,41 +287,41 @@ class _Worker:
         return lines[-1] if lines else f"exit status {code}"
 
 
-class _Lane:
-    """A worker, started when there is work for it and replaced when it is lost."""
+class _WorkerThread:
+    """A thread with its worker, which it starts on demand and replaces when it is lost."""
 
     def __init__(self, limits: WorkerLimits) -> None:
         self._limits = limits
         self._worker: _Worker | None = None
 
-    def serve(self, turns: Turns) -> None:
-        """Do what comes until the pool is closed."""
-        while (parcel := turns.take()) is not None:
+    def serve(self, queue: FairQueue) -> None:
+        """Process items until the pool is closed."""
+        while (item := queue.take()) is not None:
             answer: list[Outcome] | UnavailableError
             try:
-                answer = self._outcomes_of(parcel)
+                answer = self._outcomes_of(item)
             except UnavailableError as error:
                 self._drop_worker()
                 answer = error
-            turns.answer(parcel, answer)
-            if parcel.is_forgotten:  # then its worker was killed
+            queue.answer(item, answer)
+            if item.is_discarded:  # then its worker was killed
                 self._drop_worker()
         self._drop_worker()
 
-    def _outcomes_of(self, parcel: Parcel) -> list[Outcome]:
-        """Do a parcel; when it costs the worker, each of its files alone, at last unparsed."""
-        tasks = parcel.tasks
+    def _outcomes_of(self, item: WorkItem) -> list[Outcome]:
+        """Process an item; if it costs the worker, retry each file alone, finally unparsed."""
+        tasks = item.tasks
         try:
-            return self._run(parcel, tasks)
+            return self._run(item, tasks)
         except WorkerLostError:
             self._drop_worker()
         outcomes: list[Outcome] = []
         for task in tasks:
             cause = ""
-            parsed_tries = _TRIES - (len(tasks) == 1)  # then the parcel was a try of its own
+            parsed_tries = _ATTEMPTS - (len(tasks) == 1)  # then the item was the first attempt
             for each in [task] * parsed_tries + [task._replace(is_parsed=False)]:
                 try:
-                    outcomes.extend(self._run(parcel, [each]))
+                    outcomes.extend(self._run(item, [each]))
                     break
                 except WorkerLostError as error:
                     self._drop_worker()
@@ -339,18 +332,18 @@ class _Lane:
                 )
         return outcomes
 
-    def _run(self, parcel: Parcel, tasks: list[Task]) -> list[Outcome]:
-        """Have files of a parcel done; no outcomes once it is forgotten.
+    def _run(self, item: WorkItem, tasks: list[Task]) -> list[Outcome]:
+        """Process files of an item; return no outcomes once it is discarded.
 
         Raises:
             WorkerLostError: They cost the worker.
             UnavailableError: None can be started.
         """
-        if parcel.is_forgotten:
+        if item.is_discarded:
             return []
         is_new = self._worker is None
         worker = self._worker = self._worker or _Worker(self._limits)
-        if not parcel.give_to(worker.kill):
+        if not item.assign_to(worker.kill):
             return []
         if is_new:
             worker.wait_until_ready()
@@ -363,22 +356,24 @@ class _Lane:
 
 
 class Channel:
-    """The way of one run to the workers; for one thread.
+    """The connection of one run to the workers; for one thread.
 
-    Use it as a context manager: what is still pending at the end of the block is forgotten.
+    Use it as a context manager: what is still pending at the end of the block is discarded.
 
     Args:
-        turns: Where the batches of all channels wait.
-        staff: Hears how many batches, of all channels, are pending; starts workers for them.
-        workers: The most there are.
+        queue: The batches of all channels.
+        start_workers: Called with the number of pending batches of all channels.
+        workers: The maximum number of workers.
     """
 
-    def __init__(self, turns: Turns, staff: Callable[[int], None], workers: int) -> None:
-        self._turns = turns
-        self._staff = staff
+    def __init__(
+        self, queue: FairQueue, start_workers: Callable[[int], None], workers: int
+    ) -> None:
+        self._queue = queue
+        self._start_workers = start_workers
         self._workers = workers
         self._answers: Answers = SimpleQueue()
-        self.pending_bytes = 0  # source handed in and not answered yet
+        self.pending_bytes = 0  # submitted and not answered yet
         self.pending_files = 0
         self.pending_batches = 0
 
@@ -389,25 +384,25 @@ class Channel:
         self.discard()
 
     def submit(self, batch: list[Task]) -> None:
-        """Hand in a batch; outcomes come from ``poll`` in any order.
+        """Submit a batch; ``poll`` returns outcomes in any order.
 
         Raises:
             UnavailableError: The pool was closed.
         """
-        parcel = Parcel(batch, self._answers)
-        pending = self._turns.add(parcel)
-        self.pending_bytes += parcel.size_bytes
+        item = WorkItem(batch, self._answers)
+        pending = self._queue.add(item)
+        self.pending_bytes += item.size_bytes
         self.pending_files += len(batch)
         self.pending_batches += 1
-        self._staff(pending)
+        self._start_workers(pending)
 
     def is_ahead(self, most_bytes: int, most_files: int) -> bool:
-        """Say whether more is pending than this; of files, some for each worker may always be."""
-        most_files = max(most_files, _FILES_A_WORKER * self._workers)
+        """Return whether more is pending than this; some files per worker are always allowed."""
+        most_files = max(most_files, _FILES_PER_WORKER * self._workers)
         return self.pending_bytes > most_bytes or self.pending_files > most_files
 
     def poll(self, timeout_s: float) -> list[Outcome]:
-        """Wait for outcomes at most so long, and give those that are there.
+        """Wait for outcomes, at most so long, and return those that are ready.
 
         Raises:
             UnavailableError: No worker can be started, or the pool was closed.
@@ -415,11 +410,11 @@ class Channel:
         outcomes: list[Outcome] = []
         while self.pending_batches:
             try:
-                parcel, answer = self._answers.get(timeout=0 if outcomes else timeout_s)
+                item, answer = self._answers.get(timeout=0 if outcomes else timeout_s)
             except Empty:
                 break
-            self.pending_bytes -= parcel.size_bytes
-            self.pending_files -= len(parcel.tasks)
+            self.pending_bytes -= item.size_bytes
+            self.pending_files -= len(item.tasks)
             self.pending_batches -= 1
             if isinstance(answer, UnavailableError):
                 raise answer
@@ -427,25 +422,25 @@ class Channel:
         return outcomes
 
     def discard(self) -> None:
-        """Forget all that is pending, at once; workers that are busy with it are killed."""
-        self._turns.forget(self._answers)
+        """Discard all that is pending, at once; workers that are busy with it are killed."""
+        self._queue.discard(self._answers)
         while not self._answers.empty():
             self._answers.get()
         self.pending_bytes = self.pending_files = self.pending_batches = 0
 
 
 class WorkerPool:
-    """Workers, started when there is work for them; each is served by a thread of its own.
+    """Worker processes, started on demand, each with a thread of its own.
 
     Args:
-        count: The most processes to start, for all channels together.
-        limits: What each of them may take.
+        count: The maximum number of processes, for all channels together.
+        limits: The limits on each of them.
     """
 
     def __init__(self, count: int, limits: WorkerLimits) -> None:
         self._count = count
         self._limits = limits
-        self._turns = Turns()
+        self._queue = FairQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
@@ -456,27 +451,27 @@ class WorkerPool:
         self.close()
 
     def channel(self) -> Channel:
-        """Open a way to the workers, for one run."""
-        return Channel(self._turns, self._staff, self._count)
+        """Open a channel for one run."""
+        return Channel(self._queue, self._start_workers, self._count)
 
     def close(self) -> None:
-        """End all workers and their threads; who still waits for outcomes gets an error.
+        """End all workers and their threads; channels that still wait for outcomes get an error.
 
         Channels that are opened later get new workers.
         """
         with self._lock:
-            self._turns.end()
-            self._turns = Turns()
+            self._queue.close()
+            self._queue = FairQueue()
             for thread in self._threads:
                 thread.join()
             self._threads.clear()
 
-    def _staff(self, pending: int) -> None:
+    def _start_workers(self, pending: int) -> None:
         with self._lock:
             if len(self._threads) < min(self._count, pending):
-                lane = _Lane(self._limits)
+                worker_thread = _WorkerThread(self._limits)
                 thread = threading.Thread(
-                    target=lane.serve, args=(self._turns,), name="parser", daemon=True
+                    target=worker_thread.serve, args=(self._queue,), name="parser", daemon=True
                 )
                 self._threads.append(thread)
                 thread.start()

@@ -1,6 +1,6 @@
-"""The live index: events are hints, looking decides, runs are jobs.
+"""The live index: events are hints, comparing decides, runs are jobs.
 
-``live`` watches a project and submits its jobs; ``watcher`` is the loop between disk and jobs. Its
-parts can each be tried alone: ``places`` says what is watched and what an event is about,
-``pending`` what is to be looked at and when, ``notices`` asks the system for events.
+``live`` watches a project and submits its jobs; ``watcher`` is the loop between disk and jobs.
+``listener`` chooses the folders to watch and maps events to paths, ``debounce`` collects the paths
+until it is time to compare them.
 """

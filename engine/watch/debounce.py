@@ -1,4 +1,4 @@
-"""Paths that wait to be looked at, and when their time has come."""
+"""Paths that wait to be compared with the index, and when they are due."""
 
 import os
 from collections import Counter
@@ -7,20 +7,20 @@ from typing import Final
 
 from engine.source.partial_walk import PathSet
 
-#: A steady stream of events is looked at this often.
-_LONGEST_WAIT_S: Final = 2.0
-#: What happens to more paths, or comes as more events, is looked for in the whole project.
-MOST_PATHS: Final = 1000
-MOST_EVENTS: Final = 5000
-#: When paths are too many, folders with as many of them stand for them.
-_CROWD: Final = 16
-#: How long failed work waits before it is tried again, longer each time.
+#: In a steady stream of events, paths become due after this time at the latest.
+_MAX_WAIT_S: Final = 2.0
+#: With more paths or more events than this, the whole project is compared.
+MAX_PATHS: Final = 1000
+MAX_EVENTS: Final = 5000
+#: If there are too many paths, a folder with at least so many of them replaces them.
+_MIN_IN_FOLDER: Final = 16
+#: How long failed work waits before a retry; doubles each time.
 _FIRST_BACKOFF_S: Final = 1.0
-_LONGEST_BACKOFF_S: Final = 60.0
+_MAX_BACKOFF_S: Final = 60.0
 
 
-class Pending:
-    """What is to be looked at. Times are seconds of a clock that never goes back.
+class PendingPaths:
+    """The paths to compare. Times are seconds of a monotonic clock.
 
     Args:
         debounce_s: How long to wait after the last event.
@@ -36,28 +36,28 @@ class Pending:
         self._failures = 0
 
     def __len__(self) -> int:
-        """Count the paths; the whole project counts as one."""
+        """Return the number of paths; the whole project counts as one."""
         return 1 if self._is_whole else len(self._paths)
 
     def due_s(self) -> float | None:
-        """Give the time at which to look; None while nothing waits."""
+        """Return when the paths are due, or None if there are none."""
         if not len(self):
             return None
-        quiet_s = min(self._last_s + self._debounce_s, self._first_s + _LONGEST_WAIT_S)
+        quiet_s = min(self._last_s + self._debounce_s, self._first_s + _MAX_WAIT_S)
         return max(quiet_s, self._not_before_s)
 
     def add(self, paths: Iterable[str], now_s: float, *, events: int = 0) -> None:
         """Add paths, relative to the root; ``""`` is the whole project.
 
         Args:
-            paths: What something happened to.
+            paths: The paths that events named.
             now_s: The time.
-            events: How many events told of them.
+            events: The number of events.
         """
         before = len(self)
         self._paths.update(paths)
         self._events += events
-        if "" in self._paths or self._events > MOST_EVENTS:
+        if "" in self._paths or self._events > MAX_EVENTS:
             self._is_whole = True
         if self._is_whole:
             self._paths.clear()
@@ -67,42 +67,42 @@ class Pending:
                 self._first_s = now_s
 
     def add_whole(self, now_s: float) -> None:
-        """Add the whole project, to be looked at without delay."""
+        """Add the whole project, due at once."""
         self.add(("",), now_s)
-        self._first_s = now_s - _LONGEST_WAIT_S
+        self._first_s = now_s - _MAX_WAIT_S
 
     def take(self) -> tuple[str, ...] | None:
-        """Give what waits, and forget it; None stands for the whole project."""
-        paths = None if self._is_whole else gathered(self._paths)
+        """Remove and return the paths; None stands for the whole project."""
+        paths = None if self._is_whole else collapse_paths(self._paths)
         self._paths.clear()
         self._is_whole = False
         self._events = 0
         return paths
 
     def put_back(self, paths: tuple[str, ...] | None, now_s: float) -> None:
-        """Add again what was taken and could not be done; it waits longer each time."""
-        backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, _LONGEST_BACKOFF_S)
+        """Add paths again after a failure; they wait longer each time."""
+        backoff_s = min(_FIRST_BACKOFF_S * 2**self._failures, _MAX_BACKOFF_S)
         self._failures = min(self._failures + 1, 10)
         self._not_before_s = now_s + backoff_s
         self.add(("",) if paths is None else paths, now_s)
 
     def succeeded(self) -> None:
-        """Note that something was done: the next failure waits the shortest time again."""
+        """Reset the backoff."""
         self._failures = 0
         self._not_before_s = 0.0
 
 
-def gathered(paths: Iterable[str]) -> tuple[str, ...] | None:
-    """Give paths of which none lies below another; None when they are too many.
+def collapse_paths(paths: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the paths without those below another, or None if they are too many.
 
-    Then folders in which many of them lie stand for them, if that makes them few enough.
+    Folders that hold many of the paths replace them if that makes them few enough.
     """
     found = PathSet(paths).paths
-    if len(found) > MOST_PATHS:
+    if len(found) > MAX_PATHS:
         crowds = Counter(os.path.dirname(path) for path in found)
         folders = (os.path.dirname(path) for path in found)
         found = PathSet(
-            folder if crowds[folder] >= _CROWD else path
+            folder if crowds[folder] >= _MIN_IN_FOLDER else path
             for path, folder in zip(found, folders, strict=True)
         ).paths
-    return None if len(found) > MOST_PATHS or "" in found else found
+    return None if len(found) > MAX_PATHS or "" in found else found

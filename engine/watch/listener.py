@@ -1,80 +1,76 @@
-"""Hears what happens in a project: the folders that are watched, kept up to date.
-
-Events of the file system, from watchfiles: which paths something happened to, no more.
-
-Folders are watched one by one, not with all below them, so that folders that are ignored cost
-nothing. An event is a hint: it can be late, doubled or missing.
-
-What is watched of a project, and what an event there is about.
+"""Listens to file system events in the folders of a project, and maps them to its paths.
 
 Watched are the folders that a walk enters, by their paths without links, and those that hold what
 decides from outside: git's ``HEAD`` and ``config``, ``info/exclude``, the rule files above the
-root, the user's own ignore file.
+root, the user's own ignore file. Folders are watched one by one, not recursively, so that ignored
+folders cost nothing. An event, which comes from watchfiles, is only a hint: it can be late,
+duplicated or missing.
 """
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+from engine.cancellation import CancelToken, never
 from engine.source.folder_rules import CAIRN_IGNORE, GIT_IGNORE
 from engine.source.git import find_repository
 from engine.source.git_files import git_settings
 from engine.source.partial_walk import folders_of
-from engine.source.walker import WalkRules, never
+from engine.source.walker import WalkRules
 
 _STEP_MS = 50
 _TRIES = 3
 _EFFECTIVE = os.access in os.supports_effective_ids
 
 
-class NoticesFailedError(Exception):
-    """No events come any more, such as after a name that is not UTF-8."""
+class WatchFailedError(Exception):
+    """The system's watch has failed, for example at a name that is not UTF-8."""
 
 
-class NoRoomToWatchError(Exception):
-    """The system lets this user watch no more folders."""
+class WatchLimitError(Exception):
+    """The system's limit on watched folders is reached."""
 
 
-class Notices:
-    """Watches folders; ``close`` frees the system's part of it.
+class EventSource:
+    """Receives the events of folders; ``close`` frees the system's resources.
 
     Args:
-        folders: Absolute paths; what is gone or may not be read is passed over.
+        folders: Absolute paths; folders that are gone or not readable are ignored.
 
     Raises:
-        NoRoomToWatchError: The system's limit is reached.
-        NoticesFailedError: It does not work for another reason.
+        WatchLimitError: The system's limit is reached.
+        WatchFailedError: The folders cannot be watched for another reason.
     """
 
     def __init__(self, folders: Collection[str]) -> None:
-        self._notify = _started(folders)
+        self._notify = _start_watch(folders)
 
     def wait(self, timeout_s: float, woken: threading.Event) -> set[str]:
-        """Wait for events and give the paths that they name; empty after the timeout.
+        """Wait for events and return the paths they name, none after a timeout.
 
         Args:
             timeout_s: How long to wait.
             woken: Ends the waiting within a twentieth of a second.
 
         Raises:
-            NoticesFailedError: The watch has ended.
+            WatchFailedError: The watch has ended.
             KeyboardInterrupt: In the main thread.
         """
         try:
             found = self._notify.watch(2 * _STEP_MS, _STEP_MS, max(1, int(timeout_s * 1000)), woken)
         except WatchfilesRustInternalError as error:
-            raise NoticesFailedError(str(error)) from error
+            raise WatchFailedError(str(error)) from error
         if isinstance(found, str):
-            if found == "signal":  # it has taken the interrupt for itself
+            if found == "signal":  # watchfiles has consumed the signal
                 raise KeyboardInterrupt
             return set()
         return {path for _, path in found}
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._notify.close()
 
 
@@ -82,32 +78,32 @@ def _may_be_read(folder: str) -> bool:
     return os.access(folder, os.R_OK, effective_ids=_EFFECTIVE)
 
 
-def _started(folders: Collection[str]) -> RustNotify:
+def _start_watch(folders: Collection[str]) -> RustNotify:
     for _ in range(_TRIES):
         there = [folder for folder in folders if _may_be_read(folder)]
         try:
-            # With ignore_permission_denied it would pass over limits without a word.
+            # With ignore_permission_denied it would silently ignore limits.
             return RustNotify(there, False, False, 0, False, False)
         except (FileNotFoundError, PermissionError):
-            continue  # changed since it was looked at
+            continue  # changed since it was checked
         except OSError as error:
-            raise NoRoomToWatchError(str(error)) from error
+            raise WatchLimitError(str(error)) from error
         except WatchfilesRustInternalError as error:
-            if "os error 24" in str(error):  # EMFILE: of this process, or of inotify
-                raise NoRoomToWatchError(str(error)) from error
-            raise NoticesFailedError(str(error)) from error
-    raise NoticesFailedError("the folders change too quickly")
+            if "os error 24" in str(error):  # EMFILE, of this process or of inotify
+                raise WatchLimitError(str(error)) from error
+            raise WatchFailedError(str(error)) from error
+    raise WatchFailedError("the folders change too quickly")
 
 
 _RULE_FILES: Final = (GIT_IGNORE, CAIRN_IGNORE)
-#: Links that lead nowhere are looked at with every event, if they are no more than this.
-_MOST_BROKEN: Final = 50
-#: More pairs of a path and a link are not compared: the whole project is looked at.
-_MOST_COMPARED: Final = 1_000_000
+#: Broken links are compared with every event, if there are at most so many.
+_MAX_BROKEN: Final = 50
+#: With more pairs of a path and a link than this, the whole project is compared instead.
+_MAX_COMPARED: Final = 1_000_000
 
 
-class Places:
-    """The watched places of one project.
+class WatchSet:
+    """The folders and files to watch for one project.
 
     Args:
         root: Its resolved root.
@@ -119,25 +115,25 @@ class Places:
         self._folders: dict[str, str] = {}
         self._links: dict[str, str] = {}
         self._broken: set[str] = set()
-        self._outside: set[str] = set()  # files that decide for the whole project
+        self._outside: set[str] = set()  # files that affect the whole project
 
     def look(
         self,
         rules: WalkRules,
         *,
         below: Iterable[str] = (),
-        cancelled: Callable[[], bool] = never,
+        cancelled: CancelToken = never,
     ) -> None:
-        """Find what is to be watched.
+        """Find what to watch.
 
         Args:
             rules: Which files belong to the project.
-            below: Only what changed: these paths with all below them; empty: everything.
-            cancelled: True stops it.
+            below: The paths to look at, with all below them; empty: everything.
+            cancelled: Polled; true ends the call.
 
         Raises:
             InvalidPathError: The root cannot be read.
-            Cancelled: ``cancelled`` said so.
+            Cancelled: ``cancelled`` returned true.
         """
         found = folders_of(self._root, rules, below=below, cancelled=cancelled)
         covers = found.reached.covers
@@ -148,19 +144,19 @@ class Places:
         self._find_outside()
 
     def folders(self) -> set[str]:
-        """Give the absolute paths of the folders to watch.
+        """Return the absolute paths of the folders to watch.
 
-        A name that is not UTF-8 cannot be told to the system's part, so such folders are left out.
+        Folders whose names are not UTF-8 are left out, because watchfiles cannot watch them.
         """
         inside = {self._prefix + real if real else self._root for real in self._folders.values()}
         outside = {os.path.dirname(path) for path in self._outside}
         return {folder for folder in inside | outside if _is_utf8(folder)}
 
     def about(self, events: Iterable[str]) -> set[str]:
-        """Give the paths that may have another outcome now; ``""`` is the whole project.
+        """Return the paths whose index may be stale now; ``""`` is the whole project.
 
         Args:
-            events: Absolute paths that something happened to.
+            events: The absolute paths that events named.
         """
         paths: set[str] = set()
         for event in events:
@@ -176,7 +172,7 @@ class Places:
         return self._with_links(paths)
 
     def changed_folders(self, paths: Iterable[str]) -> list[str]:
-        """Give those paths below which there may be other folders, or links, than before."""
+        """Return those paths below which folders or links may have changed."""
         return [path for path in paths if self._may_hold_others(path)]
 
     def _may_hold_others(self, path: str) -> bool:
@@ -186,10 +182,10 @@ class Places:
         return os.path.islink(place) or os.path.isdir(place)
 
     def _with_links(self, paths: set[str]) -> set[str]:
-        """Add what shows the same files: links to them, to their folders, or into them."""
+        """Add links to the paths, to folders above them, or into them."""
         if not paths:
             return paths
-        if len(paths) * len(self._links) > _MOST_COMPARED:
+        if len(paths) * len(self._links) > _MAX_COMPARED:
             return {""}
         found = set(paths)
         for link, real in self._links.items():
@@ -198,7 +194,7 @@ class Places:
                     found.add(link + path[len(real) :])
                 elif real.startswith(f"{path}/"):
                     found.add(link)
-        if len(self._broken) <= _MOST_BROKEN:
+        if len(self._broken) <= _MAX_BROKEN:
             found |= self._broken
         return found
 
@@ -229,39 +225,39 @@ def _is_utf8(path: str) -> bool:
     return True
 
 
-#: Folders can come while the list of them is made, so it is made again, so often at most.
-_MOST_LOOKS: Final = 5
+#: The list of folders is made again, at most so often, because it may change meanwhile.
+_MAX_SCANS: Final = 5
 
 
-class Heard(NamedTuple):
-    """What happened."""
+class Events(NamedTuple):
+    """The paths that events named."""
 
-    paths: set[str]  # that may have another outcome now; "" is the whole project
-    events: int  # that told of them
+    paths: set[str]  # may be stale in the index; "" is the whole project
+    events: int  # number of events
 
 
 class Listener:
-    """Watches the folders of a project, once ``listen`` was called.
+    """Watches the folders of a project after ``listen`` was called.
 
     Args:
-        root: Its resolved root.
-        woken: Ends any waiting.
+        root: The resolved root.
+        woken: Ends any wait.
     """
 
     def __init__(self, root: str, woken: threading.Event) -> None:
-        self._places = Places(root)
+        self._watch_set = WatchSet(root)
         self._woken = woken
-        self._notices: Notices | None = None
+        self._events: EventSource | None = None
         self._watched: set[str] = set()
 
     @property
     def is_on(self) -> bool:
         """Whether anything is watched."""
-        return self._notices is not None
+        return self._events is not None
 
     @property
     def folders(self) -> int:
-        """How many folders are watched."""
+        """The number of watched folders."""
         return len(self._watched)
 
     def listen(
@@ -269,68 +265,68 @@ class Listener:
         rules: WalkRules,
         *,
         below: Iterable[str] = (),
-        cancelled: Callable[[], bool],
-    ) -> Heard:
-        """Watch the folders that are there now; what was not watched before is to be compared.
+        cancelled: CancelToken,
+    ) -> Events:
+        """Watch the folders that exist now; the caller compares those that are new.
 
         Args:
             rules: Which files belong to the project.
-            below: Only what changed, with all below it; nothing: everything.
-            cancelled: True stops it.
+            below: The paths to look at, with all below them; empty: everything.
+            cancelled: Polled; true ends the call.
 
         Returns:
-            What the watch that ended had still to tell.
+            The last events of the watch that this one replaces.
 
         Raises:
             InvalidPathError: The root cannot be read.
-            Cancelled: ``cancelled`` said so.
-            NoRoomToWatchError: The system's limit is reached.
-            NoticesFailedError: The system's watch fails.
+            Cancelled: ``cancelled`` returned true.
+            WatchLimitError: The system's limit is reached.
+            WatchFailedError: The system's watch fails.
         """
-        heard = Heard(set(), 0)
+        heard = Events(set(), 0)
         below = tuple(below)
-        for _ in range(_MOST_LOOKS):
-            self._places.look(rules, below=below, cancelled=cancelled)
-            folders = self._places.folders()
+        for _ in range(_MAX_SCANS):
+            self._watch_set.look(rules, below=below, cancelled=cancelled)
+            folders = self._watch_set.folders()
             if folders == self._watched:
                 break
-            # The new watch begins before the old one ends, and before folders are looked for once
-            # more: what comes from here on is heard, what came before is found.
-            old, self._notices, self._watched = self._notices, Notices(folders), folders
+            # The new watch begins before the old one ends and before the next scan for folders:
+            # that scan finds earlier changes, and the new watch reports later ones.
+            old, self._events, self._watched = self._events, EventSource(folders), folders
             if old:
                 last = self._last_of(old)
-                heard = Heard(heard.paths | last.paths, heard.events + last.events)
+                heard = Events(heard.paths | last.paths, heard.events + last.events)
         return heard
 
-    def hear(self, timeout_s: float) -> Heard:
-        """Wait for something to happen.
+    def wait(self, timeout_s: float) -> Events:
+        """Wait for events.
 
         Raises:
-            NoticesFailedError: The watch has ended; ``close`` and ``listen`` begin anew.
+            WatchFailedError: The watch has ended; call ``close`` and ``listen`` to restart it.
         """
-        if self._notices is None:
+        if self._events is None:
             self._woken.wait(timeout_s)
-            return Heard(set(), 0)
-        return self._about(self._notices.wait(timeout_s, self._woken))
+            return Events(set(), 0)
+        return self._about(self._events.wait(timeout_s, self._woken))
 
     def changed_folders(self, paths: Iterable[str]) -> list[str]:
-        """Give those paths below which there may be other folders, or links, than before."""
-        return self._places.changed_folders(paths) if self._notices else []
+        """Return those paths below which folders or links may have changed."""
+        return self._watch_set.changed_folders(paths) if self._events else []
 
     def close(self) -> None:
-        """Watch nothing."""
-        if self._notices:
-            self._notices.close()
-        self._notices = None
+        """Stop watching."""
+        if self._events:
+            self._events.close()
+        self._events = None
         self._watched = set()
 
-    def _last_of(self, notices: Notices) -> Heard:
+    def _last_of(self, notices: EventSource) -> Events:
         try:
             return self._about(notices.wait(0.0, self._woken))
-        except NoticesFailedError:
-            return Heard({""}, 1)
+        except WatchFailedError:
+            return Events({""}, 1)
         finally:
             notices.close()
 
-    def _about(self, events: set[str]) -> Heard:
-        return Heard(self._places.about(events), len(events))
+    def _about(self, events: set[str]) -> Events:
+        return Events(self._watch_set.about(events), len(events))

@@ -1,7 +1,6 @@
-"""Keeps a project's index equal to its disk: a watcher whose runs are jobs."""
+"""A watcher whose runs are jobs: keeps the index of a project equal to its disk."""
 
-from collections.abc import Callable
-
+from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import JobConflictError
@@ -11,7 +10,7 @@ from engine.scheduler.queue import ChangeCallback, Jobs
 from engine.state_records import INDEXING_CANCELLED, Job, JobFilter, JobOrigin, JobState
 from engine.watch.watcher import HeldError, StatusCallback, Watcher
 
-#: Among which the last run over the whole project is looked for; others follow saved files.
+#: The last run over the whole project is looked for among so many jobs.
 _LATEST_JOBS = 100
 
 
@@ -23,24 +22,24 @@ def watcher_of(
     on_status: StatusCallback | None = None,
     on_job: ChangeCallback | None = None,
 ) -> Watcher:
-    """Give a project's watcher, not yet started.
+    """Return a watcher of a project, not yet started.
 
     Args:
         index: The project.
-        jobs: Where its runs are asked for, and who runs them when nobody else does.
+        jobs: Takes its jobs, and runs them if no runner does.
         config: The settings in force.
-        on_status: Hears each new status of the watcher, in its thread.
-        on_job: Hears of its jobs while they go on and when they have ended, in its thread.
+        on_status: Called with each new status of the watcher, in its thread.
+        on_job: Called with its jobs while they run and when they end, in its thread.
     """
-    runs = _Runs(jobs, index.root, on_job or _ignore)
+    runs = _JobSubmitter(jobs, index.root, on_job or _ignore)
     return Watcher(index.for_watcher(), runs, config, on_change=on_status)
 
 
-class _Runs:
-    """Has the watcher's runs done as jobs.
+class _JobSubmitter:
+    """Runs the watcher's runs as jobs.
 
-    When a run over the whole project is cancelled while it watches, it begins none: somebody has
-    said that it is too much now. The next one that is asked for, or another watcher, goes on.
+    After a run over the whole project is cancelled, it submits no more: a user has decided that
+    indexing is too much now. A job that a user submits, or another watcher, ends the pause.
     """
 
     def __init__(self, jobs: Jobs, root: str, on_job: ChangeCallback) -> None:
@@ -48,18 +47,18 @@ class _Runs:
         self._root = root
         self._on_job = on_job
         self._since = iso_time(now_ms())
-        self._owed: str | None = None  # a job that waits for vectors alone
+        self._blocked_job: str | None = None  # a job that waits only for vectors
 
-    def __call__(self, only: tuple[str, ...] | None, stop: Callable[[], bool]) -> bool:
-        """Run; whether the words of all files are in the index then.
+    def __call__(self, only: tuple[str, ...] | None, cancelled: CancelToken) -> bool:
+        """Run, and return whether the words of all files are in the index then.
 
-        A job that waits for the embedding model must not hold up the words of later changes: it is
-        left waiting, and the next run, which takes its place, is over the whole project.
+        A job that waits for the embedding model must not delay the words of later changes: it is
+        left waiting, and the next run, which replaces it, is over the whole project.
 
         Raises:
             HeldError: The last run over the whole project was cancelled.
         """
-        if self._owed is not None and self._makes_room(self._owed, stop):
+        if self._blocked_job is not None and self._cancel_blocked(self._blocked_job, cancelled):
             only = None
         if not only and self._was_stopped():
             raise HeldError(f"{INDEXING_CANCELLED}; it goes on when it is asked for again")
@@ -67,12 +66,12 @@ class _Runs:
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)
         except JobConflictError as conflict:
-            self._wait_for(str(conflict.details["job_id"]), stop)
+            self._wait_for(str(conflict.details["job_id"]), cancelled)
             return False
-        self._owed = None
-        job = self._followed(submitted.job_id, stop)
+        self._blocked_job = None
+        job = self._followed(submitted.job_id, cancelled)
         if job.status is JobState.BLOCKED:
-            self._owed = job.job_id
+            self._blocked_job = job.job_id
             return True
         return job.status is JobState.COMPLETED
 
@@ -84,8 +83,8 @@ class _Runs:
             return False
         return (last.finished_at or "") >= self._since
 
-    def _followed(self, job_id: str, stop: Callable[[], bool]) -> Job:
-        """Wait until a job has ended, or waits for vectors alone."""
+    def _followed(self, job_id: str, cancelled: CancelToken) -> Job:
+        """Wait until a job has ended, or waits only for vectors."""
         seen: list[Job] = []
 
         def hear(job: Job) -> None:
@@ -93,26 +92,26 @@ class _Runs:
             self._on_job(job)
 
         def is_enough() -> bool:
-            return bool(seen) and _lacks_vectors_alone(seen[0])
+            return bool(seen) and _waits_only_for_vectors(seen[0])
 
-        return self._jobs.follow(job_id, on_change=hear, cancelled=stop, enough=is_enough)
+        return self._jobs.follow(job_id, on_change=hear, cancelled=cancelled, enough=is_enough)
 
-    def _makes_room(self, job_id: str, stop: Callable[[], bool]) -> bool:
-        """End a job of ours that waits for vectors; False when it came to its end by itself."""
-        self._owed = None
+    def _cancel_blocked(self, job_id: str, cancelled: CancelToken) -> bool:
+        """Cancel a job that waits for vectors; return False if it had ended already."""
+        self._blocked_job = None
         try:
             self._jobs.cancel(job_id, reason="newer changes go first")
         except JobConflictError:
             return False
-        self._wait_for(job_id, stop)
+        self._wait_for(job_id, cancelled)
         return True
 
-    def _wait_for(self, job_id: str, stop: Callable[[], bool]) -> None:
-        """Wait for the end of a job that is not to be stopped."""
-        self._jobs.follow(job_id, enough=stop)
+    def _wait_for(self, job_id: str, cancelled: CancelToken) -> None:
+        """Wait for the end of a job without cancelling it."""
+        self._jobs.follow(job_id, enough=cancelled)
 
 
-def _lacks_vectors_alone(job: Job) -> bool:
+def _waits_only_for_vectors(job: Job) -> bool:
     is_over = job.phase in (Phase.FINISHING, Phase.EMBEDDING)
     return job.status is JobState.BLOCKED and is_over and job.files_done == job.files_total
 

@@ -1,13 +1,12 @@
-"""Watches one project and asks for a run when something changed: events are hints, looking decides.
+"""Watches one project and requests a run when something changed.
 
-An event names a path. When no more come, the paths are compared with the index, and a run is asked
-for over those that differ, if any do. The whole project is compared at the start, after a failure
-of the system's watch, after a burst of events, when another branch is checked out, when the root
-came back, and every few minutes, as events can be lost.
+Events are hints. When no more come, the paths they name are compared with the index, and a run over
+those that differ is requested. The whole project is compared at the start, after a failure of the
+system's watch, after a burst of events, when another branch is checked out, when the root comes
+back, and every few minutes, because events can be lost. Where the system cannot watch, the watcher
+polls: it compares the whole project at intervals.
 
-Where the system cannot watch, the whole project is compared now and then instead.
-
-Tells how a watcher does: in its process, and to others through the board.
+The watcher reports its status in its process, and to other processes through the board.
 """
 
 import os
@@ -19,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
@@ -26,8 +26,8 @@ from engine.locks import watch_board
 from engine.source.walker import WalkRules
 from engine.state_records import WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
-from engine.watch.debounce import Pending, gathered
-from engine.watch.listener import Listener, NoRoomToWatchError, NoticesFailedError
+from engine.watch.debounce import PendingPaths, collapse_paths
+from engine.watch.listener import Listener, WatchFailedError, WatchLimitError
 
 if TYPE_CHECKING:
     from engine.locks import Board
@@ -35,35 +35,35 @@ if TYPE_CHECKING:
 StatusCallback = Callable[[WatchStatus], None]
 
 
-class Teller:
-    """Holds a watcher's status and tells of each change.
+class StatusReporter:
+    """Holds the status of a watcher and reports each change.
 
     Args:
-        on_change: Hears each new status.
-        clock: Milliseconds since 1970.
+        on_change: Called with each new status.
+        clock: Returns milliseconds since 1970.
     """
 
     def __init__(self, on_change: StatusCallback | None, clock: Callable[[], int]) -> None:
         self._on_change = on_change
         self._clock = clock
         self.board: Board | None = None
-        #: How it goes; replaced, never changed, so any thread may read it.
+        #: The current status; replaced, never changed, so any thread may read it.
         self.status = WatchStatus(state=WatchState.STOPPED, since=self.now(), pid=os.getpid())
 
     def now(self) -> str:
-        """Give the time as it is shown."""
+        """Return the time in ISO format."""
         return iso_time(self._clock())
 
     def note(self, **values: Any) -> None:
-        """Change fields of the status, to be told with the next change."""
+        """Change fields of the status, to be reported with the next change."""
         self.status = replace(self.status, **values)
 
     def tell(self, state: WatchState, reason: str = "", **values: Any) -> None:
-        """Tell that this is the state now.
+        """Report a new state.
 
         Args:
             state: The state.
-            reason: Why, or what failed last.
+            reason: The reason, or the last failure.
             values: Other fields of the status.
         """
         before = self.status
@@ -75,29 +75,29 @@ class Teller:
             self._on_change(self.status)
 
 
-#: How often to see whether the root and the project are still there.
-_LOOK_S: Final = 1.0
-#: After so many failures of the system's watch within so long a time, the watcher polls.
-_MOST_FAILURES: Final = 3
+#: How often to check whether the root and the project still exist.
+_CHECK_S: Final = 1.0
+#: After so many failures of the system's watch within this time, the watcher polls.
+_MAX_FAILURES: Final = 3
 _FAILURES_WITHIN_S: Final = 60.0
-#: Polling takes a twentieth of a core, within these bounds.
+#: Polling uses a twentieth of a core, with intervals within these bounds.
 _POLL_SHARE: Final = 0.05
-_SHORTEST_POLL_S: Final = 2.0
-_LONGEST_POLL_S: Final = 60.0
-_NO_ROOM: Final = (
+_MIN_POLL_S: Final = 2.0
+_MAX_POLL_S: Final = 60.0
+_LIMIT_REACHED: Final = (
     "the system's limit on watched folders is reached: sysctl fs.inotify.max_user_watches=1048576"
-    " raises it, fs.inotify.max_user_instances=512 that on watchers"
+    " raises it, and fs.inotify.max_user_instances=512 the limit on watchers"
 )
-_AWAY: Final = "it is away, or may not be opened"
-_TRIED_AGAIN: Final = "it is tried again"
+_AWAY: Final = "it is missing, or permission is denied"
+_RETRIED: Final = "retrying"
 
-#: Runs, or has somebody run, an indexing of some paths (None: of all) and waits for its end; False
-#: when that is no good one. Asks its second argument now and then whether to wait no longer.
-Submit = Callable[[tuple[str, ...] | None, Callable[[], bool]], bool]
+#: Runs an indexing of some paths (None: of all), waits for its end, and returns whether it was
+#: completed. The second argument ends the wait.
+SubmitRun = Callable[[tuple[str, ...] | None, CancelToken], bool]
 
 
-class Watched(Protocol):
-    """The project that is watched."""
+class WatchTarget(Protocol):
+    """The project to watch."""
 
     @property
     def root(self) -> str:
@@ -108,37 +108,35 @@ class Watched(Protocol):
         """The database file."""
 
     def rules(self) -> WalkRules:
-        """Give which files belong to it; ProjectNotFoundError when it was forgotten."""
+        """Return which files belong to it; raise ProjectNotFoundError if it was forgotten."""
 
-    def stale(
-        self, only: Iterable[str] = (), *, cancelled: Callable[[], bool]
-    ) -> tuple[str, ...] | None:
-        """Give the paths that a run would do something about; None when it must be a whole one."""
+    def stale(self, only: Iterable[str] = (), *, cancelled: CancelToken) -> tuple[str, ...] | None:
+        """Return the paths that a run would change; None if it must be over the whole project."""
 
     def other_names(self, paths: Iterable[str]) -> set[str]:
-        """Give what the index has under other names of the files at some paths."""
+        """Return the indexed paths that are hard links to the files at some paths."""
 
 
 class HeldError(EngineError):
-    """A run that somebody does not want; what waits stays until it is wanted."""
+    """Indexing is paused by a user; pending paths wait."""
 
 
 class Watcher:
     """Watches one project, in a thread of its own (``start``) or in the caller's (``run``).
 
     Args:
-        project: What is watched.
-        submit: Has a run done.
+        project: The project.
+        submit: Runs an indexing.
         config: The settings in force.
-        on_change: Hears each new status, in the watcher's thread.
-        clock: Milliseconds since 1970, for what is told.
-        timer: Seconds that never go back, for what is waited for.
+        on_change: Called with each new status, in the watcher's thread.
+        clock: Returns milliseconds since 1970, for the status.
+        timer: Returns monotonic seconds, for waits.
     """
 
     def __init__(
         self,
-        project: Watched,
-        submit: Submit,
+        project: WatchTarget,
+        submit: SubmitRun,
         config: Config,
         *,
         on_change: StatusCallback | None = None,
@@ -151,20 +149,20 @@ class Watcher:
         self._timer = timer
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._teller = Teller(on_change, clock)
+        self._reporter = StatusReporter(on_change, clock)
         self._listener = Listener(project.root, self._stop)
-        self._pending = Pending(config.watch_debounce / 1000)
+        self._pending = PendingPaths(config.watch_debounce / 1000)
         self._root_identity: tuple[int, int] | None = None
-        self._is_first = True  # nothing was compared yet
-        self._is_listed = False  # the folders were looked for since the last comparison
-        self._failures: deque[float] = deque(maxlen=_MOST_FAILURES)
-        self._poll_s = _SHORTEST_POLL_S
-        self._looked_s = self._reconcile_s = self._watch_again_s = 0.0
+        self._is_first = True  # the project was not compared yet
+        self._is_listed = False  # the folders were listed since the last comparison
+        self._failures: deque[float] = deque(maxlen=_MAX_FAILURES)
+        self._poll_s = _MIN_POLL_S
+        self._checked_s = self._reconcile_s = self._watch_again_s = 0.0
 
     @property
     def status(self) -> WatchStatus:
-        """How it goes; for any thread."""
-        return self._teller.status
+        """The current status; thread-safe."""
+        return self._reporter.status
 
     def start(self) -> None:
         """Watch in a thread of its own.
@@ -202,7 +200,7 @@ class Watcher:
         self._watch(threading.Event())
 
     def stop(self) -> None:
-        """Watch no more, within a second; what waits is found at the next start."""
+        """Stop watching, within a second; the next start finds pending changes."""
         self._stop.set()
         if self._thread and self._thread is not threading.current_thread():
             self._thread.join()
@@ -210,39 +208,39 @@ class Watcher:
 
     def _watch(self, ready: threading.Event) -> None:
         with watch_board(self._project.file) as board:
-            self._teller.board = board
+            self._reporter.board = board
             self._tell(WatchState.STARTING)
             ready.set()
             reason = ""
             try:
                 while not self._stop.is_set():
-                    self._try_turn()
+                    self._try_step()
             except Cancelled:
                 pass
             except ProjectNotFoundError as error:
                 reason = error.message
             except Exception as error:
-                reason = f"an error of the program: {type(error).__name__}: {error}"
+                reason = f"internal error: {type(error).__name__}: {error}"
                 raise
             finally:
                 self._listener.close()
                 self._tell(WatchState.STOPPED, reason)
-                self._teller.board = None
+                self._reporter.board = None
 
-    def _try_turn(self) -> None:
+    def _try_step(self) -> None:
         try:
-            self._turn()
+            self._step()
         except ProjectNotFoundError:
             raise
-        except EngineError as error:  # such as a database that is locked for long
-            self._tell(self._state, f"{error}; {_TRIED_AGAIN}")
-            self._stop.wait(_LOOK_S)
+        except EngineError as error:  # for example a database that stays locked
+            self._tell(self._state, f"{error}; {_RETRIED}")
+            self._stop.wait(_CHECK_S)
 
-    def _turn(self) -> None:
-        """Wait for something to do, and do it."""
-        self._hear(max(0.0, self._next_s() - self._timer()))
-        if self._timer() >= self._looked_s + _LOOK_S:
-            self._look_after_root()
+    def _step(self) -> None:
+        """Wait for the next thing to do, and do it."""
+        self._wait_for_events(max(0.0, self._next_s() - self._timer()))
+        if self._timer() >= self._checked_s + _CHECK_S:
+            self._check_root()
         if self._stop.is_set() or self._state is WatchState.WAITING:
             return
         if self._timer() >= self._reconcile_s:
@@ -252,28 +250,28 @@ class Watcher:
             self._work()
 
     def _next_s(self) -> float:
-        """Give the time at which there is something to do even if nothing happens."""
-        look_s = self._looked_s + _LOOK_S
+        """Return when there is something to do even without events."""
+        look_s = self._checked_s + _CHECK_S
         due_s = self._pending.due_s()
         if self._state is WatchState.WAITING:
             return look_s
         return min(look_s, self._reconcile_s, look_s if due_s is None else due_s)
 
-    def _hear(self, timeout_s: float) -> None:
+    def _wait_for_events(self, timeout_s: float) -> None:
         try:
-            heard = self._listener.hear(timeout_s)
-        except NoticesFailedError as error:
+            heard = self._listener.wait(timeout_s)
+        except WatchFailedError as error:
             self._fail(str(error))
             return
         if heard.paths:
             count(Measure.WATCH_EVENTS, amount=heard.events)
-            # At once: a name by which a file was changed may be gone when the time has come.
+            # At once: the name by which a file was changed may be gone when the paths are due.
             paths = heard.paths | self._project.other_names(heard.paths)
             self._pending.add(paths, self._timer(), events=heard.events)
-            self._teller.note(last_event_at=self._teller.now(), pending=len(self._pending))
+            self._reporter.note(last_event_at=self._reporter.now(), pending=len(self._pending))
 
     def _begin(self) -> None:
-        """Watch all folders, and have the whole project compared."""
+        """Watch all folders, and compare the whole project."""
         identity = _identity_of(self._project.root)
         if identity is None:
             self._await_root(_AWAY)
@@ -284,16 +282,16 @@ class Watcher:
         self._compare_all()
 
     def _listen(self, below: Iterable[str] = ()) -> bool:
-        """Watch the folders that are there; False when that is not possible."""
+        """Watch the folders that exist; return False if that is not possible."""
         try:
             heard = self._listener.listen(
                 self._project.rules(), below=below, cancelled=self._stop.is_set
             )
         except InvalidPathError as error:
             self._await_root(error.message)
-        except NoRoomToWatchError:
-            self._poll(_NO_ROOM)
-        except NoticesFailedError as error:
+        except WatchLimitError:
+            self._poll(_LIMIT_REACHED)
+        except WatchFailedError as error:
             self._fail(str(error))
         else:
             self._pending.add(heard.paths, self._timer(), events=heard.events)
@@ -301,7 +299,7 @@ class Watcher:
         return False
 
     def _compare_all(self) -> None:
-        """Have the whole project compared now, and again in time."""
+        """Make the whole project due now, and schedule the next comparison."""
         if self._state is WatchState.POLLING and self._timer() >= self._watch_again_s:
             self._watch_again_s = self._timer() + self._reconcile_every_s
             if self._listen():
@@ -310,19 +308,19 @@ class Watcher:
         self._plan()
 
     def _plan(self) -> None:
-        """Set when the whole project is compared the next time."""
+        """Schedule the next comparison of the whole project."""
         is_polling = self._state is WatchState.POLLING
         wait_s = self._poll_s if is_polling else self._reconcile_every_s
         self._reconcile_s = self._timer() + wait_s
 
     def _work(self) -> None:
-        """Compare what waits with the index, and have a run done over what differs."""
+        """Compare pending paths with the index, and run an indexing of those that differ."""
         taken = self._pending.take()
         reason = ""
         try:
-            is_done = self._did_all() if taken is None else self._did(taken)
+            is_done = self._index_all() if taken is None else self._index_paths(taken)
             if not is_done:
-                reason = f"the last run did not come to its end; {_TRIED_AGAIN}"
+                reason = f"the last run was not completed; {_RETRIED}"
         except ProjectNotFoundError:
             raise
         except InvalidPathError as error:
@@ -331,7 +329,7 @@ class Watcher:
         except HeldError as error:
             is_done, reason = False, str(error)
         except (Cancelled, EngineError) as error:
-            is_done, reason = False, f"{error}; {_TRIED_AGAIN}"
+            is_done, reason = False, f"{error}; {_RETRIED}"
         if is_done:
             self._pending.succeeded()
         else:
@@ -339,57 +337,57 @@ class Watcher:
         is_watching = self._state is WatchState.WATCHING
         self._tell(self._state, reason if is_watching else self.status.reason)
 
-    def _did(self, paths: tuple[str, ...]) -> bool:
+    def _index_paths(self, paths: tuple[str, ...]) -> bool:
         changed = self._listener.changed_folders(paths)
         if changed:
             self._listen(changed)
-        return self._ran(self._project.stale(paths, cancelled=self._stop.is_set))
+        return self._run_if_stale(self._project.stale(paths, cancelled=self._stop.is_set))
 
-    def _did_all(self) -> bool:
+    def _index_all(self) -> bool:
         if self._listener.is_on and not self._is_listed:
             self._listen()
         self._is_listed = False
         started_s = self._timer()
         stale = self._project.stale(cancelled=self._stop.is_set)
         cost_s = self._timer() - started_s
-        self._poll_s = min(max(cost_s / _POLL_SHARE, _SHORTEST_POLL_S), _LONGEST_POLL_S)
-        is_done = self._ran(None if self._is_first else stale)
+        self._poll_s = min(max(cost_s / _POLL_SHARE, _MIN_POLL_S), _MAX_POLL_S)
+        is_done = self._run_if_stale(None if self._is_first else stale)
         count(Measure.WATCH_RECONCILES, "done" if is_done else "failed")
         if is_done:
             self._is_first = False
-            self._teller.note(last_reconcile_at=self._teller.now())
+            self._reporter.note(last_reconcile_at=self._reporter.now())
             self._plan()
         return is_done
 
-    def _ran(self, stale: tuple[str, ...] | None) -> bool:
-        """Have a run done unless nothing differs; whether it came to a good end."""
+    def _run_if_stale(self, stale: tuple[str, ...] | None) -> bool:
+        """Run an indexing unless nothing differs; return whether it was completed."""
         if stale == ():
             return True
-        return self._submit(None if stale is None else gathered(stale), self._stop.is_set)
+        return self._submit(None if stale is None else collapse_paths(stale), self._stop.is_set)
 
     def _fail(self, reason: str) -> None:
-        """Begin anew after a failure of the system's watch; when it fails often, poll."""
+        """Restart after a failure of the system's watch; if it fails often, poll."""
         self._listener.close()
         now_s = self._timer()
         self._failures.append(now_s)
-        is_often = len(self._failures) == _MOST_FAILURES
+        is_often = len(self._failures) == _MAX_FAILURES
         if is_often and now_s - self._failures[0] < _FAILURES_WITHIN_S:
             self._failures.clear()
-            self._poll(f"the system's watch fails again and again: {reason}")
+            self._poll(f"the system's watch keeps failing: {reason}")
             self._compare_all()
         else:
             self._begin()
 
     def _poll(self, reason: str) -> None:
-        """Do without events until the next try to watch."""
+        """Poll until the next attempt to watch."""
         self._listener.close()
         self._watch_again_s = self._timer() + self._reconcile_every_s
         self._tell(WatchState.POLLING, reason)
         self._plan()
 
-    def _look_after_root(self) -> None:
-        """See whether the project is there, and its root the folder that is watched."""
-        self._looked_s = self._timer()
+    def _check_root(self) -> None:
+        """Check that the project exists, and that its root is still the watched folder."""
+        self._checked_s = self._timer()
         self._project.rules()
         identity = _identity_of(self._project.root)
         is_deaf = self._state is not WatchState.POLLING and not self._listener.is_on
@@ -406,11 +404,11 @@ class Watcher:
 
     @property
     def _state(self) -> WatchState:
-        return self._teller.status.state
+        return self._reporter.status.state
 
     def _tell(self, state: WatchState, reason: str = "") -> None:
         poll_ms = int(self._poll_s * 1000) if state is WatchState.POLLING else None
-        self._teller.tell(
+        self._reporter.tell(
             state,
             reason,
             folders=self._listener.folders,
@@ -420,7 +418,7 @@ class Watcher:
 
 
 def _identity_of(folder: str) -> tuple[int, int] | None:
-    """Tell a folder from another of the same name; None when it is away or cannot be read."""
+    """Return what identifies a folder beside its name, or None if it cannot be read."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:

@@ -98,7 +98,7 @@ FINAL = {
     "NaN": (rows(lambda rows: [[float("nan")] * 16]), "not finite"),
     "infinity": (rows(lambda rows: [[float("inf")] * 16]), "not finite"),
     "zeros": (rows(lambda rows: [[0.0] * 16]), "length 0"),
-    "null": (rows(lambda rows: [None]), "something else than rows"),
+    "null": (rows(lambda rows: [None]), "something other than rows"),
     "ragged": (rows(lambda rows: [[1.0, [2.0]]]), "unequal length"),
     "no numbers": (rows(lambda rows: [[]]), "vectors of 0 numbers"),
     "words": (rows(lambda rows: [["a", "b"]]), "no numbers at all"),
@@ -123,7 +123,7 @@ def test_what_does_not_pass_ends_after_three_retries(
     trick: Trick, stub: Stub, config: Config, remote: Opens
 ) -> None:
     stub.always = trick
-    with pytest.raises(EmbedderUnavailableError, match=r"asked 4 times") as raised:
+    with pytest.raises(EmbedderUnavailableError, match=r"tried 4 times") as raised:
         embed(remote(stub.url, config, FakeTime()))
     assert len(stub.requests) == 4
     assert stub.url in raised.value.message
@@ -143,7 +143,7 @@ def test_what_is_wrong_for_good_is_said_at_once(
 
 def test_a_refused_connection(config: Config, remote: Opens) -> None:
     fake = FakeTime()
-    with pytest.raises(EmbedderUnavailableError, match="cannot be asked") as raised:
+    with pytest.raises(EmbedderUnavailableError, match="cannot be reached") as raised:
         embed(remote(f"http://127.0.0.1:{free_port()}", config, fake))
     assert raised.value.hint == "is the server running?"
     assert fake.slept_s <= 3.5

@@ -44,7 +44,7 @@ RUNNING_S = 15
 
 _SILENT = "no answer within"
 TROUBLES: dict[str, tuple[Trick, str]] = {
-    "refuse": (leave, "cannot be asked"),
+    "refuse": (leave, "cannot be reached"),
     "hang": (hang, _SILENT),
     "slow drip": (drip, _SILENT),
     "429": (status(429, "slow down", retry_after="3"), "429: slow down"),

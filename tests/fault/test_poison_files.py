@@ -40,13 +40,13 @@ def test_a_file_that_kills_the_runner_three_times_is_skipped(tmp_path: Path) -> 
         assert job.attempt == 4
         assert [error["file"] for error in errors_of(job)] == ["poison.py"]
         assert errors_of(job)[0]["error"] == (
-            "parser_failed: indexing it ended this program several times"
+            "parser_failed: indexing it crashed this program several times"
         )
         assert job.counts["files_failed"] == 1
         status = catalog.open(str(root)).status()
         assert (status.files, dict(status.skips)) == (len(FILES), {"parser_failed": 1})
         why = catalog.open(str(root)).why("poison.py")
-        assert "ended this program" in str(why)
+        assert "crashed this program" in str(why)
         assert catalog.jobs.show(other_id).status is JobState.COMPLETED
         assert errors_of(catalog.jobs.show(other_id)) == []
         for text, is_left_alone in ((None, True), ("def harmless(): pass\n", False)):

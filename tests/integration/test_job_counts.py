@@ -51,8 +51,8 @@ def test_waiting_for_a_database_that_is_locked(tmp_path: Path) -> None:
         other = apsw.Connection(str(database))
         other.set_busy_timeout(5000)
         other.execute("BEGIN IMMEDIATE")
-        turns = catalog._indexes.pool()._turns
-        until(lambda: turns._waiting == {} and not turns._given)
+        queue = catalog._indexes.pool()._queue
+        until(lambda: queue._waiting == {} and not queue._running)
         other.execute("ROLLBACK")
         other.close()
         until(lambda: samples.take(database)[0].state is JobState.COMPLETED)

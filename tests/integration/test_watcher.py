@@ -16,7 +16,7 @@ from engine.locks import watch_status_of
 from engine.project import Index
 from engine.records import IndexOptions, SearchRequest
 from engine.state_records import JobState, WatchState
-from engine.watch.live import _Runs
+from engine.watch.live import _JobSubmitter
 from engine.watch.watcher import HeldError
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
@@ -182,7 +182,7 @@ def test_what_fails_is_tried_again(index: Index, tree: Path, config: Config) -> 
     with watching(index, config) as seen:
         seen.runs.fails = 1
         (tree / "new.py").write_text("uncommon = 1\n")
-        await_true(lambda: "tried again" in seen.watcher.status.reason)
+        await_true(lambda: "retrying" in seen.watcher.status.reason)
         assert seen.watcher.status.pending == 1
         await_found(index, "uncommon", "new.py")
         await_true(lambda: seen.watcher.status.pending == 0)
@@ -245,7 +245,7 @@ def test_often_failing_it_polls(index: Index, tree: Path, config: Config) -> Non
             word = f"uncommon_{number}"
             await_true(lambda word=word: is_polling(seen) or finds(index, word) != [])  # type: ignore[misc]
         status = seen.await_state(WatchState.POLLING)
-        assert "again and again" in status.reason
+        assert "keeps failing" in status.reason
         assert status.poll_interval_ms == 2000
         (tree / "after.py").write_text("uncommon_after = 1\n")
         await_found(index, "uncommon_after", "after.py")
@@ -312,7 +312,7 @@ def test_a_name_that_is_gone_again_tells_of_the_others(
 def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -> None:
     write_tree(tree, SAMPLE)
     index = catalog.create(str(tree))
-    runs = _Runs(catalog.jobs, index.root, lambda _job: None)
+    runs = _JobSubmitter(catalog.jobs, index.root, lambda _job: None)
     job_id = catalog.jobs.submit(index.root).job_id
     catalog.jobs.cancel(job_id)
     with pytest.raises(HeldError, match="goes on when it is asked for again"):
@@ -332,5 +332,5 @@ def test_a_watcher_that_begins_later_does_what_was_cancelled(catalog: Catalog, t
     index = catalog.create(str(tree))
     catalog.jobs.cancel(catalog.jobs.submit(index.root).job_id)
     time.sleep(0.002)  # of the clock's smallest step
-    assert _Runs(catalog.jobs, index.root, lambda _job: None)(None, lambda: False)
+    assert _JobSubmitter(catalog.jobs, index.root, lambda _job: None)(None, lambda: False)
     assert index.status().coverage.complete

@@ -7,11 +7,12 @@ its own for each name: the vectors of two names have nothing to do with each oth
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 
+from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.embedder import Embedder, Passage, Vectors
 from engine.embedding.load import open_embedder
@@ -52,15 +53,15 @@ class FakeEmbedder:
         self._lock = threading.Lock()
         self._known: dict[str, Vectors] = {}
 
-    def prepare(self, stop: Callable[[], bool]) -> None:
+    def prepare(self, cancelled: CancelToken) -> None:
         """Nothing to learn, but it is noticed when the backend is away."""
         self._check_there(self.requests + 1)
 
-    def embed_passages(self, passages: Sequence[Passage], stop: Callable[[], bool]) -> Vectors:
+    def embed_passages(self, passages: Sequence[Passage], cancelled: CancelToken) -> Vectors:
         """Embed the words of texts."""
         vectors: list[Vectors] = []
         for start in range(0, len(passages), _AT_ONCE):
-            if stop():
+            if cancelled():
                 raise Cancelled("embedding was stopped")
             self._ask()
             texts = [passage.text for passage in passages[start : start + _AT_ONCE]]
@@ -68,9 +69,9 @@ class FakeEmbedder:
             vectors.extend(self.vector_of(text) for text in texts)
         return np.array(vectors, np.float32).reshape(-1, self.dimension)
 
-    def embed_paths(self, paths: Sequence[str], stop: Callable[[], bool]) -> Vectors:
+    def embed_paths(self, paths: Sequence[str], cancelled: CancelToken) -> Vectors:
         """Embed the words of paths."""
-        if stop():
+        if cancelled():
             raise Cancelled("embedding was stopped")
         self._ask()
         self.paths.extend(paths)

@@ -3,11 +3,11 @@
 What is done is the same: ``parsing.process`` and the built-in model.
 """
 
-from engine.indexing.parsing import Task, _Meaning, process
-from engine.indexing.workers import Channel, Parcel, Turns, WorkerLimits, WorkerPool
+from engine.indexing.parsing import Task, _BuiltInVectors, process
+from engine.indexing.workers import Channel, FairQueue, WorkerLimits, WorkerPool, WorkItem
 
 _DEADLINE_MS = 10_000
-_MEANING = _Meaning()
+_VECTORS = _BuiltInVectors()
 
 
 class InlineChannel(Channel):
@@ -15,12 +15,12 @@ class InlineChannel(Channel):
 
     def submit(self, batch: list[Task]) -> None:
         """Do a batch."""
-        parcel = Parcel(batch, self._answers)
-        self.pending_bytes += parcel.size_bytes
-        self.pending_files += len(parcel.tasks)
+        item = WorkItem(batch, self._answers)
+        self.pending_bytes += item.size_bytes
+        self.pending_files += len(item.tasks)
         self.pending_batches += 1
         outcomes = [process(task, _DEADLINE_MS) for task in batch]
-        self._answers.put((parcel, _MEANING.add_vectors(batch, outcomes)))
+        self._answers.put((item, _VECTORS.add_vectors(batch, outcomes)))
 
 
 class InlinePool(WorkerPool):
@@ -31,4 +31,4 @@ class InlinePool(WorkerPool):
 
     def channel(self) -> Channel:
         """Open a channel."""
-        return InlineChannel(Turns(), lambda _pending: None, 0)
+        return InlineChannel(FairQueue(), lambda _pending: None, 0)

@@ -62,7 +62,7 @@ def test_few_questions_are_kept(settings: Config) -> None:
     assert fake.requests == 1000
     questions.embed("question 0", fake.identity)
     assert fake.requests == 1001
-    assert len(questions._kept) < 1000
+    assert len(questions._cache) < 1000
 
 
 def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> None:

@@ -81,7 +81,7 @@ def test_made_words_are_forgotten_without_a_trace(
 ) -> None:
     rows = [("", "", f"tree{'s' * number}x client") for number in range(1, 60)]
     expected = model.embed_chunks(rows)
-    monkeypatch.setattr(static, "_MOST_MADE", 12)
+    monkeypatch.setattr(static, "_MAX_DERIVED", 12)
     monkeypatch.setattr(static, "_ROOM", 4)
     small = StaticModel(file_of())
     assert (small.embed_chunks(rows) == expected).all()
@@ -91,7 +91,7 @@ def test_made_words_are_forgotten_without_a_trace(
 def test_threads_do_not_mix_words(model: StaticModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("", "", f"client{'s' * number}x tree") for number in range(1, 60)]
     expected = model.embed_chunks(rows)
-    monkeypatch.setattr(static, "_MOST_MADE", 12)
+    monkeypatch.setattr(static, "_MAX_DERIVED", 12)
     monkeypatch.setattr(static, "_ROOM", 4)
     small = StaticModel(file_of())
     wrong: list[int] = []

@@ -56,7 +56,7 @@ def test_it_is_as_small_as_a_fresh_one(
 def test_a_large_file_is_left_alone(
     config: Config, tree: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "_MOST_BYTES", 0)
+    monkeypatch.setattr(compaction, "_MAX_BYTES", 0)
     before = file.stat().st_size
     run(config, tree)
     assert file.stat().st_size >= before
@@ -67,7 +67,7 @@ def test_what_another_process_writes_is_waited_for_and_then_left_alone(
     config: Config, tree: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as first:
-        first.setattr(compaction, "_MOST_BYTES", 0)
+        first.setattr(compaction, "_MAX_BYTES", 0)
         run(config, tree)
     other = apsw.Connection(str(file))
     other.execute("BEGIN IMMEDIATE")

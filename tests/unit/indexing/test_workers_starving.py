@@ -1,4 +1,4 @@
-"""A process that works is told from one that waits, and both from one that starves."""
+"""Working, waiting and CPU-starved processes are told apart."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.indexing.workers import Effort, effort_of, is_starved
+from engine.indexing.workers import CpuUsage, cpu_usage_of, is_cpu_starved
 from tests.support.jobs import until
 
 pytestmark = pytest.mark.skipif(
@@ -19,34 +19,34 @@ def _running(code: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", code])
 
 
-def test_who_works_and_who_waits() -> None:
+def test_working_and_waiting_processes() -> None:
     waits = "import time; time.sleep(99)"
     with _running("while True: pass") as busy, _running(waits) as idle:
         try:
-            until(lambda: (effort_of(busy.pid) or Effort(False, 0.0)).seconds > 0.2)
-            assert (effort_of(busy.pid) or Effort(False, 0.0)).wants_to_go_on
-            until(lambda: not (effort_of(idle.pid) or Effort(True, 0.0)).wants_to_go_on)
+            until(lambda: (cpu_usage_of(busy.pid) or CpuUsage(False, 0.0)).cpu_s > 0.2)
+            assert (cpu_usage_of(busy.pid) or CpuUsage(False, 0.0)).is_runnable
+            until(lambda: not (cpu_usage_of(idle.pid) or CpuUsage(True, 0.0)).is_runnable)
         finally:
             busy.kill()
             idle.kill()
-    assert effort_of(busy.pid) is None
+    assert cpu_usage_of(busy.pid) is None
 
 
 def test_this_process_has_worked() -> None:
-    told = effort_of(os.getpid())
+    told = cpu_usage_of(os.getpid())
     assert told is not None
-    assert told.seconds > 0
+    assert told.cpu_s > 0
 
 
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        (Effort(True, 1.0), Effort(True, 2.0), True),  # a tenth of a processor
-        (Effort(True, 1.0), Effort(True, 6.5), False),  # it works for too long
-        (Effort(True, 1.0), Effort(False, 1.0), False),  # it waits for somebody
-        (None, Effort(True, 1.0), False),
-        (Effort(True, 1.0), None, False),
+        (CpuUsage(True, 1.0), CpuUsage(True, 2.0), True),  # a tenth of a CPU
+        (CpuUsage(True, 1.0), CpuUsage(True, 6.5), False),  # it had enough CPU
+        (CpuUsage(True, 1.0), CpuUsage(False, 1.0), False),  # it waits for input
+        (None, CpuUsage(True, 1.0), False),
+        (CpuUsage(True, 1.0), None, False),
     ],
 )
-def test_who_starves(before: Effort | None, now: Effort | None, expected: bool) -> None:
-    assert is_starved(before, now, 10.0) is expected
+def test_cpu_starvation(before: CpuUsage | None, now: CpuUsage | None, expected: bool) -> None:
+    assert is_cpu_starved(before, now, 10.0) is expected

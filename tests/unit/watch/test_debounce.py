@@ -1,8 +1,8 @@
-from engine.watch.debounce import MOST_EVENTS, MOST_PATHS, Pending, gathered
+from engine.watch.debounce import MAX_EVENTS, MAX_PATHS, PendingPaths, collapse_paths
 
 
 def test_paths_wait_until_nothing_more_comes() -> None:
-    pending = Pending(0.5)
+    pending = PendingPaths(0.5)
     assert pending.due_s() is None
     pending.add({"a"}, 10.0)
     assert pending.due_s() == 10.5
@@ -13,14 +13,14 @@ def test_paths_wait_until_nothing_more_comes() -> None:
 
 
 def test_a_steady_stream_is_looked_at_every_two_seconds() -> None:
-    pending = Pending(0.5)
+    pending = PendingPaths(0.5)
     for tenth in range(40):
         pending.add({"a"}, 10.0 + tenth / 10)
     assert pending.due_s() == 12.0
 
 
 def test_the_whole_project_does_not_wait_and_stands_for_all() -> None:
-    pending = Pending(0.5)
+    pending = PendingPaths(0.5)
     pending.add({"a"}, 10.0)
     pending.add_whole(10.1)
     assert (len(pending), pending.due_s()) == (1, 10.1)
@@ -33,8 +33,8 @@ def test_the_whole_project_does_not_wait_and_stands_for_all() -> None:
 
 
 def test_many_events_are_a_burst() -> None:
-    pending = Pending(0.5)
-    pending.add({"a"}, 1.0, events=MOST_EVENTS)
+    pending = PendingPaths(0.5)
+    pending.add({"a"}, 1.0, events=MAX_EVENTS)
     pending.add({"a"}, 1.0, events=1)
     assert pending.take() is None
     pending.add({"a"}, 2.0, events=1)
@@ -42,7 +42,7 @@ def test_many_events_are_a_burst() -> None:
 
 
 def test_what_failed_is_tried_again_later_each_time() -> None:
-    pending = Pending(0.5)
+    pending = PendingPaths(0.5)
     pending.add({"a"}, 0.0)
     waits = []
     for _ in range(9):
@@ -61,18 +61,21 @@ def test_what_failed_is_tried_again_later_each_time() -> None:
 
 
 def test_a_whole_that_failed_stays_whole() -> None:
-    pending = Pending(0.5)
+    pending = PendingPaths(0.5)
     pending.put_back(None, 0.0)
     assert pending.take() is None
 
 
 def test_paths_below_others_are_left_out() -> None:
-    assert gathered(["a/b", "a", "c/d"]) == ("a", "c/d")
-    assert gathered([]) == ()
+    assert collapse_paths(["a/b", "a", "c/d"]) == ("a", "c/d")
+    assert collapse_paths([]) == ()
 
 
 def test_folders_stand_for_crowds_and_too_many_paths_for_everything() -> None:
-    crowded = [f"f{number % 40}/{number}.py" for number in range(MOST_PATHS + 1)]
-    assert gathered([*crowded, "one/x.py"]) == (*sorted(f"f{n}" for n in range(40)), "one/x.py")
-    assert gathered([f"{number}/x.py" for number in range(MOST_PATHS + 1)]) is None
-    assert gathered([f"{number}.py" for number in range(MOST_PATHS + 1)]) is None
+    crowded = [f"f{number % 40}/{number}.py" for number in range(MAX_PATHS + 1)]
+    assert collapse_paths([*crowded, "one/x.py"]) == (
+        *sorted(f"f{n}" for n in range(40)),
+        "one/x.py",
+    )
+    assert collapse_paths([f"{number}/x.py" for number in range(MAX_PATHS + 1)]) is None
+    assert collapse_paths([f"{number}.py" for number in range(MAX_PATHS + 1)]) is None

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from engine.source.walker import WalkRules
-from engine.watch.listener import Places
+from engine.watch.listener import WatchSet
 from tests.support.git_trees import git_environment, run_git
 from tests.support.permissions import permissions_hold
 from tests.support.trees import write_tree
@@ -35,8 +35,8 @@ def root(tmp_path: Path) -> Path:
     return tree
 
 
-def places_of(root: Path) -> Places:
-    places = Places(str(root))
+def places_of(root: Path) -> WatchSet:
+    places = WatchSet(str(root))
     places.look(WalkRules())
     return places
 
