@@ -1,5 +1,5 @@
-"""The doctor: finds what is damaged in an index, mends it, and keeps copies.
+"""The doctor: checks an index for damage, repairs it and makes backups.
 
-``doctor`` is the door, ``examination`` the table of checks, each of which finds one kind of damage
-and mends it, and ``rebuild`` begins anew and saves what cannot be made again.
+``doctor`` is the entry point, ``examination`` runs the checks, each of which finds and repairs one
+kind of damage, and ``rebuild`` starts over and saves what cannot be made again.
 """

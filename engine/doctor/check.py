@@ -1,4 +1,4 @@
-"""What a check of the doctor is: it finds one kind of damage, and mends what it found."""
+"""The interface of the doctor's checks: each finds one kind of damage and repairs what it found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 200  # in one transaction
 _Item = TypeVar("_Item")
 
 
-class Trouble(NamedTuple):
+class Problem(NamedTuple):
     """A finding with what its repair needs."""
 
     code: FindingCode
@@ -34,67 +34,67 @@ class Trouble(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """What a check works with."""
+    """What a check works with: the store, the settings and the callbacks."""
 
     store: Store
     config: Config
     open_embedder: OpenEmbedder  # opens the model that the settings name
-    on_progress: CheckCallback  # hears what is looked at, or mended
-    cancelled: Callable[[], bool]  # asked often
-    checked: dict[str, int] = field(default_factory=dict)  # how many of what were looked at
+    on_progress: CheckCallback  # called with the current step
+    cancelled: Callable[[], bool]  # polled often
+    checked: dict[str, int] = field(default_factory=dict)  # rows checked, by kind
 
     def tell(self, step: str, done: int = 0, total: int | None = None) -> None:
-        """Say how far it is."""
+        """Report progress."""
         self.on_progress(CheckProgress(step=step, done=done, total=total))
 
     @contextmanager
     def reading(self) -> Iterator[Handle]:
-        """Open a snapshot for a look that can be stopped.
+        """Open a snapshot for a check that can be cancelled.
 
-        Each look has one of its own, so that another process can index meanwhile and its WAL can
+        Each check has its own, so that another process can index meanwhile and its WAL can
         be emptied in between; what must agree is compared within one.
 
         Raises:
-            Cancelled: It was to stop.
+            Cancelled: It was cancelled.
         """
         self.stop_if_cancelled()
         with self.store.read() as handle, checks.stoppable(handle, self.cancelled):
             yield handle
 
     def stop_if_cancelled(self) -> None:
-        """Stop a look here if it is to stop.
+        """Stop the examination here if it was cancelled.
 
         Raises:
-            Cancelled: It is.
+            Cancelled: It was.
         """
         if self.cancelled():
             raise Cancelled("nothing was changed")
 
     def batches(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """Cut what is to be mended into transactions.
+        """Yield the items to repair in batches, one a transaction.
 
         Raises:
-            Cancelled: It is to stop.
+            Cancelled: It was cancelled.
         """
         for start in range(0, len(items), _ROWS_AT_ONCE):
             if self.cancelled():
-                raise Cancelled("what is mended stays; run the repair again for the rest")
+                raise Cancelled("finished repairs stay; run the repair again for the rest")
             yield items[start : start + _ROWS_AT_ONCE]
 
 
-#: Yields what is wrong.
-Find = Callable[[Context], Iterable[Trouble]]
-#: Mends exactly these troubles; yields what was done, in sentences.
-Fix = Callable[[Context, Sequence[Trouble]], Iterable[str]]
+#: Yields the problems.
+Find = Callable[[Context], Iterable[Problem]]
+#: Repairs exactly these problems; yields what was done, in sentences.
+Fix = Callable[[Context, Sequence[Problem]], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One kind of damage: how it is found, and how it is mended."""
+    """One kind of damage: how it is found and repaired."""
 
-    name: str  # what is looked at, as progress tells it
+    name: str  # what is checked, as shown in progress
     find: Find  # its docstring says what for
-    fixes: Mapping[FindingCode, Fix] = field(default_factory=dict)  # of each kind it can mend
-    # After all fixes, told all troubles: deletes what is of nothing, makes what is missing.
+    fixes: Mapping[FindingCode, Fix] = field(default_factory=dict)  # by the kinds it can repair
+    # Runs after all fixes with all problems: deletes orphaned rows, makes missing ones.
     settle: Fix | None = None
-    unreadable: FindingCode = FindingCode.PAGES  # what it means when it cannot look to the end
+    unreadable: FindingCode = FindingCode.PAGES  # reported when the check cannot finish

@@ -1,8 +1,7 @@
-"""One project's doctor. It needs no index that can be opened: a file and its root are enough.
+"""The doctor of one project, and its findings as sentences, commands and a log.
 
-How a verification is told: findings in words with what helps, and its log.
-
-The log is for people: ``verify-<UTC time>.log`` among those of jobs.
+It does not need an index that can be opened: the file and the project's root are enough. The log
+of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written for people.
 """
 
 import glob
@@ -14,9 +13,9 @@ from pathlib import Path
 
 from engine.clock import now_ms
 from engine.config import Config
-from engine.doctor.check import MOST_PLACES, Context, Trouble
-from engine.doctor.examination import Examination, examine, mend
-from engine.doctor.rebuild import Anew, begin_anew, wipe
+from engine.doctor.check import MOST_PLACES, Context, Problem
+from engine.doctor.examination import Examination, examine, repair_findings
+from engine.doctor.rebuild import Rebuilt, rebuild_file, wipe
 from engine.doctor.structure import leftovers_of
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
@@ -53,36 +52,36 @@ _COMMANDS = {
     Remedy.REPAIR: "cairn doctor PATH --repair",
     Remedy.REBUILD: "cairn doctor PATH --rebuild",
 }
-#: What is no damage.
+#: Findings that are not damage.
 _NOTES = frozenset({FindingCode.UNPARSED, FindingCode.JOB_WAITS, FindingCode.LEFTOVERS})
-#: The order of findings: what makes the others follow comes first.
+#: The order of findings: causes come before their consequences.
 _ORDER = list(FindingCode)
 
 
-def _finding_of(trouble: Trouble, path: str) -> Finding:
-    """Return a trouble as people and programs see it."""
-    code = trouble.code
-    severity = Severity.NOTE if trouble.is_note or code in _NOTES else Severity.DAMAGE
+def _finding_of(problem: Problem, path: str) -> Finding:
+    """Return the public finding of a problem."""
+    code = problem.code
+    severity = Severity.NOTE if problem.is_note or code in _NOTES else Severity.DAMAGE
     return Finding(
         code=code,
-        message=trouble.message,
-        count=trouble.number,
-        places=trouble.places[:MOST_PLACES],
+        message=problem.message,
+        count=problem.number,
+        places=problem.places[:MOST_PLACES],
         severity=severity,
         fix=_command_of(remedy_of(code, severity), path),
     )
 
 
-def findings_of(troubles: Iterable[Trouble], path: str) -> tuple[Finding, ...]:
+def findings_of(problems: Iterable[Problem], path: str) -> tuple[Finding, ...]:
     """Return all findings, damage first."""
-    found = [_finding_of(trouble, path) for trouble in troubles]
+    found = [_finding_of(problem, path) for problem in problems]
     return tuple(
         sorted(found, key=lambda each: (each.severity is Severity.NOTE, _ORDER.index(each.code)))
     )
 
 
 def warnings_of(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Return the findings as sentences, and what is recommended."""
+    """Return the findings as sentences, with a recommendation."""
     sentences = [finding.message for finding in findings]
     damage = [finding for finding in findings if finding.severity is Severity.DAMAGE]
     if damage:
@@ -96,7 +95,7 @@ def fixes_of(findings: Sequence[Finding], path: str) -> tuple[str, ...]:
 
 
 def _command_of(remedy: Remedy, path: str) -> str:
-    """Return the command of a remedy; whoever reads it fills in a folder that is not known."""
+    """Return the command of a remedy, with PATH left for the reader when no folder is known."""
     return _COMMANDS[remedy].replace("PATH", _quoted(path) if path else "PATH")
 
 
@@ -130,7 +129,7 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
         yield from log_block(at_ms, "Checked", *counted)
     for finding in found.findings:
         title = "DAMAGE" if finding.severity is Severity.DAMAGE else "Note"
-        yield from log_block(at_ms, f"{title} {finding.code}", *_told(finding))
+        yield from log_block(at_ms, f"{title} {finding.code}", *_describe(finding))
     lines = [f"Warnings: {len(found.warnings)}"]
     lines += [f"What to do: {fix}" for fix in found.suggested_fixes]
     lines += [f"Duration: {duration_of(found.took_ms)}", f"Index size: {size(size_bytes)}"]
@@ -138,7 +137,7 @@ def _lines(found: Verification, at_ms: int, size_bytes: int) -> Iterator[str]:
     yield from list(log_block(at_ms, end, *lines))[:-1]
 
 
-def _told(finding: Finding) -> Iterator[str]:
+def _describe(finding: Finding) -> Iterator[str]:
     yield finding.message
     yield from (f"  {place}" for place in finding.places)
     left = finding.count - len(finding.places)
@@ -146,19 +145,19 @@ def _told(finding: Finding) -> Iterator[str]:
         yield f"  and {left:,} more"
 
 
-#: What the next indexing run brings back: found before, for the repair deletes the rest of it.
-_TAKEN_OUT = frozenset({FindingCode.STRAY_ROWS})
-#: And found after.
-_LEFT_OUT = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
+#: Findings before a repair, which deletes such rows, that the next indexing run makes up for.
+_DELETED = frozenset({FindingCode.STRAY_ROWS})
+#: Findings after a repair that it makes up for.
+_MISSING = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
 
 
 class Doctor:
-    """Checks, mends and copies the index of one project.
+    """Checks, repairs, rebuilds and backs up the index of one project.
 
     Args:
         file: The database file.
-        root: The resolved folder that it indexes; None when nothing tells it, and then there is no
-            repair and no rebuilding.
+        root: The resolved folder that it indexes, or None when it is unknown; repair and rebuild
+            then fail.
         config: The settings in force.
         open_embedder: Opens the model that the settings name.
     """
@@ -177,11 +176,11 @@ class Doctor:
         """The resolved folder that is indexed.
 
         Raises:
-            InvalidPathError: The file is damaged, and nothing tells the folder.
+            InvalidPathError: The file is damaged, and its folder is unknown.
         """
         if self._root is None:
             raise InvalidPathError(
-                "the damaged file does not say which folder it is of",
+                "the damaged file does not say which folder it indexes",
                 hint="give the project's root",
                 field="path",
             )
@@ -189,7 +188,7 @@ class Doctor:
 
     @property
     def _path(self) -> str:
-        """The root as it is shown; empty when nothing tells it."""
+        """The root for display; empty when it is unknown."""
         return "" if self._root is None else display_path(self._root)
 
     def verify(
@@ -198,17 +197,17 @@ class Doctor:
         on_progress: CheckCallback | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Verification:
-        """Look at everything in the index, and write a log of it; nothing is changed.
+        """Check everything in the index and write a log; nothing is changed.
 
         Args:
-            on_progress: Hears what is looked at, in this thread.
-            cancelled: Asked often; when true it stops within a second.
+            on_progress: Called with the current step, in this thread.
+            cancelled: Polled often; verification stops within a second of true.
 
         Raises:
             ProjectNotFoundError: The file is gone.
             IndexTooNewError: A newer version wrote the file.
             UnavailableError: The database is locked, or the disk fails.
-            Cancelled: ``cancelled`` said so.
+            Cancelled: ``cancelled`` returned true.
         """
         started = time.monotonic()
         examination = self._examine(on_progress or _ignore, cancelled or _never)
@@ -220,54 +219,54 @@ class Doctor:
         on_progress: CheckCallback | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Repair:
-        """Mend what is damaged and only that, and look again.
+        """Repair what is damaged and only that, then verify again.
 
-        What cannot be mended row by row is made anew, with the jobs and the scope that can be read
-        of it, and the damaged file is kept beside it.
+        A file that cannot be repaired row by row is rebuilt with the jobs and the scope that can be
+        read, and the damaged file is kept beside it.
 
         Args:
             on_progress: As for ``verify``.
-            cancelled: As for ``verify``; what is mended stays.
+            cancelled: As for ``verify``; finished repairs stay.
 
         Raises:
-            InvalidPathError: Nothing tells which folder is indexed.
+            InvalidPathError: The indexed folder is unknown.
             ProjectBusyError: The project is being indexed.
             ProjectNotFoundError: The file is gone.
             IndexTooNewError: A newer version wrote the file.
             UnavailableError: There is no room, the database is locked, or the disk fails.
-            Cancelled: ``cancelled`` said so.
+            Cancelled: ``cancelled`` returned true.
         """
-        tell, stop = on_progress or _ignore, cancelled or _never
+        on_progress, cancelled = on_progress or _ignore, cancelled or _never
         started, root = time.monotonic(), self.root
         with indexing_lock(self._file):
-            found = self._examine(tell, stop)
+            found = self._examine(on_progress, cancelled)
             before = self._verification(found, started)
-            done, anew = self._mend(found, tell, stop)
+            done, rebuilt = self._repair(found, on_progress, cancelled)
             looked = time.monotonic()
-            left = self._examine(tell, stop)
+            left = self._examine(on_progress, cancelled)
             after = self._verification(left, looked)
-            if not after.ok and anew is None:
-                anew = begin_anew(self._file, root, self._config)
-                done.append(_kept_rows(anew))
-                after = self._verification(self._examine(tell, stop), looked)
-        is_lacking = _has(before, _TAKEN_OUT) or _has(after, _LEFT_OUT)
+            if not after.ok and rebuilt is None:
+                rebuilt = rebuild_file(self._file, root, self._config)
+                done.append(_kept_rows(rebuilt))
+                after = self._verification(self._examine(on_progress, cancelled), looked)
+        is_lacking = _has(before, _DELETED) or _has(after, _MISSING)
         return Repair(
             project_id=self.project_id,
             path=self._path,
             ok=after.ok,
             done=tuple(done),
-            kept=_kept(anew, after),
-            needs_index=anew is not None or is_lacking,
-            aside=str(anew.aside) if anew and anew.aside else None,
+            kept=_kept(rebuilt, after),
+            needs_index=rebuilt is not None or is_lacking,
+            aside=str(rebuilt.aside) if rebuilt and rebuilt.aside else None,
             before=before,
             after=after,
             took_ms=_ms_since(started),
         )
 
     def compact(self) -> Compaction:
-        """Give the space that holds nothing back to the disk.
+        """Return free space in the file to the disk.
 
-        Needs room for a second copy meanwhile; nobody else writes as long as it takes.
+        Needs room for a second copy meanwhile and blocks every other writer until it is done.
 
         Raises:
             ProjectBusyError: The project is being indexed.
@@ -325,7 +324,7 @@ class Doctor:
         """Empty the index, damaged or not, for the next run to fill; its jobs and scope stay.
 
         Raises:
-            InvalidPathError: Nothing tells which folder is indexed.
+            InvalidPathError: The indexed folder is unknown.
             ProjectBusyError: The project is being indexed.
             IndexTooNewError: A newer version wrote the file.
             UnavailableError: There is no room, or the database is locked.
@@ -335,7 +334,7 @@ class Doctor:
             try:
                 store = self._open()
             except IndexCorruptError:
-                begin_anew(self._file, root, self._config)
+                rebuild_file(self._file, root, self._config)
                 return
             with closing(store):
                 wipe(store, root, self._config)
@@ -352,46 +351,48 @@ class Doctor:
                 raise
             raise IndexCorruptError(error.message) from error
 
-    def _examine(self, tell: CheckCallback, stop: Callable[[], bool]) -> Examination:
+    def _examine(self, on_progress: CheckCallback, cancelled: Callable[[], bool]) -> Examination:
         try:
             store = self._open()
         except IndexCorruptError as error:
             message = f"Found that the file cannot be opened: {error.message}"
-            unreadable = Trouble(FindingCode.UNREADABLE, message, 1)
+            unreadable = Problem(FindingCode.UNREADABLE, message, 1)
             return Examination([unreadable, *leftovers_of(self._file)])
         with closing(store):
-            return examine(self._context(store, tell, stop))
+            return examine(self._context(store, on_progress, cancelled))
 
-    def _mend(
-        self, found: Examination, tell: CheckCallback, stop: Callable[[], bool]
-    ) -> tuple[list[str], Anew | None]:
+    def _repair(
+        self, found: Examination, on_progress: CheckCallback, cancelled: Callable[[], bool]
+    ) -> tuple[list[str], Rebuilt | None]:
         if not found.is_readable:
             fault_point("repair begun")
-            anew = begin_anew(self._file, self.root, self._config)
-            return [_kept_rows(anew)], anew
+            rebuilt = rebuild_file(self._file, self.root, self._config)
+            return [_kept_rows(rebuilt)], rebuilt
         done: list[str] = []
         with closing(self._open()) as store:
             try:
-                mend(self._context(store, tell, stop), found, done)
+                repair_findings(self._context(store, on_progress, cancelled), found, done)
             except IndexCorruptError:
-                pass  # the second look tells what is left, and then all is made anew
+                pass  # the second examination finds the rest, and the file is rebuilt
             except EngineError as error:
                 if error.code != EngineError.code:
                     raise
         return done, None
 
-    def _context(self, store: Store, tell: CheckCallback, stop: Callable[[], bool]) -> Context:
+    def _context(
+        self, store: Store, on_progress: CheckCallback, cancelled: Callable[[], bool]
+    ) -> Context:
         return Context(
             store=store,
             config=self._config,
             open_embedder=self._open_embedder,
-            on_progress=tell,
-            cancelled=stop,
+            on_progress=on_progress,
+            cancelled=cancelled,
         )
 
     def _verification(self, found: Examination, started: float) -> Verification:
         path = self._path
-        findings: tuple[Finding, ...] = findings_of(found.troubles, path)
+        findings: tuple[Finding, ...] = findings_of(found.problems, path)
         verification = Verification(
             project_id=self.project_id,
             path=path,
@@ -409,7 +410,7 @@ class Doctor:
 
 
 def _delete_parts(target: Path) -> None:
-    """Delete the beginnings of a copy whose processes have died."""
+    """Delete partial copies left by dead processes."""
     for path in target.parent.glob(f".{glob.escape(target.name)}.part-*"):
         number = path.name.rpartition("-")[2]
         if number.isdigit() and not is_alive(int(number)):
@@ -417,16 +418,16 @@ def _delete_parts(target: Path) -> None:
                 path.unlink()
 
 
-def _kept_rows(anew: Anew) -> str:
-    where = f"; the damaged one is kept as {anew.aside.name}" if anew.aside else ""
-    return f"Began the index file anew{where}"
+def _kept_rows(rebuilt: Rebuilt) -> str:
+    where = f"; the damaged one is kept as {rebuilt.aside.name}" if rebuilt.aside else ""
+    return f"Rebuilt the index file{where}"
 
 
-def _kept(anew: Anew | None, after: Verification) -> tuple[str, ...]:
-    if anew is None:
+def _kept(rebuilt: Rebuilt | None, after: Verification) -> tuple[str, ...]:
+    if rebuilt is None:
         names = ("files", "chunks", "vectors", "jobs")
         return tuple(f"{after.checked.get(name, 0):,} {name}" for name in names)
-    return tuple(f"{table.replace('_', ' ')}: {number:,}" for table, number in anew.kept.items())
+    return tuple(f"{table.replace('_', ' ')}: {number:,}" for table, number in rebuilt.kept.items())
 
 
 def _has(found: Verification, codes: frozenset[FindingCode]) -> bool:

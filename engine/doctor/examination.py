@@ -1,12 +1,12 @@
-"""The table of checks, gone through to find what is damaged, and to mend that and nothing else.
+"""The table of checks, run to find damage and to repair that and nothing else.
 
-A look goes on past what it finds. What was mended is told by the database alone, so a repair that
-was killed is simply run again.
+An examination continues past the damage it finds. The database alone records what was repaired, so
+a repair that was killed is simply run again.
 """
 
 from dataclasses import dataclass, field
 
-from engine.doctor.check import Check, Context, Trouble
+from engine.doctor.check import Check, Context, Problem
 from engine.doctor.memories import MEMORIES
 from engine.doctor.structure import PAGES, ROWS, SURROUNDINGS, TABLES
 from engine.doctor.texts import MEMORY_WORDS, PATHS, SYMBOLS, TEXTS, WORDS
@@ -15,7 +15,7 @@ from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
 from engine.state_records import FindingCode
 
-#: In the order in which they look and mend.
+#: In the order in which they run.
 CHECKS: tuple[Check, ...] = (
     TABLES,
     PAGES,
@@ -29,7 +29,7 @@ CHECKS: tuple[Check, ...] = (
     VECTORS,
     SURROUNDINGS,
 )
-#: What the mending of anything else writes to, and so is mended first.
+#: Repaired first, because every other repair writes to it.
 _FIRST = (
     FindingCode.SCHEMA,
     FindingCode.INDEXES,
@@ -43,19 +43,19 @@ _HOPELESS = frozenset({FindingCode.UNREADABLE, FindingCode.PAGES, FindingCode.SC
 
 @dataclass(slots=True)
 class Examination:
-    """What was looked at, and what was found."""
+    """What was checked, and the problems found."""
 
-    troubles: list[Trouble] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_readable(self) -> bool:
-        """Whether rows can be mended one by one; else the file has to be made anew."""
-        return not any(each.code in _HOPELESS and not each.names for each in self.troubles)
+        """Whether rows can be repaired one by one; else the file must be rebuilt."""
+        return not any(each.code in _HOPELESS and not each.names for each in self.problems)
 
 
 def examine(context: Context) -> Examination:
-    """Look at everything.
+    """Run every check.
 
     Raises:
         Cancelled: It was to stop.
@@ -66,39 +66,39 @@ def examine(context: Context) -> Examination:
         context.tell(check.name)
         context.stop_if_cancelled()
         try:
-            found.troubles += list(check.find(context))
+            found.problems += list(check.find(context))
         except EngineError as error:
-            # A plain one is of SQLite, such as a table that is not there.
+            # A plain EngineError comes from SQLite, for example for a missing table.
             if not isinstance(error, IndexCorruptError) and error.code != EngineError.code:
                 raise
-            # Were pages the cause, the look at them has told so.
+            # If damaged pages were the cause, their check has reported it already.
             message = f"The {check.name} cannot be read to the end: {error.message}"
-            found.troubles.append(Trouble(check.unreadable, message, 1))
+            found.problems.append(Problem(check.unreadable, message, 1))
     return found
 
 
-def mend(context: Context, found: Examination, done: list[str]) -> None:
-    """Mend all that was found.
+def repair_findings(context: Context, found: Examination, done: list[str]) -> None:
+    """Repair all problems of an examination.
 
     Args:
-        context: What it works with; the caller holds the right to index.
-        found: What is mended.
-        done: Takes what was done, in sentences.
+        context: What the fixes work with; the caller holds the indexing lock.
+        found: The problems to repair.
+        done: Extended with what was done, in sentences.
 
     Raises:
-        Cancelled: It was to stop; what is mended stays so.
-        EngineError: The database cannot be mended row by row.
+        Cancelled: It was cancelled; finished repairs stay.
+        EngineError: The database cannot be repaired row by row.
     """
-    troubles = [trouble for trouble in found.troubles if not trouble.is_note]
-    codes = {trouble.code for trouble in troubles}
+    problems = [problem for problem in found.problems if not problem.is_note]
+    codes = {problem.code for problem in problems}
     fixes = {code: fix for check in CHECKS for code, fix in check.fixes.items()}
     for code in dict.fromkeys((*_FIRST, *fixes)):
         if code in codes:
-            context.tell(f"mending {code.value}")
-            done += fixes[code](context, [each for each in troubles if each.code is code])
+            context.tell(f"repairing {code.value}")
+            done += fixes[code](context, [each for each in problems if each.code is code])
             fault_point("trouble mended", code.value)
     if codes - {FindingCode.LEFTOVERS}:
         for check in CHECKS:
             if check.settle:
-                context.tell(f"mending {check.name}")
-                done += check.settle(context, troubles)
+                context.tell(f"repairing {check.name}")
+                done += check.settle(context, problems)

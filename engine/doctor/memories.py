@@ -1,13 +1,13 @@
-"""The check of memories: can they be read?
+"""The check of memories: whether their text can be read.
 
-No memory has a hash, so what still is text cannot be told from what was written.
+Memories have no hash, so damage that leaves valid text cannot be detected.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.doctor.check import Check, Context, Trouble
+from engine.doctor.check import Check, Context, Problem
 from engine.memories.cards import terms_of_memory, text_of
 from engine.records import NewMemory
 from engine.state_records import FindingCode
@@ -17,10 +17,10 @@ from engine.store.memories import MemoryRow, MemoryTerms, MemoryText
 from engine.wording import count
 
 _AT_ONCE = 20  # texts of up to 1 MiB
-_MOST_CHARS = 1024  # of a text whose words are looked for
+_MOST_CHARS = 1024  # of a text, for the words to search for
 
 
-def _find_memories(context: Context) -> Iterator[Trouble]:
+def _find_memories(context: Context) -> Iterator[Problem]:
     """Find memories whose text, context or tags cannot be read."""
     found: list[int] = []
     with context.reading() as handle:
@@ -29,8 +29,8 @@ def _find_memories(context: Context) -> Iterator[Trouble]:
         with context.reading() as handle:
             found += _unreadable(handle, ids[start : start + _AT_ONCE])
     if found:
-        message = f"Found {len(found):,} memories that are not what was saved"
-        yield Trouble(FindingCode.MEMORIES, message, len(found), found)
+        message = f"Found {len(found):,} memories that differ from what was saved"
+        yield Problem(FindingCode.MEMORIES, message, len(found), found)
 
 
 def _unreadable(handle: Handle, ids: Sequence[int]) -> list[int]:
@@ -38,12 +38,12 @@ def _unreadable(handle: Handle, ids: Sequence[int]) -> list[int]:
     return [memory_id for memory_id, parts in rows if not _is_readable(parts)]
 
 
-def _mend_memories(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    for trouble in troubles:
-        for ids in context.batches(trouble.ids):
+def _repair_memories(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for ids in context.batches(problem.ids):
             with context.store.write(durable=True, bookkeeping=True) as handle:
                 make_readable(handle, ids)
-        yield f"Kept what can be read of {count(trouble.number, 'memory')}"
+        yield f"Kept the readable parts of {count(problem.number, 'memory')}"
 
 
 def make_readable(handle: Handle, ids: Sequence[int]) -> None:
@@ -54,7 +54,7 @@ def make_readable(handle: Handle, ids: Sequence[int]) -> None:
 
 
 def _readable_text(parts: Sequence[bytes]) -> MemoryText:
-    """Return what can be read of a memory; what is no context any more stays in it as text.
+    """Return the readable parts of a memory; an unreadable context is kept as text.
 
     Args:
         parts: Its summary, description, context and tags.
@@ -123,6 +123,6 @@ def _beginning_of(row: MemoryRow) -> MemoryText:
 MEMORIES = Check(
     name="memories",
     find=_find_memories,
-    fixes={FindingCode.MEMORIES: _mend_memories},
+    fixes={FindingCode.MEMORIES: _repair_memories},
     unreadable=FindingCode.MEMORY_WORDS,
 )

@@ -1,12 +1,10 @@
-"""Which folder a damaged index is of, when its file does not say it any more.
+"""Rebuilding an index from scratch, and finding the root folder of a damaged one.
 
-The name of the file is the hash of the folder's path, so that every guess can be proved: what an
-open index knows, what the file says, what a caller says, and what the logs say.
+A sound database is emptied in place. One that SQLite cannot work with is set aside, and a new one
+takes its place with the jobs, memories and scope that can still be read.
 
-Beginning an index anew: its contents go, what cannot be made again stays.
-
-A sound database is emptied in place. One that SQLite cannot work with is put aside, and a new one
-takes its place with what can be read of the old one's jobs, memories and scope.
+A damaged file may not name its root any more. Its file name is the hash of the root's path, so
+every candidate can be verified: from an open index, the file, the caller or the logs.
 """
 
 import os
@@ -33,14 +31,14 @@ _SAYS_ROOT = "Repository: "
 
 
 def root_of(file: Path, guesses: Iterable[str], busy_timeout_ms: int) -> str | None:
-    """Give the root of a database file; None when nothing tells it."""
-    for root in chain(guesses, _told(file, busy_timeout_ms)):
+    """Return the root folder of a database file, or None when nothing reveals it."""
+    for root in chain(guesses, _recorded_roots(file, busy_timeout_ms)):
         if project_id_of(root) == file.stem:
             return root
     return None
 
 
-def _told(file: Path, busy_timeout_ms: int) -> Iterator[str]:
+def _recorded_roots(file: Path, busy_timeout_ms: int) -> Iterator[str]:
     with suppress(EngineError):
         yield read_root(file, busy_timeout_ms)
     for log in operation_logs(file.parent / "logs" / file.stem)[:_MOST_LOGS]:
@@ -51,14 +49,14 @@ def _told(file: Path, busy_timeout_ms: int) -> Iterator[str]:
             )
 
 
-class Anew(NamedTuple):
-    """How an index was begun anew."""
+class Rebuilt(NamedTuple):
+    """The outcome of rebuilding an index."""
 
     aside: Path | None  # the damaged file; None when it was emptied in place
     kept: Mapping[str, int]  # how many rows of each kept table; empty when emptied in place
 
 
-def wipe(store: Store, root: str, config: Config) -> Anew:
+def wipe(store: Store, root: str, config: Config) -> Rebuilt:
     """Empty an index, damaged or not; jobs, their events, memories and the scope stay.
 
     The caller holds the right to index.
@@ -69,23 +67,23 @@ def wipe(store: Store, root: str, config: Config) -> Anew:
     try:
         with store.write(durable=True) as handle:
             project.delete_contents(handle)
-            repair.drop_strange_tables(handle, checks.read_strange_tables(handle))
+            repair.drop_unknown_tables(handle, checks.read_unknown_tables(handle))
             fault_point("contents wiped")
         with store.read() as handle:
             if not (checks.read_problems(handle, 1) or checks.read_schema_problems(handle)):
-                return Anew(None, {})
+                return Rebuilt(None, {})
     except IndexCorruptError:
         pass
     except EngineError as error:
         if error.code != EngineError.code:
             raise
-    anew = begin_anew(store.path, root, config)
+    rebuilt = rebuild_file(store.path, root, config)
     store.reopen()
-    return anew
+    return rebuilt
 
 
-def begin_anew(file: Path, root: str, config: Config) -> Anew:
-    """Put a database aside, and a new one with what can be saved in its place.
+def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
+    """Set a database aside and replace it by a new one with the rows that can be saved.
 
     The caller holds the right to index.
 
@@ -102,7 +100,7 @@ def begin_anew(file: Path, root: str, config: Config) -> Anew:
         aside = repair.put_in_place(made, file, keeps=True)
     finally:
         delete_database(made)
-    return Anew(aside, kept)
+    return Rebuilt(aside, kept)
 
 
 def _make(

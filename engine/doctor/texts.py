@@ -1,9 +1,8 @@
-"""Checks of stored texts and of their symbols: are they what was stored, and do they agree?
+"""Checks of stored texts, their symbols, and the keyword indexes.
 
-Checks of the keyword indexes: do they hold the words of chunks, paths and memories?
-
-Which rows there are is compared for all. Whether a row holds the words it should is asked of a
-sample, evenly spread: to ask for all would take as long as to index them anew.
+A text must match its hash and agree with its chunks and symbols. The rows of a keyword index are
+compared in full; the words of a row only for an evenly spread sample, because checking all would
+take as long as indexing them again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
-from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
+from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.doctor.memories import beginnings_of_memories, words_of_memories
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
@@ -31,11 +30,11 @@ _TEXTS_AT_ONCE = 200
 _HASH_BYTES = 16  # of a chunk's hash
 
 
-def _find_texts(context: Context) -> Iterator[Trouble]:
+def _find_texts(context: Context) -> Iterator[Problem]:
     """Find blobs whose text, or whose chunks, are not what was stored."""
     found = list(_damaged_blobs(context))
     if found:
-        message = f"Found {count(len(found), 'text')} that are not what was stored"
+        message = f"Found {count(len(found), 'text')} that differ from what was stored"
         yield _of_blobs(context, FindingCode.TEXTS, message, found)
 
 
@@ -79,29 +78,29 @@ def _is_sound(blob: BlobText, spans: list[ChunkSpan]) -> bool:
     return at == len(text)
 
 
-def _find_symbols(context: Context) -> Iterator[Trouble]:
+def _find_symbols(context: Context) -> Iterator[Problem]:
     """Find blobs whose symbols and chunks do not agree."""
     with context.reading() as handle:
         blobs = checks.read_blobs_with_wrong_symbols(handle)
     if blobs:
-        message = f"Found {count(len(blobs), 'text')} whose symbols do not fit the chunks"
+        message = f"Found {count(len(blobs), 'text')} whose symbols do not match their chunks"
         yield _of_blobs(context, FindingCode.SYMBOLS, message, blobs)
 
 
-def _of_blobs(context: Context, code: FindingCode, message: str, ids: list[int]) -> Trouble:
+def _of_blobs(context: Context, code: FindingCode, message: str, ids: list[int]) -> Problem:
     paths: list[str] = []
     with suppress(EngineError), context.store.read() as handle:
         paths = checks.read_paths_of_blobs(handle, ids, MOST_PLACES)
-    return Trouble(code, message, len(ids), ids, places=tuple(map(display_path, paths)))
+    return Problem(code, message, len(ids), ids, places=tuple(map(display_path, paths)))
 
 
-def _empty_blobs(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    for trouble in troubles:
-        for ids in context.batches(trouble.ids):
+def _empty_blobs(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for ids in context.batches(problem.ids):
             with context.store.write(durable=True) as handle:
                 repair.empty_blobs(handle, ids)
-        texts = count(trouble.number, "damaged text")
-        yield f"Took out {texts}; the next run reads the files again"
+        texts = count(problem.number, "damaged text")
+        yield f"Removed {texts}; the next run reads the files again"
 
 
 TEXTS = Check(name="texts", find=_find_texts, fixes={FindingCode.TEXTS: _empty_blobs})
@@ -111,13 +110,13 @@ SYMBOLS = Check(name="symbols", find=_find_symbols, fixes={FindingCode.SYMBOLS: 
 _SAMPLE = 200
 _AT_ONCE = 20  # rows in one snapshot; a memory has up to 1 MiB of text
 
-#: Yields rows with the texts that the columns of the index should hold; lost ones are left out.
+#: Yields rows with the texts that the columns should hold; missing rows are left out.
 _Words = Callable[[Handle, Sequence[int]], Iterable[tuple[int, Sequence[str]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Keywords:
-    """One keyword index, and how what is wrong with it is said."""
+    """One keyword index: how it is checked, repaired and described."""
 
     index: KeywordIndex
     wrong: FindingCode
@@ -131,7 +130,7 @@ class _Keywords:
     words_of: _Words
     places_of: Callable[[Handle, Sequence[int]], Iterable[str]]
     write: Callable[[Context, Sequence[int]], None]  # the words of rows that lack them
-    is_precious: bool = False  # its owners cannot be indexed again
+    is_precious: bool = False  # its owners cannot be made again
 
     def check(self, name: str) -> Check:
         """Return the check of this index."""
@@ -143,8 +142,8 @@ class _Keywords:
             unreadable=self.wrong,
         )
 
-    def _find(self, context: Context) -> Iterator[Trouble]:
-        """Find rows of what is gone, rows that lack words, and rows with words of others."""
+    def _find(self, context: Context) -> Iterator[Problem]:
+        """Find orphaned rows, rows without words, and rows with the wrong words."""
         with context.reading() as handle:
             lost = checks.read_lost_words(handle, self.index)
             missing = checks.read_wordless(handle, self.index)
@@ -152,7 +151,7 @@ class _Keywords:
         wrong = self._with_other_words(context, sorted({*sample} - {*missing}))
         if lost:
             message = f"Found {self.called} of {len(lost):,} {self.index.owner} that are gone"
-            yield Trouble(self.lost, message, len(lost), lost)
+            yield Problem(self.lost, message, len(lost), lost)
         for code, ids, message in (
             (self.missing, missing, self.says_missing),
             (self.wrong, wrong, self.says_wrong),
@@ -161,10 +160,10 @@ class _Keywords:
                 with context.reading() as handle:
                     places = tuple(self.places_of(handle, ids[:MOST_PLACES]))
                 said = message.format(number=len(ids), sample=len(sample))
-                yield Trouble(code, said, len(ids), ids, places=places)
+                yield Problem(code, said, len(ids), ids, places=places)
 
     def _with_other_words(self, context: Context, ids: Sequence[int]) -> list[int]:
-        """Return those of some rows that do not find themselves by their words."""
+        """Return those of some rows that are not found by their own words."""
         wrong: list[int] = []
         for start in range(0, len(ids), _AT_ONCE):
             with context.reading() as handle:
@@ -175,14 +174,14 @@ class _Keywords:
                 ]
         return wrong
 
-    def _empty(self, context: Context, _troubles: Sequence[Trouble]) -> Iterator[str]:
+    def _empty(self, context: Context, _problems: Sequence[Problem]) -> Iterator[str]:
         """Empty the index; ``_settle`` writes it again, a batch at a time."""
         with context.store.write(durable=True, bookkeeping=self.is_precious) as handle:
             repair.clear_words(handle, self.index)
         yield f"Emptied the index of {self.emptied}, to be written again"
 
-    def _settle(self, context: Context, _troubles: Sequence[Trouble]) -> Iterator[str]:
-        """Delete the words of what is gone, and write those that are missing."""
+    def _settle(self, context: Context, _problems: Sequence[Problem]) -> Iterator[str]:
+        """Delete orphaned words, and write missing ones."""
         with context.store.read() as handle:
             lost = checks.read_lost_words(handle, self.index)
             missing = checks.read_wordless(handle, self.index)

@@ -1,9 +1,9 @@
-"""The check of vectors: are they what was written, in their place, and does each find itself?"""
+"""The check of vectors: checksums, positions, and whether each one is its own nearest neighbour."""
 
 from collections.abc import Iterator, Sequence
 
 from engine.config import Config
-from engine.doctor.check import MOST_PLACES, Check, Context, Trouble
+from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.embedding.embedder import Backend
 from engine.errors import EmbedderUnavailableError
 from engine.indexing.progress import Tally
@@ -19,13 +19,13 @@ from engine.wording import count
 _SELF_QUERIES = 20
 
 
-def _find_vectors(context: Context) -> Iterator[Trouble]:
-    """Find tables that do not hold together, and vectors that are damaged, lost or missing."""
+def _find_vectors(context: Context) -> Iterator[Problem]:
+    """Find inconsistent tables, and vectors that are damaged, orphaned or missing."""
     with context.reading() as handle:
-        strange = checks.read_strange_tables(handle)
+        strange = checks.read_unknown_tables(handle)
         if strange:
             message = f"Found {len(strange):,} tables of vectors that belong to no model"
-            yield Trouble(FindingCode.VECTOR_TABLES, message, len(strange), names=tuple(strange))
+            yield Problem(FindingCode.VECTOR_TABLES, message, len(strange), names=tuple(strange))
         context.checked["vectors"] = 0
         for table in checks.vector_tables(handle):
             if checks.is_there(handle, table):
@@ -35,7 +35,7 @@ def _find_vectors(context: Context) -> Iterator[Trouble]:
                 yield _broken(table, "is not there as a whole")
 
 
-def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iterator[Trouble]:
+def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iterator[Problem]:
     flipped: list[int] = []
     broken = 0
     for block in checks.check_blocks(handle, table):
@@ -46,15 +46,15 @@ def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iter
     if broken:
         yield _broken(table, f"does not hold together in {broken:,} of its blocks")
     if flipped:
-        message = f"Found {len(flipped):,} vectors of {table.owner} that are not what was written"
+        message = f"Found {len(flipped):,} vectors of {table.owner} that differ from those written"
         places = _places(handle, table, flipped)
-        yield Trouble(
+        yield Problem(
             FindingCode.VECTORS, message, len(flipped), flipped, places=places, table=table
         )
     lost = checks.read_lost_vectors(handle, table)
     if lost:
         message = f"Found {len(lost):,} vectors of {table.owner} that are gone"
-        yield Trouble(FindingCode.VECTORS_LOST, message, len(lost), lost, table=table)
+        yield Problem(FindingCode.VECTORS_LOST, message, len(lost), lost, table=table)
     if not (broken or flipped) and not all(_find_themselves(context, handle, table)):
         yield _broken(table, "does not find its own vectors")
 
@@ -65,8 +65,8 @@ def _find_themselves(context: Context, handle: Handle, table: VectorTable) -> It
         yield checks.finds_itself(handle, table, rowid)
 
 
-def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterator[Trouble]:
-    """Tell what has no vector: damage where each should have one, else a note."""
+def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterator[Problem]:
+    """Report missing vectors: damage where each row should have one, else a note."""
     if table.model != models.read_current_model(handle):
         return  # one that is being filled, or that goes
     missing = checks.read_vectorless(handle, table)
@@ -77,7 +77,7 @@ def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterato
             or jobs.read_active_job(handle) is not None
             or not all(branch.complete for branch in project.read_branches(handle))
         )
-        yield Trouble(
+        yield Problem(
             FindingCode.VECTORS_MISSING,
             f"Found {len(missing):,} {table.owner} without a vector",
             len(missing),
@@ -88,9 +88,9 @@ def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterato
         )
 
 
-def _broken(table: VectorTable, what: str) -> Trouble:
+def _broken(table: VectorTable, what: str) -> Problem:
     message = f"Found that the table {table.name} {what}"
-    return Trouble(FindingCode.VECTOR_TABLES, message, 1, table=table)
+    return Problem(FindingCode.VECTOR_TABLES, message, 1, table=table)
 
 
 def _places(handle: Handle, table: VectorTable, ids: Sequence[int]) -> tuple[str, ...]:
@@ -100,22 +100,22 @@ def _places(handle: Handle, table: VectorTable, ids: Sequence[int]) -> tuple[str
     return tuple(map(display_path, checks.read_paths(handle, some).values()))
 
 
-def _make_tables(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    for trouble in troubles:
+def _make_tables(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
         with context.store.write(durable=True) as handle:
-            if trouble.table is None:
-                repair.drop_strange_tables(handle, trouble.names)
+            if problem.table is None:
+                repair.drop_unknown_tables(handle, problem.names)
                 done = "Deleted tables of vectors that belong to no model"
             else:
-                number = repair.make_vector_table_anew(handle, trouble.table)
-                done = f"Made the table {trouble.table.name} again, with {count(number, 'vector')}"
+                number = repair.recreate_vector_table(handle, problem.table)
+                done = f"Made the table {problem.table.name} again, with {count(number, 'vector')}"
         yield done
 
 
-def _delete_damaged(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    for trouble in troubles:
-        assert trouble.table
-        yield _delete(context, trouble.table, trouble.ids)
+def _delete_damaged(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        assert problem.table
+        yield _delete(context, problem.table, problem.ids)
 
 
 def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
@@ -125,8 +125,8 @@ def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
     return f"Deleted {count(len(rows), 'vector')} of {table.owner}"
 
 
-def _settle(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
-    """Delete the vectors of what is gone, and make those that are missing."""
+def _settle(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
+    """Delete orphaned vectors, and make missing ones."""
     with context.store.read() as handle:
         lost = {
             table: checks.read_lost_vectors(handle, table) for table in checks.vector_tables(handle)
@@ -134,7 +134,7 @@ def _settle(context: Context, troubles: Sequence[Trouble]) -> Iterator[str]:
     for table, rows in lost.items():
         if rows:
             yield _delete(context, table, rows)
-    if any(trouble.table for trouble in troubles):
+    if any(problem.table for problem in problems):
         yield from _embed(context)
 
 
@@ -162,7 +162,7 @@ def _embed(context: Context) -> Iterator[str]:
         finally:
             embedder.close()
     except EmbedderUnavailableError as error:
-        yield f"Left vectors out, which the next indexing run makes: {error.message}"
+        yield f"Left out vectors, which the next indexing run will make: {error.message}"
 
 
 VECTORS = Check(

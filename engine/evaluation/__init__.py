@@ -1,5 +1,5 @@
-"""Questions with known answers: how good is what the index gives?
+"""Evaluation of search quality with golden queries, whose answers are known.
 
-``golden`` has the records and ``golden_file`` reads them, ``evaluate`` asks the questions,
-``measures`` does the arithmetic, ``lost_targets`` tells which answers are not in the index.
+``golden`` holds the records and reads the file of queries; ``evaluate`` runs them, computes the
+metrics and reports the targets that are not in the index.
 """

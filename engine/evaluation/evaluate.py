@@ -1,12 +1,10 @@
-"""Golden queries are put to an index, in one or several ways, and the answers are measured.
+"""Run golden queries against an index, in one or several variants, and measure the answers.
 
-Which targets of golden queries no answer can hold, because the index does not.
+A hit matches a target when their paths are equal, or one is the end of the other at a ``/``, and
+their lines overlap. Each target takes the rank of the first hit that matches it. Hits are not
+deduplicated by file: a second hit in the same file takes up a rank and gains nothing.
 
-What an answer is worth: ranks of targets, measures of them, and how sure a difference is.
-
-A hit meets a target when their paths are equal, or one is the end of the other at a ``/``, and
-their lines overlap. Each target takes the rank of the first hit that meets it. Hits are not made
-distinct by file: a second place of a file takes up a rank and earns nothing.
+Targets that no answer can contain, because the index does not, are reported separately.
 """
 
 import math
@@ -46,7 +44,7 @@ _SEED = 20_000
 
 
 class Place(Protocol):
-    """Lines of a file, such as a hit."""
+    """Lines of a file, for example a hit."""
 
     @property
     def path(self) -> str:
@@ -62,7 +60,7 @@ class Place(Protocol):
 
 
 def is_same_file(path: str, other: str) -> bool:
-    """Say whether two paths are equal, or one is the end of the other at a ``/``."""
+    """Return whether two paths are equal, or one is the end of the other at a ``/``."""
     longer, shorter = (path, other) if len(path) >= len(other) else (other, path)
     return longer == shorter or longer.endswith(f"/{shorter}")
 
@@ -70,7 +68,7 @@ def is_same_file(path: str, other: str) -> bool:
 def ranks_of(
     hits: Sequence[Place], targets: Iterable[Target], limit: int
 ) -> tuple[int | None, ...]:
-    """Give the rank of each target among the first hits, from 1; None for one not found.
+    """Return the rank of each target among the first hits, from 1, or None when not found.
 
     Args:
         hits: Best first.
@@ -90,7 +88,7 @@ def _rank_of(hits: Sequence[Place], target: Target) -> int | None:
 
 
 def ndcg_of(ranks: Sequence[int | None], limit: int) -> float:
-    """Give the discounted gain of the distinct ranks, as a share of that of a perfect answer.
+    """Return the discounted gain of the distinct ranks as a share of a perfect answer's gain.
 
     A perfect answer has every target at a rank of its own, as far as ``limit`` goes.
     """
@@ -103,12 +101,12 @@ def _discount(rank: int) -> float:
 
 
 def recall_of(ranks: Sequence[int | None]) -> float:
-    """Give the share of the targets that were found."""
+    """Return the share of the targets that were found."""
     return sum(rank is not None for rank in ranks) / len(ranks)
 
 
 def percentiles_of(times_ms: Iterable[float]) -> Percentiles:
-    """Give p50, p90 and p99 by nearest rank; of at least one time."""
+    """Return p50, p90 and p99 by nearest rank; needs at least one time."""
     ordered = sorted(times_ms)
 
     def at(share: int) -> float:
@@ -118,7 +116,7 @@ def percentiles_of(times_ms: Iterable[float]) -> Percentiles:
 
 
 def interval_of(differences: Sequence[float]) -> tuple[float, float]:
-    """Give the 95 % interval of the mean of paired differences, by a percentile bootstrap.
+    """Return the 95 % interval of the mean of paired differences, by a percentile bootstrap.
 
     The same differences give the same interval: the draws are seeded.
 
@@ -143,7 +141,7 @@ _NAMES_SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What targets come to on one branch."""
+    """The targets that the index of a branch cannot return, with notes."""
 
     lost: tuple[LostTarget, ...]  # in the order of the queries
     notes: tuple[str, ...]
@@ -183,7 +181,7 @@ def reach_of(
             if target.line_start > longest:
                 detail = f"the file has {longest:,} lines"
                 lost.append(_lost(target, numbers, "past_the_end", detail))
-    return Reach(lost=tuple(lost), notes=tuple(_lost_notes(several)))
+    return Reach(lost=tuple(lost), notes=tuple(_ambiguity_notes(several)))
 
 
 def _lines_of(queries: Iterable[GoldenQuery]) -> Mapping[Target, Sequence[int]]:
@@ -210,8 +208,8 @@ def _lost(target: Target, lines: Sequence[int], reason: str, detail: str) -> Los
     )
 
 
-def _lost_notes(several: Mapping[str, int]) -> Iterable[str]:
-    """Say which targets are the end of several paths."""
+def _ambiguity_notes(several: Mapping[str, int]) -> Iterable[str]:
+    """Yield a note on targets that match several files."""
     if several:
         shown = [f"{path} ({number})" for path, number in list(several.items())[:_NAMES_SHOWN]]
         more = ", …" if len(several) > _NAMES_SHOWN else ""
@@ -221,23 +219,23 @@ def _lost_notes(several: Mapping[str, int]) -> Iterable[str]:
         )
 
 
-#: What queries without a category are counted under, when others have one.
+#: The group of queries without a category, when others have one.
 NO_CATEGORY = "(none)"
 MOST_ROUNDS = 100
-#: Fewer queries than this say little about a difference.
+#: Fewer queries than this prove little about a difference.
 FEW_QUERIES = 20
 
 _EQUAL = 1e-9  # differences of the NDCG below this are rounding
-#: Settings that say what an index holds; those of searching take effect at once.
+#: Settings of indexing; settings of searching take effect at once.
 _OF_INDEXING = frozenset({"model", "max_file_size", "parse_timeout", "worker_memory"})
 
 Search = Callable[[SearchRequest], SearchAnswer]
-#: Opens the project anew with some settings changed, as a process that has asked nothing yet.
+#: Reopens the project with some settings changed, as a process without any queries so far.
 OpenSearch = Callable[[Mapping[str, int | str]], AbstractContextManager[Search]]
 
 
 class _Clock:
-    """Counts the queries asked, and tells of them."""
+    """Counts the queries and reports progress."""
 
     def __init__(self, on_asked: AskedCallback | None, total: int) -> None:
         self._on_asked = on_asked
@@ -262,20 +260,20 @@ def evaluate(
     open_search: OpenSearch,
     on_asked: AskedCallback | None = None,
 ) -> Evaluation:
-    """Ask all queries in all ways, one way after the other.
+    """Run all queries in all variants, one variant after the other.
 
     Args:
         project: The root path, for the record.
-        queries: With their right answers.
-        options: In which ways, how often, and how many hits count.
-        reach: What the targets come to, for the record.
-        open_search: Gives what answers.
-        on_asked: Called in this thread after each query; what it raises ends the evaluation.
+        queries: With their known answers.
+        options: The variants, the number of rounds, and how many hits count.
+        reach: The unreachable targets, for the record.
+        open_search: Opens the search of a variant.
+        on_asked: Called in this thread after each query; an exception ends the evaluation.
 
     Raises:
         InvalidInputError: There is no query, a number is out of its range, a query cannot be read
             (details have its line), or two variants are the same.
-        UnavailableError: A mode needs what this index does not have.
+        UnavailableError: A mode needs something that this index lacks.
     """
     _check(queries, options)
     clock = _Clock(on_asked, len(options.variants) * options.rounds * len(queries))
@@ -283,9 +281,9 @@ def evaluate(
     results: list[VariantResult] = []
     for variant in options.variants:
         with open_search(variant.settings) as search:
-            result, told = _measured(variant, queries, search, options, clock)
+            result, said = _measured(variant, queries, search, options, clock)
         results.append(result)
-        notes |= dict.fromkeys(told)
+        notes |= dict.fromkeys(said)
     return Evaluation(
         project=project,
         queries=len(queries),
@@ -305,9 +303,9 @@ def result_of(
     """Measure one answer.
 
     Args:
-        query: With its right answers.
+        query: With its known answers.
         mode: How it was asked.
-        hits: Best first; paths start where those of the targets do, or farther up or down.
+        hits: Best first; their paths may start higher or lower than the targets' do.
         limit: How many hits count.
         took_ms: How long the answer took.
     """
@@ -326,7 +324,7 @@ def result_of(
 
 
 def figures_of(results: Sequence[QueryResult]) -> Figures:
-    """Give the means over results, of which there is at least one."""
+    """Return the means over results, of which there is at least one."""
     return Figures(
         queries=len(results),
         ndcg=statistics.fmean(each.ndcg for each in results),
@@ -386,11 +384,11 @@ def _check(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> None:
     names = [variant.name for variant in options.variants]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise InvalidInputError(f"{twice[0]} would be compared with itself", field="variants")
+        raise InvalidInputError(f"{twice[0]} would be compared to itself", field="variants")
 
 
 def _notes(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> Iterator[str]:
-    """Say what to know about the figures before any query is asked."""
+    """Yield what to know about the figures, before any query is run."""
     for name in {name: 0 for variant in options.variants for name in variant.settings}:
         if name in _OF_INDEXING:
             yield (
@@ -399,7 +397,7 @@ def _notes(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> Iterat
             )
     own = sum(query.mode is not None for query in queries)
     if own and len(options.variants) > 1:
-        yield f"queries with a mode of their own ({own}) are asked in that one by all variants"
+        yield f"queries with their own mode ({own}) use it in all variants"
     if len(options.variants) > 1 and len(queries) < FEW_QUERIES:
         yield f"fewer than {FEW_QUERIES} queries say little about a difference"
 
@@ -411,7 +409,7 @@ def _measured(
     options: EvaluationOptions,
     clock: _Clock,
 ) -> tuple[VariantResult, list[str]]:
-    """Ask every query so many times; results, and the notes of the answers."""
+    """Run every query in all rounds; return the results and the notes of the answers."""
     results: list[QueryResult] = []
     notes: dict[str, None] = {}
     later: list[list[float]] = [[] for _ in queries]

@@ -1,12 +1,9 @@
-"""Golden queries and what measuring an index by them gives: records only.
+"""Golden queries, the records of an evaluation, and the reader of golden files.
 
-``golden_file`` reads the queries, ``evaluate`` asks them, ``measures`` does the arithmetic.
-
-A file of golden queries, one JSON object a line → records.
-
-A line is ``{"query": "…", "relevant": ["src/a.py", "src/b.py:10-40", {"path": "src/c.py",
-"start_line": 1, "end_line": 9}]}``, with ``category``, ``mode``, ``language``, ``path``, ``kind``
-and ``note`` (the writer's own words, not read) when wanted. Blank lines are passed over.
+A golden file has one JSON object a line: ``{"query": "…", "relevant": ["src/a.py",
+"src/b.py:10-40", {"path": "src/c.py", "start_line": 1, "end_line": 9}]}``, with optional
+``category``, ``mode``, ``language``, ``path``, ``kind`` and ``note`` (a comment, not read). Blank
+lines are skipped.
 """
 
 import json
@@ -22,7 +19,7 @@ from engine.records import Mode, display_path, is_path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A place that answers a golden query: a file, or lines of a file."""
+    """A location that answers a golden query: a file, or lines of a file."""
 
     path: str  # relative to the project's root, or the end of such a path
     line_start: int = 1
@@ -36,7 +33,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenQuery:
-    """A question whose right answers are known."""
+    """A query whose answers are known."""
 
     query: str
     relevant: tuple[Target, ...]  # at least one
@@ -50,20 +47,20 @@ class GoldenQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One way to answer all queries."""
+    """One combination of mode and settings to answer all queries."""
 
     mode: Mode = Mode.HYBRID
     settings: Mapping[str, int | str] = field(default_factory=dict)  # in place of those in force
 
     @property
     def name(self) -> str:
-        """Mode and settings in short, such as ``hybrid, model=none``."""
+        """Mode and settings in short, for example ``hybrid, model=none``."""
         return ", ".join([self.mode.value, *(f"{k}={v}" for k, v in self.settings.items())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """What an evaluation may set."""
+    """The options of an evaluation."""
 
     variants: tuple[Variant, ...] = (Variant(),)  # the first is compared with each of the others
     limit: int = 10  # hits that count, 1 to 100
@@ -84,7 +81,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentiles:
-    """Of the time that answers took."""
+    """Percentiles of the time that answers took."""
 
     p50_ms: float
     p90_ms: float
@@ -115,7 +112,7 @@ class QueryResult:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether any target was found."""
+        """Return whether any target was found."""
         return any(self.ranks)
 
     @property
@@ -204,7 +201,7 @@ class Asked:
 AskedCallback = Callable[[Asked], None]
 
 
-#: More than anybody writes by hand; a file that is larger is another file.
+#: More than anyone writes by hand; a larger file is something else.
 MOST_QUERIES = 100_000
 LONGEST_LINE_BYTES = 1 << 20
 
@@ -215,19 +212,19 @@ _LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start
 
 
 class GoldenFile(NamedTuple):
-    """What a file of golden queries holds."""
+    """The contents of a golden file."""
 
     queries: tuple[GoldenQuery, ...]
     notes: tuple[str, ...]  # what was left out, in sentences
 
 
 class _BadLine(Exception):  # noqa: N818 - becomes an InvalidInputError with its line
-    """What is wrong with a line.
+    """A problem of a line.
 
     Args:
         field: The key that is wrong; empty for the line as a whole.
-        message: What was got and what was wanted.
-        hint: What would be right.
+        message: The value found and the value expected.
+        hint: A valid value.
     """
 
     def __init__(self, field: str, message: str, hint: str = "") -> None:
@@ -241,7 +238,7 @@ def read_golden(path: Path | str) -> GoldenFile:
     """Read a file of golden queries.
 
     Raises:
-        InvalidInputError: It cannot be read, a line is not what it should be, or there is none;
+        InvalidInputError: It cannot be read, a line is not valid, or there is none;
             details name line and field.
     """
     try:
@@ -258,7 +255,7 @@ def parse_golden(lines: Iterable[bytes], name: str) -> GoldenFile:
 
     Args:
         lines: With or without their line ends, UTF-8.
-        name: What errors call them.
+        name: Their name in errors.
 
     Raises:
         InvalidInputError: As ``read_golden``.
@@ -281,7 +278,7 @@ def parse_golden(lines: Iterable[bytes], name: str) -> GoldenFile:
                 field=error.field or "golden",
             ) from error
         if len(query.relevant) < len(given["relevant"]):
-            notes.append(f"line {number} names a target twice: it counts once")
+            notes.append(f"line {number} names a target twice; it counts once")
         queries.append(query)
         if len(queries) > MOST_QUERIES:
             raise InvalidInputError(
@@ -289,8 +286,8 @@ def parse_golden(lines: Iterable[bytes], name: str) -> GoldenFile:
             )
     if not queries:
         raise InvalidInputError(
-            f"{name} holds no query",
-            hint='one a line, such as {"query": "parse the config", "relevant": ["src/config.py"]}',
+            f"{name} has no queries",
+            hint='one a line, like {"query": "parse the config", "relevant": ["src/config.py"]}',
             field="golden",
         )
     return GoldenFile(tuple(queries), tuple(notes))
@@ -309,7 +306,7 @@ def _object_of(line: bytes) -> Mapping[str, Any]:
         ) from error
     except (RecursionError, ValueError) as error:
         raise _BadLine(
-            "", "not JSON that can be read: nested too deep, or too long a number"
+            "", "JSON that cannot be read: nested too deeply, or a number too long"
         ) from error
     if not isinstance(value, dict):
         raise _BadLine("", f"wanted an object, got {_kind_of(value)}")
@@ -320,7 +317,7 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _BadLine(key, "is there twice")
+            raise _BadLine(key, "is given twice")
         found[key] = value
     return found
 
@@ -333,7 +330,7 @@ def _query_of(line: Mapping[str, Any], number: int) -> GoldenQuery:
     relevant = line.get("relevant")
     if not isinstance(relevant, list) or not relevant:
         got = "it is missing" if relevant is None else f"got {_kind_of(relevant)}"
-        raise _BadLine("relevant", f"wanted a list of one target or more, {got}")
+        raise _BadLine("relevant", f"wanted a list of at least one target, {got}")
     return GoldenQuery(
         query=query,
         relevant=tuple(dict.fromkeys(map(_target_of, relevant))),
@@ -349,7 +346,7 @@ def _query_of(line: Mapping[str, Any], number: int) -> GoldenQuery:
 def _check_keys(given: Mapping[str, Any], known: Sequence[str]) -> None:
     for key in given:
         if key not in known:
-            raise _BadLine(key, "is no key of a golden query", "known: " + ", ".join(known))
+            raise _BadLine(key, "is not a key of a golden query", "known: " + ", ".join(known))
 
 
 def _text_of(line: Mapping[str, Any], key: str) -> str | None:
@@ -393,7 +390,7 @@ def _target_of(value: object) -> Target:
 def _spanned(path: str, first: int, last: int | None) -> Target:
     if first < 1 or (last is not None and last < first):
         raise _BadLine(
-            "relevant", f"{display_path(path)} has lines {first} to {last}", "they count from 1"
+            "relevant", f"{display_path(path)} has lines {first} to {last}", "lines count from 1"
         )
     return Target(path=_path_of(path), line_start=first, line_end=last)
 
@@ -403,7 +400,7 @@ def _line_of(target: Mapping[str, Any], key: str) -> int | None:
     if value is None:
         return None
     if type(value) is not int or value < 1:
-        raise _BadLine("relevant", f"{key} is {value!r}, wanted a line number from 1 on")
+        raise _BadLine("relevant", f"{key} is {value!r}, wanted a line number of at least 1")
     return value
 
 
@@ -413,7 +410,9 @@ def _path_of(text: str) -> str:
         raise _BadLine("relevant", f"no path can be {text!r}", _LINES_FORM)
     if path.startswith("/") or ".." in path.split("/"):
         raise _BadLine(
-            "relevant", f"{display_path(text)!r} is no path from the project's root", _LINES_FORM
+            "relevant",
+            f"{display_path(text)!r} is not a path below the project's root",
+            _LINES_FORM,
         )
     return path
 

@@ -1,6 +1,5 @@
-"""Memories, which agents save, and checkpoints, which are memories and indexed files alike.
+"""Memories saved by agents, and checkpoints: memories and indexed files as one list.
 
-``checkpoints`` is the door. ``limits`` says what can be saved and ``redaction`` what of it is kept;
-``tags`` chooses by tags; ``ranking`` puts memories among the files that answer a question, by their
-words and by ``meaning``; ``cards`` and ``paging`` show both as one list.
+``checkpoints`` is the entry point. ``limits`` validates input, ``cards`` turns rows into
+checkpoints and filters them by tags, and ``search`` ranks memories among files.
 """

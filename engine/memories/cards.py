@@ -1,7 +1,4 @@
-"""Rows of files and memories → checkpoints.
-
-The tags of files, and the choice of files and memories by tags.
-"""
+"""Conversion of file and memory rows into checkpoints, and filtering of both by tags."""
 
 import json
 import uuid
@@ -30,7 +27,7 @@ from engine.syntax.terms import terms_of
 
 
 def tags_of_file(path: str, language: str) -> tuple[str, ...]:
-    """Give the tags of an indexed file: ``indexed``, ``repository``, its extension, its language.
+    """Return the tags of an indexed file: ``indexed``, ``repository``, extension and language.
 
     The extension is what the name has from its last dot on; a name without one has none.
     """
@@ -56,7 +53,7 @@ class Choice(NamedTuple):
 
     @property
     def may_be_files(self) -> bool:
-        """Whether a file can pass; told without a look at any."""
+        """Whether any file can pass, known without reading one."""
         own = [tag for tag in self.rule.wanted if tag not in RESERVED_TAGS]
         return (
             RESERVED_TAGS.isdisjoint(self.rule.refused)
@@ -70,7 +67,7 @@ class Choice(NamedTuple):
         return RESERVED_TAGS.isdisjoint(self.rule.wanted)
 
     def filters(self, branch_id: int) -> Filters:
-        """Give the conditions on the files of a branch, when files can pass."""
+        """Return the conditions on the files of a branch, if files can pass at all."""
         wanted, refused = self.rule
         return build_filters(
             branch_id=branch_id,
@@ -88,7 +85,7 @@ def _extensions(tags: Iterable[str]) -> frozenset[str]:
 
 
 def _is_extension(tag: str) -> bool:
-    """Say whether a path that ends so has this extension: there is no dot after the first."""
+    """Return whether a path ending is a file extension: no dot after the first."""
     return tag.startswith(".") and "." not in tag[1:] and "/" not in tag
 
 
@@ -151,7 +148,7 @@ def checkpoints_of(handle: Handle, owners: Iterable[Owner], root: str) -> list[C
 
 
 def text_of(new: NewMemory) -> MemoryText:
-    """Give what is stored of a memory that was checked and has no secrets any more."""
+    """Return the stored form of a memory that was checked and redacted."""
     return MemoryText(
         new.summary,
         new.description,
@@ -162,7 +159,7 @@ def text_of(new: NewMemory) -> MemoryText:
 
 
 def changed(row: MemoryRow, change: MemoryChange) -> NewMemory:
-    """Give a memory as it is with a change."""
+    """Return a memory with a change applied."""
     return NewMemory(
         summary=row.summary if change.summary is None else change.summary,
         description=row.description if change.description is None else change.description,
@@ -172,7 +169,7 @@ def changed(row: MemoryRow, change: MemoryChange) -> NewMemory:
 
 
 def terms_of_memory(text: MemoryText | MemoryRow) -> MemoryTerms:
-    """Give the words by which a memory is found; those of the context count as its text's."""
+    """Return the words by which a memory is found; words of the context count as its text's."""
     return MemoryTerms(
         terms_of(text.summary),
         terms_of(" ".join(json.loads(text.tags))),

@@ -1,14 +1,11 @@
-"""The checkpoints of a project: memories to save, find, change and delete, and its files.
+"""The checkpoints of a project: save, find, change and delete memories, and list files with them.
 
-Secrets out of what is saved, by the rules that hold for files, before anything is stored.
+Secrets are redacted before anything is stored, by the rules for files. Redaction keeps byte
+lengths, so redacted text exceeds no limit that the given text did not exceed.
 
-Byte lengths stay, as in files, so no limit is met that the text as given did not meet.
-
-Files and memories as one list, the newest first, a page at a time.
-
-The order is that of creation, which nothing changes, then that of ids. A cursor names the last
-checkpoint of a page, so whatever comes or goes meanwhile, none that stays is given twice or left
-out; what is new stands before the first page.
+The list is sorted newest first by creation, which never changes, then by id. A cursor names the
+last checkpoint of a page, so concurrent changes neither repeat nor skip a remaining checkpoint; new
+ones come before the first page.
 """
 
 import json
@@ -53,7 +50,7 @@ from engine.store.memories import FROM_THE_NEWEST, MemoryRow, MemoryText, Moment
 
 
 def redacted(new: NewMemory) -> NewMemory:
-    """Give a memory, which was checked, with its secrets blotted out everywhere."""
+    """Return a checked memory with its secrets redacted everywhere."""
     return NewMemory(
         summary=_text(new.summary),
         description=_text(new.description),
@@ -67,7 +64,7 @@ def _text(text: str) -> str:
 
 
 def _value(key: str, value: Any) -> Any:
-    """Blot out a value of a context; its key can say that it is a secret."""
+    """Redact a value of a context; its key can mark it as a secret."""
     if isinstance(value, Mapping):
         return {_text(inner): _value(inner, inside) for inner, inside in value.items()}
     if isinstance(value, list | tuple):
@@ -78,14 +75,14 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _leaf(key: str, text: str) -> str:
-    """Blot out a text that is a secret because of the key before it."""
+    """Redact a text that is a secret because of its key."""
     line = json.dumps({key: text}, ensure_ascii=False)
     found = redact(line.encode())[0].decode("utf-8", "replace")
     if found == line:
         return text
     try:
         [kept] = json.loads(found).values()
-    except ValueError:  # a part of an escape was blotted out
+    except ValueError:  # part of an escape was redacted
         kept = None
     return kept if isinstance(kept, str) else "*" * len(text.encode())
 
@@ -93,7 +90,7 @@ def _leaf(key: str, text: str) -> str:
 def next_owners(
     handle: Handle, choice: Choice, branch_id: int, after: Moment, limit: int
 ) -> list[tuple[Moment, Owner]]:
-    """Give the next checkpoints of the list, with their places."""
+    """Return the next checkpoints of the list, with their positions."""
     found: list[tuple[Moment, Owner]] = []
     if choice.may_be_memories:
         found += [
@@ -110,7 +107,7 @@ def next_owners(
 
 
 def count_all(handle: Handle, choice: Choice, branch_id: int) -> int:
-    """Give the number of checkpoints that pass."""
+    """Return the number of checkpoints that pass."""
     number = memories.count_memories(handle, choice.rule) if choice.may_be_memories else 0
     if choice.may_be_files:
         number += files.count_passing(handle, choice.filters(branch_id))
@@ -158,11 +155,11 @@ class Checkpoints:
     ) -> None:
         self._store = store
         self._searcher = searcher
-        self._meanings = Meanings(store, questions)
+        self._vectors = Meanings(store, questions)
         self._root = root
 
     def save(self, new: NewMemory) -> Checkpoint:
-        """Save a memory, its secrets blotted out.
+        """Save a memory with its secrets redacted.
 
         Raises:
             InvalidInputError: A part of it is not valid; ``details.field`` says which.
@@ -173,14 +170,14 @@ class Checkpoints:
             row = memories.insert_memory(
                 handle, uuid.uuid4().bytes, text, terms_of_memory(text), now_ms=now_ms()
             )
-        self._meanings.complete()
+        self._vectors.complete()
         return memory_checkpoint(row, self._root)
 
     def update(self, id: str, new: NewMemory) -> Checkpoint:  # noqa: A002 - the field's name
-        """Put another text in place of a memory's; its id and when it was created stay.
+        """Replace the text of a memory; its id and time of creation stay.
 
         Raises:
-            InvalidInputError: As for ``save``, or the id is that of a file.
+            InvalidInputError: As for ``save``, or the id belongs to a file.
             CheckpointNotFoundError: Nothing has this id.
             UnavailableError: The disk is full, or the database stayed locked.
         """
@@ -197,7 +194,7 @@ class Checkpoints:
         """Delete a memory; its text and its words leave the database file at once.
 
         Raises:
-            InvalidInputError: The id is that of a file.
+            InvalidInputError: The id belongs to a file.
             CheckpointNotFoundError: Nothing has this id.
             UnavailableError: The disk is full, or the database stayed locked.
         """
@@ -206,10 +203,10 @@ class Checkpoints:
             if not memories.delete_memory(handle, key):
                 self._refuse_file(handle, key)
                 raise _not_found(id)
-        self._take_words_out()
+        self._purge_words()
 
     def change(self, id: str, change: MemoryChange) -> Checkpoint:  # noqa: A002 - the field's name
-        """Change parts of a memory, and keep the others, also what somebody else changes meanwhile.
+        """Change parts of a memory and keep the others, including concurrent changes.
 
         Raises:
             InvalidInputError: As for ``update``.
@@ -228,7 +225,7 @@ class Checkpoints:
                 return memory_checkpoint(seen, self._root)
             with self._store.write(durable=True, bookkeeping=True) as handle:
                 if memories.read_memory(handle, key) != seen:
-                    continue  # somebody else was faster
+                    continue  # changed concurrently
                 row = memories.update_memory(
                     handle, key, text, terms_of_memory(text), now_ms=now_ms()
                 )
@@ -236,7 +233,7 @@ class Checkpoints:
             return self._updated(row)
 
     def get(self, id: str, *, only_memories: bool = False) -> Checkpoint:  # noqa: A002 - as above
-        """Give one checkpoint.
+        """Return one checkpoint.
 
         Raises:
             CheckpointNotFoundError: No memory, and no file of the branch, has this id.
@@ -279,7 +276,7 @@ class Checkpoints:
         check_limit(limit, MAX_FOUND)
         choice = Choice.of(tags, only_memories=only_memories)
         read = plain_query(query)
-        asked = self._meanings.asked(" ".join(term.text for term in read.words))
+        asked = self._vectors.asked(" ".join(term.text for term in read.words))
         with self._store.read() as handle:
             if asked and blobs.has_any(handle):  # another model may have been chosen just now
                 model = models.read_current_model(handle)
@@ -328,7 +325,7 @@ class Checkpoints:
         )
 
     def tags(self, *, tags: Sequence[str] = (), limit: int = 50) -> Mapping[str, int]:
-        """Give the tags of memories, and how many have each, the most first.
+        """Return the tags of memories with their counts, the most frequent first.
 
         Args:
             tags: Only memories that pass these, as for ``search``.
@@ -343,15 +340,15 @@ class Checkpoints:
             return dict(memories.count_tags(handle, choice.rule, limit))
 
     def _updated(self, row: MemoryRow) -> Checkpoint:
-        self._take_words_out()
-        self._meanings.complete()
+        self._purge_words()
+        self._vectors.complete()
         return memory_checkpoint(row, self._root)
 
     def _branch_id(self, handle: Handle) -> int:
         return self._searcher.branch(handle, None, read_branch(self._root)).id
 
-    def _take_words_out(self) -> None:
-        """Free the index of words from those of a text that is gone; if not now, the next time."""
+    def _purge_words(self) -> None:
+        """Remove the words of deleted text from the keyword index, now or the next time."""
         is_first = is_more = True
         with suppress(UnavailableError):
             while is_more:
@@ -370,7 +367,7 @@ class Checkpoints:
 
 
 def _checked(new: NewMemory) -> MemoryText:
-    """Give what is stored of a memory.
+    """Return the stored form of a memory.
 
     Raises:
         InvalidInputError: A part of it is not valid.

@@ -1,6 +1,6 @@
-"""What can be saved and asked for: the refusal of what is beyond a limit of ``memory_records``.
+"""Validation of memories and queries against the limits of ``memory_records``.
 
-Messages never repeat what was given: it may hold a secret.
+Messages never repeat the input: it may contain a secret.
 """
 
 import json
@@ -22,14 +22,14 @@ from engine.records import (
 )
 
 _MAX_CONTEXT_VALUES = 10_000
-# No text that is stored or searched has these.
+# Characters that neither stored nor searched text may contain.
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
-# What would make lists of tags unreadable.
+# Characters that would make lists of tags unreadable.
 _NOT_IN_TAGS = re.compile("[\x00-\x1f\x7f,]")
 
 
 def check_memory(new: NewMemory) -> None:
-    """Make sure that a memory can be saved.
+    """Validate a memory to be saved.
 
     Raises:
         InvalidInputError: It cannot; ``details.field`` is summary, description, context or tags.
@@ -57,7 +57,7 @@ def check_memory(new: NewMemory) -> None:
 
 
 def clean_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """Give the tags of a memory without blanks around them, each once, in order.
+    """Return the tags of a memory, stripped and without repeats, in order.
 
     Raises:
         InvalidInputError: One cannot be a tag, is reserved, or there are too many.
@@ -72,11 +72,13 @@ def clean_tags(tags: Sequence[str]) -> tuple[str, ...]:
     for number, tag in enumerate(clean):
         if tag.startswith("!"):
             raise InvalidInputError(
-                f"tag {number} begins with !, which leaves a tag out of a search", field="tags"
+                f"tag {number} begins with !, which excludes a tag from a search", field="tags"
             )
         if tag in RESERVED_TAGS:
             raise InvalidInputError(
-                f"the tag {tag} is that of indexed files", hint="choose another tag", field="tags"
+                f"the tag {tag} is reserved for indexed files",
+                hint="choose another tag",
+                field="tags",
             )
     return clean
 
@@ -98,10 +100,10 @@ def read_tags(tags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def check_limit(limit: int, most: int) -> None:
-    """Make sure that so many checkpoints can be asked for.
+    """Validate the limit of a request.
 
     Raises:
-        InvalidInputError: They cannot.
+        InvalidInputError: It is out of range.
     """
     if not 1 <= limit <= most:
         raise InvalidInputError(
@@ -110,7 +112,7 @@ def check_limit(limit: int, most: int) -> None:
 
 
 def check_query(query: str) -> None:
-    """Make sure that a question can be asked.
+    """Validate a query.
 
     Raises:
         InvalidQueryError: It is blank or too long.
@@ -162,7 +164,7 @@ def _check_context(context: Mapping[str, Any]) -> None:
         size = len(context_json(context).encode())
     except ValueError as error:  # not a number, or one of thousands of digits
         raise InvalidInputError(
-            f"the context has what JSON cannot say: {error}", field="context"
+            f"the context has a value that JSON cannot represent: {error}", field="context"
         ) from error
     if size > MAX_CONTEXT_BYTES:
         raise InvalidInputError(
@@ -173,7 +175,7 @@ def _check_context(context: Mapping[str, Any]) -> None:
 
 
 def _check_value(value: object, depth: int, left: list[int]) -> None:
-    """Look at one value of a context and at all inside it, until none are left to look at."""
+    """Check one value of a context and everything inside it, up to the limit of values."""
     left[0] -= 1
     if left[0] < 0:
         raise InvalidInputError(
@@ -186,7 +188,7 @@ def _check_value(value: object, depth: int, left: list[int]) -> None:
         return
     if depth > MAX_CONTEXT_DEPTH:
         raise InvalidInputError(
-            f"the context is deeper than {MAX_CONTEXT_DEPTH}",
+            f"the context is nested deeper than {MAX_CONTEXT_DEPTH}",
             field="context",
             max_allowed=MAX_CONTEXT_DEPTH,
         )
@@ -198,10 +200,12 @@ def _check_value(value: object, depth: int, left: list[int]) -> None:
         for inside in value:
             _check_value(inside, depth + 1, left)
     else:
-        raise InvalidInputError("the context has what JSON cannot say", field="context")
+        raise InvalidInputError(
+            "the context has a value that JSON cannot represent", field="context"
+        )
 
 
 def _plain(value: object) -> object:
-    """Give what JSON knows for a mapping that is no dictionary."""
+    """Return a dictionary for a mapping of another type, which JSON does not know."""
     assert isinstance(value, Mapping)
     return dict(value)

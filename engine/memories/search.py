@@ -1,19 +1,17 @@
-"""Memories among the files that answer a question.
+"""Ranking of memories among the files that answer a question, and the vectors of memories.
 
-There is one ranking, that of every search (``search.rank``). A memory takes part as a file of one
-place: its summary is the file's name, its summary, tags and text are the words of the place, and
-its one vector says what both mean. So each share of a score is a share of the best that any file
-or memory has, and the scores of both compare.
+There is one ranking for all searches (``search.rank``). A memory takes part as a file with a single
+chunk: its summary is the file name, its summary, tags and text are the words of the chunk, and its
+one vector stands for both. Each component of a score is therefore a share of the best that any file
+or memory has, and their scores are comparable.
 
-For that BM25 has to be on one scale too. FTS5 weighs a word by how rare it is in its own table, and
-in a table of a few notes nothing is rare: the weight is taken out and replaced by that of the word
-among all chunks and memories together.
+BM25 must be on one scale for that. FTS5 weighs a word by its rarity in its own table, and in a
+table of a few notes nothing is rare: that weight is divided out and replaced by the weight of the
+word among all chunks and memories together.
 
-What memories mean: a vector each, of the model whose vectors answer for the files.
-
-A vector is made when its memory is saved, if the model is there and quick, else by the next search
-that could use it. So it is after another model was chosen: those of the old one are never compared
-with a question, and made anew a batch at a time.
+A memory has one vector, of the current model. It is made when the memory is saved, if the model is
+available and fast, else by the next search that could use it. The same holds after a change of
+model: old vectors are never compared with a question, and are replaced one batch at a time.
 """
 
 import math
@@ -42,12 +40,12 @@ if TYPE_CHECKING:
     from engine.search.meaning import Asked
 
 _AT_ONCE = 64  # memories in a request and in a transaction
-#: How long a search or a save goes on to make vectors; those left are for the next one.
+#: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
 
 
 class Meanings:
-    """Embeds memories and the questions that they are compared with. For any number of threads.
+    """Embeds memories and the questions they are compared with; thread-safe.
 
     Args:
         store: The project's database.
@@ -61,8 +59,8 @@ class Meanings:
     def asked(self, text: str) -> "Asked | None":
         """Embed a question, and the memories that lack a vector to compare it with.
 
-        The model is that of the index, and with nothing indexed the one that the settings name.
-        None when there is none, another one, or it is away: then words alone answer.
+        The model is the index's, or the one in the settings when nothing is indexed.
+        Returns None when the model is missing, unavailable or another one: words alone answer.
         """
         from engine.search.meaning import Asked  # numpy
 
@@ -77,7 +75,7 @@ class Meanings:
         return Asked.of(model._replace(dimension=len(vector)), vector)
 
     def complete(self) -> None:
-        """Embed the memories that lack a vector, as far as the model is there and quick."""
+        """Embed the memories that lack a vector, as far as the model is available and fast."""
         try:
             model = self._model()
         except UnavailableError:
@@ -86,10 +84,10 @@ class Meanings:
             self._complete(model.identity)
 
     def _model(self) -> ModelRow | None:
-        """Give the model of the index; with nothing indexed that of the settings, without tables.
+        """Return the model of the index, or the one in the settings, without tables, if none is.
 
         Raises:
-            UnavailableError: It is away.
+            UnavailableError: The model is unavailable.
         """
         with self._store.read() as handle:
             model = models.read_current_model(handle)
@@ -119,7 +117,7 @@ class Meanings:
 
 
 def cosines_of_memories(handle: Handle, asked: "Asked") -> dict[int, float]:
-    """Give the cosine of each memory that the question's model has embedded."""
+    """Return the cosine of each memory embedded by the question's model."""
     import numpy as np
 
     from engine.search.meaning import KeptVectors
@@ -162,14 +160,14 @@ def _deadline() -> Callable[[], bool]:
     return lambda: time.monotonic() > end_s
 
 
-_LEAST_RARITY = 1e-6  # what FTS5 gives a word that more than half of all rows have
+_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
 
 
 def plain_query(text: str) -> Query:
     """Read a question as plain words: nothing in it is a filter or an operator.
 
-    Whoever looks for a note quotes error messages and half sentences, in which a colon or a quote
-    is no more than that.
+    A search for a note often quotes error messages and fragments of sentences, in which a colon or
+    a quote has no special meaning.
     """
     words = storable(text).split()[:MAX_TERMS]
     return Query(text=text, words=tuple(Term(word[:MAX_TERM_CHARS], 0, False) for word in words))
@@ -178,7 +176,7 @@ def plain_query(text: str) -> Query:
 def ranked_owners(
     handle: Handle, question: Question, choice: Choice, branch_id: int
 ) -> list[tuple[Owner, float]]:
-    """Give the files of a branch and the memories that answer a question, best first.
+    """Return the files of a branch and the memories that answer a question, best first.
 
     A file counts by its best place; of files with equal contents that pass, one is given. Tags hold
     before anything is cut.
@@ -199,7 +197,7 @@ def ranked_owners(
 
 
 def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> list[Candidate]:
-    """Give the memories that pass and have a word of the question, or are near to it."""
+    """Return the memories that pass and share a word with the question, or are close to it."""
     passing = frozenset(memories.read_passing(handle, choice.rule))
     if not passing:
         return []
@@ -226,7 +224,7 @@ def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> li
     columns = question.lexical.path_words if question.weights.file_words else ()
     return [
         Candidate(
-            chunk=_place_of(memory_id, summary),
+            chunk=_chunk_of(memory_id, summary),
             lexical=totals.get(memory_id, 0.0),
             word_scores=[by_word.get(word, {}).get(memory_id, 0.0) for word in columns],
             cosine=cosines.get(memory_id, 0.0) if question.asked else None,
@@ -237,7 +235,7 @@ def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> li
 
 
 def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int, float]]:
-    """Give the BM25 scores of memories for each word, on the scale of chunks and memories."""
+    """Return the BM25 scores of memories for each word, on the scale of chunks and memories."""
     memory_count = memories.count_memories(handle, TagRule())
     total = memory_count + chunks.count_chunks(handle)
     found: dict[str, dict[int, float]] = {}
@@ -252,16 +250,16 @@ def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int,
 
 
 def _rarity(rows: int, with_it: int) -> float:
-    """Give what FTS5 multiplies by for a word (its inverse document frequency)."""
+    """Return FTS5's factor for a word (its inverse document frequency)."""
     value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
     return value if value > 0 else _LEAST_RARITY
 
 
-def _place_of(memory_id: int, summary: str) -> ChunkFacts:
-    """Make a memory a place of a file.
+def _chunk_of(memory_id: int, summary: str) -> ChunkFacts:
+    """Return a memory as a chunk of a file.
 
-    No file's path has a NUL, so it is nobody else's; what is behind the last dot is no part of the
-    name, and a name of separate words is none of a test or an example.
+    The path is unique, because no file's path has a NUL. What follows the last dot is not part of
+    the name, and a name of separate words is not taken for a test or an example.
     """
     name = terms_of(summary)
     return ChunkFacts(

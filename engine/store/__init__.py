@@ -1,7 +1,7 @@
-"""The only room that speaks SQLite: one module a table group, one function a statement.
+"""The only package that speaks SQLite: one module a group of tables, one function a statement.
 
-``connection`` opens and guards the file, ``migrate`` gives it its shape; ``project``, ``files``,
-``file_cards``, ``skips``, ``blobs``, ``chunks``, ``symbols``, ``fulltext``, ``vectors``,
-``models``, ``memories`` and ``jobs`` hold the statements. Functions take the handle of a
-transaction first and never begin or end one.
+``connection`` and ``opening`` open and guard the file, ``migrate`` creates and updates its schema,
+``filters`` and ``compression`` serve the others, which hold the statements; ``checks`` and
+``repair`` serve the doctor. Functions take the handle of a transaction first and never begin or end
+one.
 """

@@ -1,7 +1,4 @@
-"""Blobs with all that belongs to them: text, symbols, chunks and their words.
-
-Chunks as a model reads them: their texts, and the symbols whose words they have.
-"""
+"""Blobs with all that belongs to them: texts, symbols, chunks and their words."""
 
 import json
 import os
@@ -12,7 +9,7 @@ from engine.records import Symbol
 from engine.store import models
 from engine.store.connection import Handle
 
-#: What the rows of a blob weigh beside its text.
+#: The size of a blob's rows apart from its text.
 _BLOB_BYTES = 512
 
 
@@ -44,7 +41,7 @@ class NextIds(NamedTuple):
 
 
 def next_ids(handle: Handle) -> NextIds:
-    """Give the first free ids of blobs, symbols and chunks."""
+    """Return the first free ids of blobs, symbols and chunks."""
     row: tuple[Any, ...] = handle.execute(
         """SELECT (SELECT coalesce(max(id), 0) + 1 FROM blobs),
                   (SELECT coalesce(max(id), 0) + 1 FROM symbols),
@@ -54,14 +51,14 @@ def next_ids(handle: Handle) -> NextIds:
 
 
 def has_any(handle: Handle) -> bool:
-    """Say whether any content is stored."""
+    """Return whether any content is stored."""
     return handle.execute("SELECT 1 FROM blobs LIMIT 1").fetchone() is not None
 
 
 def find_blob(
     handle: Handle, content_hash: bytes, language: str, fingerprint_id: int
 ) -> int | None:
-    """Give the id of a blob that is stored already."""
+    """Return the id of a blob that is already stored."""
     row = handle.execute(
         """SELECT id FROM blobs WHERE content_hash = :content_hash AND language = :language
              AND fingerprint_id = :fingerprint_id""",
@@ -106,7 +103,7 @@ def insert_chunks(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:
 
 
 def read_text(handle: Handle, blob_id: int) -> bytes | None:
-    """Give the packed text of a blob."""
+    """Return the packed text of a blob."""
     row = handle.execute(
         "SELECT packed FROM blob_texts WHERE blob_id = :blob_id", {"blob_id": blob_id}
     ).fetchone()
@@ -114,7 +111,7 @@ def read_text(handle: Handle, blob_id: int) -> bytes | None:
 
 
 def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
-    """Give the packed texts of several blobs."""
+    """Return the packed texts of several blobs."""
     rows = handle.execute(
         """SELECT blob_id, packed FROM blob_texts
            WHERE blob_id IN (SELECT value FROM json_each(:ids))""",
@@ -124,7 +121,7 @@ def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
 
 
 def read_text_hashes(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes]:
-    """Give the hashes of the stored texts of several blobs."""
+    """Return the hashes of the stored texts of several blobs."""
     rows = handle.execute(
         """SELECT id, text_hash FROM blobs
            WHERE id IN (SELECT value FROM json_each(:ids))""",
@@ -134,7 +131,7 @@ def read_text_hashes(handle: Handle, blob_ids: Sequence[int]) -> dict[int, bytes
 
 
 def orphans(handle: Handle, most_bytes: int) -> list[list[int]]:
-    """Give the ids of the blobs that no file points to, rising, in groups to be deleted together.
+    """Return the ids of the blobs that no file points to, rising, in groups to delete together.
 
     Args:
         handle: A read transaction.
@@ -156,7 +153,7 @@ def orphans(handle: Handle, most_bytes: int) -> list[list[int]]:
 
 
 def orphans_among(handle: Handle, blob_ids: Iterable[int]) -> list[int]:
-    """Give those of some blobs that no file points to."""
+    """Return those of some blobs that no file points to."""
     rows = handle.execute(
         """SELECT b.id FROM json_each(:ids) wanted CROSS JOIN blobs b ON b.id = wanted.value
            WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_id = b.id)""",
@@ -187,7 +184,7 @@ def delete_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
 
 
 def count_contents(handle: Handle, branch_id: int) -> tuple[int, int]:
-    """Give the numbers of symbols and chunks that files of a branch hold, each blob once."""
+    """Return the numbers of symbols and chunks in files of a branch, each blob counted once."""
     row: tuple[Any, ...] = handle.execute(
         """WITH live AS (SELECT DISTINCT blob_id AS id FROM files WHERE branch_id = :branch_id)
            SELECT coalesce(sum(symbol_count), 0), count(*) FROM chunks
@@ -205,11 +202,11 @@ class Piece(NamedTuple):
     byte_start: int
     byte_end: int
     owner: str  # qualified name of the symbol that it belongs to; empty for none
-    symbols: list[Symbol]  # that start in it, in text order; their parents are not told
+    symbols: list[Symbol]  # that start in it, in text order, without their parents
 
 
 def read_pieces(handle: Handle, chunk_ids: Sequence[int]) -> list[Piece]:
-    """Give chunks, by rising id; those that are gone are left out."""
+    """Return chunks by rising id; deleted ones are left out."""
     ids = {"ids": json.dumps(chunk_ids)}
     symbols: dict[int, list[Symbol]] = {}
     for chunk_id, *symbol in handle.execute(
@@ -235,7 +232,7 @@ def read_pieces(handle: Handle, chunk_ids: Sequence[int]) -> list[Piece]:
 
 
 def a_path_of(handle: Handle, chunk_id: int) -> str:
-    """Give the path of a file that has a chunk; empty when there is none."""
+    """Return the path of a file that has a chunk, or empty when there is none."""
     row: tuple[Any, ...] | None = handle.execute(
         """SELECT f.path FROM chunks c JOIN files f ON f.blob_id = c.blob_id
            WHERE c.id = :chunk_id LIMIT 1""",

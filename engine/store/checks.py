@@ -1,13 +1,12 @@
-"""What the doctor asks of a database: each function is one question, and none of them writes.
+"""Read-only integrity checks of a database, for the doctor: one function a check.
 
-The keyword indexes keep no texts, so FTS5 has nothing to compare them with (its ``rank = 1``): what
-is asked in its place is which rows there are, and whether each finds the words of its text.
+The keyword indexes are contentless, so FTS5 cannot compare them with their texts (``rank = 1``).
+Instead, their rows are compared with those of their owners, and a row is searched for its words.
 
-What the doctor asks of the tables of vectors.
-
-sqlite-vec has no check of its own. Its tables are read as they lie: ``…_rowids`` says which row is
-where, ``…_chunks`` which places of a block are taken and by whom, ``…_vector_chunksNN`` holds the
-numbers. With a block's bits of validity lost, everything else looks sound and nothing is found.
+sqlite-vec has no integrity check of its own, so its shadow tables are read directly: ``…_rowids``
+holds the position of each row, ``…_chunks`` the occupied positions of a block with their row ids,
+``…_vector_chunksNN`` the numbers. When the validity bits of a block are lost, everything else looks
+sound and nothing is found.
 """
 
 import functools
@@ -27,7 +26,7 @@ from engine.store.fulltext import CHUNK_COLUMNS
 from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
 from engine.store.vectors import has_its_sum, signs, unpacked
 
-#: Steps of SQLite's machine between two looks whether to stop, some milliseconds of work.
+#: Virtual machine steps between two polls of ``cancelled``, some milliseconds of work.
 _STEPS = 100_000
 
 
@@ -51,8 +50,8 @@ class ChunkSpan(NamedTuple):
     hash: bytes
 
 
-class Stray(NamedTuple):
-    """A row that refers to one that is not there."""
+class DanglingRow(NamedTuple):
+    """A row with a dangling foreign key."""
 
     table: str
     rowid: int
@@ -75,7 +74,7 @@ KEYWORD_INDEXES = (CHUNK_WORDS, PATH_WORDS, MEMORY_WORDS)
 
 @contextmanager
 def stoppable(handle: Handle, cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Let long statements of a block be stopped.
+    """Interrupt long statements of a block when cancelled.
 
     Raises:
         Cancelled: ``cancelled`` said so.
@@ -90,7 +89,7 @@ def stoppable(handle: Handle, cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def read_problems(handle: Handle, most: int) -> list[str]:
-    """Give what SQLite and FTS5 find wrong with pages, tables and indexes, in their words.
+    """Return what SQLite and FTS5 find wrong with pages, tables and indexes, in their words.
 
     They see the structure alone: of single flipped bits they find one in a hundred.
     """
@@ -101,15 +100,15 @@ def read_problems(handle: Handle, most: int) -> list[str]:
     return [str(text) for (text,) in rows if text != "ok"]
 
 
-def read_strays(handle: Handle) -> list[Stray]:
-    """Give the rows whose foreign keys lead nowhere."""
+def read_dangling_rows(handle: Handle) -> list[DanglingRow]:
+    """Return the rows whose foreign keys lead nowhere."""
     rows = handle.execute("PRAGMA foreign_key_check")
-    return [Stray(table, rowid, parent) for table, rowid, parent, _ in rows]
+    return [DanglingRow(table, rowid, parent) for table, rowid, parent, _ in rows]
 
 
 @functools.cache
 def expected_schema() -> dict[str, str]:
-    """Give the tables, indexes and triggers of a fresh database with the SQL that makes them."""
+    """Return the tables, indexes and triggers of a fresh database with their SQL."""
     handle = apsw.Connection(":memory:")
     try:
         for step in migrate.steps():
@@ -120,14 +119,14 @@ def expected_schema() -> dict[str, str]:
 
 
 def read_schema_problems(handle: Handle) -> dict[str, str | None]:
-    """Give what of the schema is missing (None) or different (its SQL), by name."""
+    """Return the missing (None) or different (its SQL) parts of the schema, by name."""
     found = dict(handle.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     wanted = expected_schema()
     return {name: found.get(name) for name in wanted if found.get(name) != wanted[name]}
 
 
 def is_index_or_trigger(name: str) -> bool:
-    """Say whether what has this name in a fresh database can be made again without any loss."""
+    """Return whether a part of the schema can be made again without any loss."""
     return expected_schema()[name].startswith(
         ("CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE TRIG")
     )
@@ -154,7 +153,7 @@ def read_wordless(handle: Handle, index: KeywordIndex) -> list[int]:
 
 
 def read_memory_bytes(handle: Handle, ids: Sequence[int]) -> list[tuple[int, tuple[bytes, ...]]]:
-    """Give the bytes of summaries, descriptions, contexts and tags: text may be none any more."""
+    """Return summaries, descriptions, contexts and tags as bytes: they may not be text."""
     rows: Iterator[tuple[Any, ...]] = handle.execute(
         """SELECT m.id, CAST(m.summary AS BLOB), CAST(m.description AS BLOB),
              CAST(m.context AS BLOB), CAST(m.tags AS BLOB)
@@ -168,12 +167,12 @@ _NOT_IN = "SELECT id FROM {} WHERE id NOT IN (SELECT id FROM {}) ORDER BY id"
 
 
 def read_lost_symbols(handle: Handle) -> list[int]:
-    """Give the symbols whose blob is gone."""
+    """Return the symbols whose blob is gone."""
     return _ids(handle, "SELECT id FROM symbols WHERE blob_id NOT IN (SELECT id FROM blobs)")
 
 
 def read_blobs_with_wrong_symbols(handle: Handle) -> list[int]:
-    """Give the blobs whose symbols and chunks do not agree, or whose symbols have odd parents."""
+    """Return the blobs whose symbols and chunks disagree, or whose symbols have wrong parents."""
     return _ids(
         handle,
         """SELECT c.blob_id FROM chunks c
@@ -203,7 +202,7 @@ def read_unparsed(handle: Handle) -> int:
 
 
 def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
-    """Give blobs with larger ids than one, in order."""
+    """Return the next blobs after an id, in order."""
     rows = handle.execute(
         """SELECT b.id, b.text_hash, b.size_bytes, t.packed FROM blobs b
            LEFT JOIN blob_texts t ON t.blob_id = b.id
@@ -214,7 +213,7 @@ def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
 
 
 def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, list[ChunkSpan]]:
-    """Give the chunks of a range of blobs, in text order."""
+    """Return the chunks of a range of blobs, in text order."""
     rows = handle.execute(
         """SELECT id, blob_id, byte_start, byte_end, line_start, hash FROM chunks
            WHERE blob_id BETWEEN :first AND :last ORDER BY blob_id, byte_start, id""",
@@ -227,7 +226,7 @@ def read_spans(handle: Handle, first_blob: int, last_blob: int) -> dict[int, lis
 
 
 def read_sample(handle: Handle, index: KeywordIndex, number: int) -> list[int]:
-    """Return so many ids of a keyword index's owners, evenly spread; all when there are fewer."""
+    """Return a sample of a keyword index's owners, evenly spread; all when there are fewer."""
     ids = _ids(handle, f"SELECT id FROM {index.owner} ORDER BY id")  # noqa: S608 - one of ours
     return ids[:: max(1, -(-len(ids) // number))]
 
@@ -237,7 +236,7 @@ def read_memory_ids(handle: Handle) -> list[int]:
     return _ids(handle, "SELECT id FROM memories ORDER BY id")
 
 
-#: So many words are looked for at once; FTS5 reads a list for each.
+#: Words searched for at once; FTS5 reads a posting list for each.
 _WORDS_AT_ONCE = 64
 
 
@@ -263,7 +262,7 @@ def _holds(handle: Handle, table: str, rowid: int, column: str, text: str) -> bo
 
 
 def read_paths(handle: Handle, file_ids: Sequence[int]) -> dict[int, str]:
-    """Give the paths of files, by id."""
+    """Return the paths of files, by id."""
     rows = handle.execute(
         """SELECT f.id, f.path FROM json_each(:ids) wanted
            CROSS JOIN files f ON f.id = wanted.value""",
@@ -273,7 +272,7 @@ def read_paths(handle: Handle, file_ids: Sequence[int]) -> dict[int, str]:
 
 
 def read_paths_of_blobs(handle: Handle, blob_ids: Sequence[int], most: int) -> list[str]:
-    """Give some paths of files that show one of the blobs."""
+    """Return some paths of files that show one of the blobs."""
     rows = handle.execute(
         """SELECT DISTINCT f.path FROM json_each(:ids) wanted
            CROSS JOIN files f ON f.blob_id = wanted.value LIMIT :most""",
@@ -334,20 +333,20 @@ class Block(NamedTuple):
 
 
 def vector_tables(handle: Handle) -> list[VectorTable]:
-    """Give all tables of vectors that there should be."""
+    """Return all vector tables that should exist."""
     return [VectorTable(model, kind) for model in read_models(handle) for kind in (True, False)]
 
 
 def is_there(handle: Handle, table: VectorTable) -> bool:
-    """Say whether a table and all that sqlite-vec keeps beside it exist."""
+    """Return whether a vector table and all its shadow tables exist."""
     names = {name for (name,) in handle.execute("SELECT name FROM sqlite_schema")}
     parts = ["", "_info", "_chunks", "_rowids"]
     parts += [f"_vector_chunks{column}" for column, _ in table.columns]
     return all(f"{table.name}{part}" in names for part in parts)
 
 
-def read_strange_tables(handle: Handle) -> list[str]:
-    """Give tables of vectors that belong to no model."""
+def read_unknown_tables(handle: Handle) -> list[str]:
+    """Return vector tables that belong to no model."""
     known = {table.name for table in vector_tables(handle)}
     rows = handle.execute(
         """SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%vec0%'"""
@@ -371,10 +370,10 @@ def check_blocks(handle: Handle, table: VectorTable) -> Iterator[Block]:
 
 
 def read_sound_rows(handle: Handle, table: VectorTable) -> list[tuple[Any, ...]]:
-    """Give the vectors that are as they were written and whose owner is there.
+    """Return the undamaged vectors whose owner exists.
 
-    Read from the blocks as they lie, with the places that the table of rows tells: so those are
-    saved too whose bits of validity are lost. What is gone is left out.
+    They are read from the blocks directly, at the positions in the table of rows, so vectors whose
+    validity bits are lost are saved too. Missing ones are left out.
     """
     with suppress(apsw.Error):
         return _sound_rows(handle, table)
@@ -425,7 +424,7 @@ def _check_block(handle: Handle, table: VectorTable, block: int, placed: dict[in
 def _column_of(
     handle: Handle, table: VectorTable, block: int, column: str, row_bytes: int
 ) -> bytes | None:
-    """Give the numbers of a block; None when they are missing or not as many as they must be."""
+    """Return the numbers of a block, or None when they are missing or of the wrong length."""
     row: tuple[Any, ...] | None = handle.execute(
         f"SELECT vectors FROM {table.name}_vector_chunks{column} WHERE rowid = ?",  # noqa: S608
         (block,),
@@ -436,7 +435,7 @@ def _column_of(
 
 
 def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
-    """Give the places whose numbers have their sum, and the bits that go with them."""
+    """Return the positions whose numbers match their checksum and their sign bits."""
     size = table.columns[-1][1]
     rows = [data[-1][at : at + size] for at in range(0, len(data[-1]), size)]
     sound = {at for at, row in enumerate(rows) if has_its_sum(row)}
@@ -449,7 +448,7 @@ def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
 
 
 def read_lost_vectors(handle: Handle, table: VectorTable) -> list[int]:
-    """Give the vectors whose chunk or file is gone."""
+    """Return the vectors whose chunk or file is gone."""
     rows = handle.execute(
         f"""SELECT rowid FROM {table.name}_rowids
             WHERE rowid NOT IN (SELECT id FROM {table.owner})"""  # noqa: S608 - our own names
@@ -458,7 +457,7 @@ def read_lost_vectors(handle: Handle, table: VectorTable) -> list[int]:
 
 
 def read_vectorless(handle: Handle, table: VectorTable) -> list[int]:
-    """Give the chunks or files that have no vector."""
+    """Return the chunks or files that have no vector."""
     rows = handle.execute(
         f"""SELECT id FROM {table.owner}
             WHERE id NOT IN (SELECT rowid FROM {table.name}_rowids)"""  # noqa: S608 - our own names
@@ -467,14 +466,14 @@ def read_vectorless(handle: Handle, table: VectorTable) -> list[int]:
 
 
 def read_some_rows(handle: Handle, table: VectorTable, number: int) -> list[int]:
-    """Give rows of a table, evenly spread."""
+    """Return rows of a table, evenly spread."""
     rows = handle.execute(f"SELECT rowid FROM {table.name}_rowids ORDER BY rowid")  # noqa: S608
     ids = [rowid for (rowid,) in rows]
     return ids[:: max(1, -(-len(ids) // number))]
 
 
 def finds_itself(handle: Handle, table: VectorTable, rowid: int) -> bool:
-    """Say whether a vector is the nearest to itself, or one that equals it."""
+    """Return whether the nearest vector to a vector is itself, or one equal to it."""
     found = handle.execute(
         f"""SELECT distance FROM {table.name} WHERE exact MATCH vec_int8(
               (SELECT exact FROM {table.name} WHERE rowid = ?)) AND k = 1""",  # noqa: S608

@@ -1,9 +1,4 @@
-"""Chunks as search candidates: where they are and what they define.
-
-Reading for searches by pattern: all texts that pass, and what is around the places found.
-
-What passes filters when nothing else is asked: files and definitions to list.
-"""
+"""Chunks and texts as candidates of a search: by keyword, by pattern, and by filters alone."""
 
 import json
 import os
@@ -51,7 +46,7 @@ class Span(NamedTuple):
     line_start: int
     line_end: int
     symbol_id: int | None
-    symbol: SymbolFacts | None  # that of symbol_id
+    symbol: SymbolFacts | None  # the one with symbol_id
 
 
 _COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
@@ -62,7 +57,7 @@ _JOINS = """CROSS JOIN blobs b ON b.id = c.blob_id CROSS JOIN files f ON f.id = 
 def match_chunks(
     handle: Handle, match: str, filters: Filters, limit: int
 ) -> list[tuple[ChunkFacts, float]]:
-    """Give the best chunks for an FTS5 expression with their scores, filters before the limit.
+    """Return the best chunks for an FTS5 expression with scores, filtered before the limit.
 
     SQLite walks the matches in rank order and stops at the limit, so a filter that lets most
     rows pass costs a look-up for each row given, not for each row matched.
@@ -80,12 +75,12 @@ def match_chunks(
 
 
 def count_chunks(handle: Handle) -> int:
-    """Give the number of chunks, of all branches."""
+    """Return the number of chunks, of all branches."""
     return int(handle.execute("SELECT count(*) FROM chunks").get)
 
 
 def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, ChunkFacts]:
-    """Give the facts of chunks; those that no file passing the filters shows are left out."""
+    """Return the facts of chunks; those without a file that passes the filters are left out."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS}
             FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.id = wanted.value
@@ -97,7 +92,7 @@ def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[in
 
 
 def read_spans(handle: Handle, ids: Sequence[int]) -> dict[int, Span]:
-    """Give where chunks are in their text, each with the symbol that it belongs to."""
+    """Return the positions of chunks in their text, each with the symbol it belongs to."""
     rows = handle.execute(
         """SELECT c.id, c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id, s.name,
                   s.qualified_name, s.kind, s.signature, s.line_start, s.line_end
@@ -113,7 +108,7 @@ def read_spans(handle: Handle, ids: Sequence[int]) -> dict[int, Span]:
 
 
 def matching(handle: Handle, match: str, ids: Sequence[int]) -> set[int]:
-    """Give those of the chunks that match an FTS5 expression."""
+    """Return those of the chunks that match an FTS5 expression."""
     rows = handle.execute(
         """SELECT t.rowid FROM chunk_terms t WHERE t.chunk_terms MATCH :match
              AND +t.rowid IN (SELECT value FROM json_each(:ids))""",
@@ -125,7 +120,7 @@ def matching(handle: Handle, match: str, ids: Sequence[int]) -> set[int]:
 def hashes_on_lines(
     handle: Handle, blob_id: int, line_start: int, line_end: int
 ) -> dict[int, bytes]:
-    """Give the hashes of the chunks of a blob that have one of these lines, by id, in order."""
+    """Return the hashes of the chunks of a blob that overlap these lines, by id, in order."""
     rows = handle.execute(
         """SELECT id, hash FROM chunks WHERE blob_id = :blob_id AND line_start <= :line_end
              AND line_end >= :line_start ORDER BY byte_start""",
@@ -135,7 +130,7 @@ def hashes_on_lines(
 
 
 def read_hashes(handle: Handle, ids: Sequence[int]) -> dict[int, bytes]:
-    """Give the hashes of the texts of chunks."""
+    """Return the hashes of the texts of chunks."""
     rows = handle.execute(
         """SELECT c.id, c.hash FROM json_each(:ids) wanted
            CROSS JOIN chunks c ON c.id = wanted.value""",
@@ -147,7 +142,7 @@ def read_hashes(handle: Handle, ids: Sequence[int]) -> dict[int, bytes]:
 def read_passing_symbols(
     handle: Handle, ids: Sequence[int], filters: Filters
 ) -> dict[int, SymbolFacts]:
-    """Give, for each chunk, the first of its symbols that passes the filters."""
+    """Return, for each chunk, the first of its symbols that passes the filters."""
     rows = handle.execute(
         f"""SELECT c.id, s.id, s.name, s.qualified_name, s.kind, s.signature, s.line_start,
                    s.line_end
@@ -166,7 +161,7 @@ def _facts_of(row: Sequence[Any]) -> ChunkFacts:
 
 
 def read_symbols(handle: Handle, ids: Iterable[int]) -> dict[int, SymbolFacts]:
-    """Give symbols by id."""
+    """Return symbols by id."""
     rows = handle.execute(
         """SELECT s.id, s.name, s.qualified_name, s.kind, s.signature, s.line_start, s.line_end
            FROM json_each(:ids) wanted CROSS JOIN symbols s ON s.id = wanted.value""",
@@ -176,7 +171,7 @@ def read_symbols(handle: Handle, ids: Iterable[int]) -> dict[int, SymbolFacts]:
 
 
 def chunks_of_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Give, for each file, the first and last chunk id of its blob; empty files are left out."""
+    """Return, for each file, the first and last chunk id of its blob; empty files are left out."""
     rows = handle.execute(
         """SELECT f.id, min(c.id), max(c.id) FROM json_each(:ids) wanted
            CROSS JOIN files f ON f.id = wanted.value CROSS JOIN chunks c ON c.blob_id = f.blob_id
@@ -187,7 +182,7 @@ def chunks_of_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
 
 
 def chunks_at(handle: Handle, symbol_ids: Sequence[int]) -> dict[int, int]:
-    """Give, for each symbol, the chunk in which it starts."""
+    """Return, for each symbol, the chunk in which it starts."""
     rows = handle.execute(
         """SELECT s.id, (SELECT c.id FROM chunks c
                          WHERE c.blob_id = s.blob_id AND c.byte_start <= s.byte_start
@@ -235,7 +230,7 @@ _HAS_CHUNK = "EXISTS (SELECT 1 FROM chunks c WHERE c.blob_id = {} AND {})"
 def read_packed(
     handle: Handle, filters: Filters, among: Sequence[int] | None = None
 ) -> Generator[tuple[int, bytes]]:
-    """Give the packed texts of blobs that a passing file shows, one after the other, by id.
+    """Yield the packed texts of blobs that a passing file shows, by id.
 
     Args:
         handle: A read transaction; it must outlive the iterator.
@@ -251,7 +246,7 @@ def read_packed(
 
 
 def count_bytes(handle: Handle, filters: Filters, among: Sequence[int] | None = None) -> int:
-    """Give the size of all texts that ``read_packed`` gives."""
+    """Return the total size of the texts that ``read_packed`` yields."""
     conditions, values = _conditions("b.id", filters, among)
     rows = handle.execute(
         f"""SELECT coalesce(sum(b.size_bytes), 0) FROM blobs b
@@ -262,7 +257,7 @@ def count_bytes(handle: Handle, filters: Filters, among: Sequence[int] | None = 
 
 
 def text_marks(handle: Handle, size: int) -> list[tuple[int, bytes]]:
-    """Give the ids of all texts, rising, each with the first bytes of its hash."""
+    """Return the ids of all texts, rising, each with the first bytes of its hash."""
     rows = handle.execute(
         "SELECT id, substr(text_hash, 1, :size) FROM blobs ORDER BY id", {"size": size}
     )
@@ -272,7 +267,7 @@ def text_marks(handle: Handle, size: int) -> list[tuple[int, bytes]]:
 def marked_texts(
     handle: Handle, blob_ids: Sequence[int], size: int
 ) -> list[tuple[int, bytes, bytes]]:
-    """Give those of some texts that are there still: id, the first bytes of its hash, packed."""
+    """Return those of some texts that still exist: id, first bytes of the hash, packed text."""
     rows = handle.execute(
         """SELECT b.id, substr(b.text_hash, 1, :size), t.packed
            FROM json_each(:ids) wanted CROSS JOIN blobs b ON b.id = wanted.value
@@ -299,7 +294,7 @@ def _conditions(
 def shown_files(
     handle: Handle, blob_ids: Sequence[int], filters: Filters
 ) -> Iterator[tuple[int, ShownFile]]:
-    """Give the blobs in the order of their paths, each with its shortest path of those that pass.
+    """Return the blobs in path order, each with its shortest passing path.
 
     Made as they are taken, for most callers take the first few of thousands.
     """
@@ -321,7 +316,7 @@ def shown_files(
 
 
 def chunks_of_blob(handle: Handle, blob_id: int, filters: Filters) -> list[ChunkSpanRow]:
-    """Give the chunks of a blob that pass, in text order."""
+    """Return the chunks of a blob that pass, in text order."""
     rows = handle.execute(
         f"""SELECT c.id, c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id
             FROM chunks c WHERE c.blob_id = :blob_id AND {filters.chunk_condition}
@@ -334,7 +329,7 @@ def chunks_of_blob(handle: Handle, blob_id: int, filters: Filters) -> list[Chunk
 def symbols_of_chunks(
     handle: Handle, chunk_ids: Sequence[int], filters: Filters
 ) -> dict[int, list[SymbolSpan]]:
-    """Give, for each chunk, the symbols that it defines or is a part of and that pass, in order."""
+    """Return, for each chunk, the passing symbols it defines or is a part of, in order."""
     rows = handle.execute(
         f"""SELECT c.id, s.byte_start, s.byte_end, s.id, s.name, s.qualified_name, s.kind,
                    s.signature, s.line_start, s.line_end
@@ -352,10 +347,10 @@ def symbols_of_chunks(
 
 
 def scores_among(handle: Handle, match: str, chunk_ids: Sequence[int]) -> dict[int, float]:
-    """Give the keyword scores of those of the chunks that match an FTS5 expression.
+    """Return the keyword scores of those of the chunks that match an FTS5 expression.
 
     All matches are walked once, and only these are scored: looked up by id, each would begin the
-    search anew (12 ms for 100 of 15,000 chunks, against 0.5 ms).
+    search again (12 ms for 100 of 15,000 chunks, against 0.5 ms).
     """
     rows = handle.execute(
         f"""SELECT t.rowid, -t.rank FROM chunk_terms t
@@ -376,7 +371,7 @@ class PassingFile(NamedTuple):
 
 
 def files_with_chunks(handle: Handle, filters: Filters) -> list[PassingFile]:
-    """Give the files that have a passing chunk, copies once by their shortest path, in no order."""
+    """Return the files with a passing chunk, copies once by their shortest path, unordered."""
     return _files(
         handle,
         filters,
@@ -386,7 +381,7 @@ def files_with_chunks(handle: Handle, filters: Filters) -> list[PassingFile]:
 
 
 def files_with_symbols(handle: Handle, filters: Filters) -> list[PassingFile]:
-    """Give the files that have passing symbols, copies once by their shortest path, in no order."""
+    """Return the files with passing symbols, copies once by their shortest path, unordered."""
     return _files(
         handle,
         filters,
@@ -412,7 +407,7 @@ def _files(handle: Handle, filters: Filters, numbers: str) -> list[PassingFile]:
 
 
 def first_chunks(handle: Handle, blob_ids: Sequence[int], filters: Filters) -> list[int]:
-    """Give the first passing chunk of each of some blobs, in their order."""
+    """Return the first passing chunk of each of some blobs, in their order."""
     rows = handle.execute(
         f"""SELECT (SELECT c.id FROM chunks c
                     WHERE c.blob_id = wanted.value AND {filters.chunk_condition}
@@ -426,7 +421,7 @@ def first_chunks(handle: Handle, blob_ids: Sequence[int], filters: Filters) -> l
 def passing_symbols(
     handle: Handle, blob_ids: Sequence[int], filters: Filters, limit: int
 ) -> list[int]:
-    """Give the passing symbols of some blobs, in the order of these and of their texts."""
+    """Return the passing symbols of some blobs, in the order of the blobs and of their texts."""
     rows = handle.execute(
         f"""SELECT s.id FROM json_each(:ids) wanted CROSS JOIN symbols s
             ON s.blob_id = wanted.value WHERE {filters.symbol_condition}

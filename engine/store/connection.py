@@ -1,8 +1,8 @@
-"""The database file: how connections are opened, written through, read through and closed.
+"""The database file of a project: one locked writer connection, and one reader a thread.
 
-One writer connection under one lock, and one connection a thread that only reads. Handles travel,
-not connections: ``with store.write() as handle`` and ``with store.read() as handle``; every
-function of ``store`` takes the handle first. ``apsw.Error`` never leaves this package.
+Callers get handles of transactions, not connections: ``with store.write() as handle`` and ``with
+store.read() as handle``; every function of ``store`` takes the handle first. ``apsw.Error`` never
+leaves this package.
 """
 
 import os
@@ -43,19 +43,19 @@ _READER_CACHE_KIB = 16 << 10
 
 
 class Companion(Protocol):
-    """Takes part in a thread's write transactions: it refuses them, or adds rows of its own."""
+    """Hooks into a thread's write transactions, to refuse them or to add rows."""
 
     def is_durable(self) -> bool:
-        """Say whether the next transaction must be on the disk before it is answered."""
+        """Return whether the next transaction must be on the disk before it is acknowledged."""
 
     def began(self, handle: Handle) -> None:
-        """Hear that a transaction began; what is raised ends it."""
+        """Handle the beginning of a transaction; an exception aborts it."""
 
     def committing(self, handle: Handle) -> None:
-        """Hear that a transaction is about to be committed, and add to it."""
+        """Add to a transaction that is about to be committed."""
 
     def committed(self) -> None:
-        """Hear that it was."""
+        """Handle the end of a committed transaction."""
 
 
 class Store:
@@ -64,7 +64,7 @@ class Store:
     Args:
         path: The file; created, with its folder, when ``create`` is set.
         busy_timeout_ms: How long to wait for a lock that another process holds.
-        vfs: Name of a registered SQLite VFS, else that of ``faults.use_vfs``; a test's way to
+        vfs: Name of a registered SQLite VFS, else the one of ``faults.use_vfs``; a test's way to
             inject faults.
     """
 
@@ -84,7 +84,7 @@ class Store:
         self._opened_lock = threading.Lock()
         self._writer: apsw.Connection | None = None
         self._wal_pages = 0
-        self._generation = 0  # of readers: those of an older one are opened anew
+        self._generation = 0  # of readers: older ones are reopened
         self._is_unsettled = False  # whether the disk failed to take what was written
         if create:
             self._create()
@@ -93,7 +93,7 @@ class Store:
         self._identity = _identity_of(path)
 
     def _create(self) -> None:
-        """Make the file; none is left behind when that fails."""
+        """Create the file; none is left behind on failure."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
@@ -110,7 +110,7 @@ class Store:
             raise
 
     def _open(self) -> None:
-        """Look at an existing file before anything is asked of it."""
+        """Check an existing file before the first use."""
         try:
             with self._reading() as handle:
                 version = migrate.check(handle)
@@ -126,11 +126,11 @@ class Store:
             raise
 
     def is_current(self) -> bool:
-        """Say whether the file is still the one that was opened, not deleted or replaced."""
+        """Return whether the file is still the one that was opened, not deleted or replaced."""
         return _identity_of(self.path) == self._identity
 
     def reopen(self) -> None:
-        """Go on with the file that was put in the place of the one that was opened."""
+        """Continue with the file that replaced the one that was opened."""
         with self._lock:
             if self._writer:
                 self._forget(self._writer)
@@ -142,13 +142,13 @@ class Store:
     def write(self, *, durable: bool = False, bookkeeping: bool = False) -> Iterator[Handle]:
         """Run one write transaction; it is rolled back when the body raises.
 
-        Each counts in ``project.changes``, which tells readers whether what they keep still holds.
+        Each increments ``project.changes``, by which readers validate their caches.
 
-        When the disk fails to take a durable one (UnavailableError), it is kept or it is not; to
-        read again tells.
+        When the disk fails to sync a durable one (UnavailableError), it may or may not be kept;
+        only reading again shows which.
 
         Args:
-            durable: Wait until the disk has it (``synchronous=FULL``). Without, a power cut can
+            durable: Wait until it is on the disk (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.
             bookkeeping: Only rows of jobs or memories are written: it does not count, and the
                 thread's companion stays out of it.
@@ -185,7 +185,7 @@ class Store:
 
     @contextmanager
     def accompanied(self, companion: Companion) -> Iterator[None]:
-        """Let a companion take part in every write transaction of this thread."""
+        """Attach a companion to every write transaction of this thread."""
         self._local.companion = companion
         try:
             yield
@@ -213,7 +213,7 @@ class Store:
             fault_point("checkpoint done")
 
     def make_room(self) -> None:
-        """Move what the WAL holds into the database file, if that has room, and wait for nobody.
+        """Move what the WAL holds into the database file, if there is room, without waiting.
 
         Its place in the WAL is written again then, so that little that is new needs no other.
         """
@@ -221,7 +221,7 @@ class Store:
             handle.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def compact(self) -> None:
-        """Give free pages back to the disk; needs room for a second copy meanwhile."""
+        """Return free pages to the disk; needs room for a second copy meanwhile."""
         with self._writing() as handle:
             handle.execute("VACUUM")
             handle.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -242,14 +242,14 @@ class Store:
                 handle.execute("PRAGMA query_only = ON")
 
     def release_thread(self) -> None:
-        """Close what this thread reads through; the next read opens it again."""
+        """Close this thread's reader; the next read opens it again."""
         reader: Reader | None = getattr(self._local, "reader", None)
         if reader is not None:
             self._local.reader = None
             self._forget(reader.handle)
 
     def size_bytes(self) -> int:
-        """Give the size of the database file and its WAL."""
+        """Return the size of the database file and its WAL."""
         total = 0
         for suffix in ("", "-wal"):
             file = Path(f"{self.path}{suffix}")
@@ -270,7 +270,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[Handle]:
-        """Give the writer, to one thread at a time; it is closed when the disk fails."""
+        """Yield the writer, to one thread at a time; it is closed when the disk fails."""
         with self._lock, translated(self.path):
             try:
                 yield self._writer or self._connect_writer()
@@ -289,7 +289,7 @@ class Store:
             self.path.chmod(0o600)
             handle.execute("PRAGMA journal_mode = WAL")
             handle.execute("PRAGMA synchronous = NORMAL")
-            # FAST would leave what large texts said on pages that nobody uses any more.
+            # FAST would leave the contents of large texts on pages that are no longer used.
             handle.execute("PRAGMA secure_delete = ON")
             handle.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
             # The hook replaces automatic checkpoints: ours come after a commit is answered.
@@ -309,7 +309,7 @@ class Store:
         return handle
 
     def _check_whole(self, handle: apsw.Connection) -> None:
-        """Look at all pages once, for the system may have dropped what it could not write."""
+        """Check all pages once, because the system may have dropped failed writes."""
         found = handle.execute("PRAGMA quick_check(1)").get
         if found != "ok":
             raise damaged(self.path, found)
@@ -317,7 +317,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Handle]:
-        """Give the reader of this thread; it is opened anew after the disk has failed."""
+        """Yield the reader of this thread; it is reopened after a disk failure."""
         with translated(self.path):
             try:
                 yield self._reader()
@@ -341,7 +341,7 @@ class Store:
         return reader.handle
 
     def _holds(self, reader: Reader) -> bool:
-        """Say whether what a reader of this thread keeps in memory is what the file says."""
+        """Return whether the page cache of this thread's reader still matches the file."""
         if self._local.generation != self._generation:
             return False
         return reader.stamp is None or reader.stamp == stamp_of(self.path)

@@ -1,9 +1,4 @@
-"""Files and skips: the outcome of each path on a branch.
-
-Indexed files one by one, as those who list them or name them by their id see them.
-
-What is not indexed, and why.
-"""
+"""Files and skips: the outcome of each path of a branch, and lookups of files by id."""
 
 import json
 import os
@@ -52,7 +47,7 @@ class SeenFile(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """Everything told of one indexed file."""
+    """All facts of one indexed file."""
 
     file_id: int
     uuid: bytes
@@ -78,12 +73,12 @@ class FileFacts(NamedTuple):
 def read_known_files(
     handle: Handle, branch_id: int, within: Iterable[str] | None = None
 ) -> dict[str, KnownFile]:
-    """Give what is known of each path of a branch (about 350 bytes of memory a file).
+    """Return what is known of each path of a branch (about 350 bytes of memory a file).
 
     Args:
         handle: A read transaction.
         branch_id: The branch.
-        within: Only these paths and what is below them; None: all.
+        within: Only these paths and everything below them; None means all.
     """
     known: dict[str, KnownFile] = {}
     for condition, values in parts_of(branch_id, within):
@@ -101,7 +96,7 @@ def read_known_files(
 def read_known_files_at(
     handle: Handle, branch_id: int, paths: Sequence[str]
 ) -> dict[str, KnownFile]:
-    """Give what is known of some paths of a branch, those of them that are indexed (2 µs each)."""
+    """Return what is known of those of some paths that are indexed (2 µs each)."""
     rows = handle.execute(
         """SELECT f.path, f.id, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
                   b.fingerprint_id, f.uuid
@@ -114,7 +109,7 @@ def read_known_files_at(
 
 
 def max_file_id(handle: Handle) -> int:
-    """Give the largest file id in use, 0 when there is none."""
+    """Return the largest file id in use, 0 when there is none."""
     return int(handle.execute("SELECT coalesce(max(id), 0) FROM files").get)
 
 
@@ -152,7 +147,7 @@ def delete_files(handle: Handle, file_ids: Sequence[int]) -> None:
 
 
 def count_files(handle: Handle, branch_id: int) -> int:
-    """Give the number of indexed files of a branch."""
+    """Return the number of indexed files of a branch."""
     return int(
         handle.execute(
             "SELECT count(*) FROM files WHERE branch_id = :branch_id", {"branch_id": branch_id}
@@ -161,7 +156,7 @@ def count_files(handle: Handle, branch_id: int) -> int:
 
 
 def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[str, int]]:
-    """Give the number of indexed files below a folder, and of skips by reason, frequent first."""
+    """Return the number of indexed files below a folder, and of skips by frequent reason."""
     place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
     indexed = handle.execute(
         """SELECT count(*) FROM files
@@ -178,7 +173,7 @@ def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[
 
 
 def has_below(handle: Handle, branch_id: int, folder: str) -> bool:
-    """Say whether anything below a folder has an outcome."""
+    """Return whether anything below a folder is indexed or skipped."""
     place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
     return any(
         handle.execute(
@@ -191,7 +186,7 @@ def has_below(handle: Handle, branch_id: int, folder: str) -> bool:
 
 
 def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) -> set[str]:
-    """Give the paths of a branch that had one of these inodes, or may have; reads all of it."""
+    """Return the paths of a branch that had one of these inodes, or may have; reads all of it."""
     rows = handle.execute(
         """SELECT path FROM files WHERE branch_id = :branch_id
              AND inode IN (SELECT value FROM json_each(:inodes))
@@ -203,12 +198,12 @@ def read_paths_of_inodes(handle: Handle, branch_id: int, inodes: Iterable[int]) 
 
 
 def read_paths(handle: Handle, branch_id: int) -> list[str]:
-    """Give the paths of all indexed files of a branch, sorted by their bytes."""
+    """Return the paths of all indexed files of a branch, sorted by their bytes."""
     return [os.fsdecode(path) for path in read_path_bytes(handle, branch_id)]
 
 
 def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
-    """Give the same, as the disk has them."""
+    """Return the paths of all indexed files of a branch as raw bytes, sorted."""
     rows = handle.execute(
         "SELECT path FROM files WHERE branch_id = :branch_id ORDER BY path",
         {"branch_id": branch_id},
@@ -217,12 +212,12 @@ def read_path_bytes(handle: Handle, branch_id: int) -> list[bytes]:
 
 
 def total_bytes(handle: Handle) -> int:
-    """Give the size on disk of all indexed files, over all branches."""
+    """Return the size on disk of all indexed files, over all branches."""
     return int(handle.execute("SELECT coalesce(sum(size_bytes), 0) FROM files").get)
 
 
 def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
-    """Give all facts of one indexed file."""
+    """Return all facts of one indexed file."""
     row = handle.execute(
         """SELECT f.id, f.uuid, f.blob_id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode,
                   b.content_hash, b.language, b.size_bytes, b.line_count, b.token_count,
@@ -242,7 +237,7 @@ def read_file(handle: Handle, branch_id: int, path: str) -> FileFacts | None:
 
 
 def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[FileStat, bytes]]:
-    """Give, for each file, its stat and the SHA-256 of its content when it was read."""
+    """Return, for each file, its stat and the SHA-256 of its content when it was read."""
     rows = handle.execute(
         """SELECT f.id, f.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, b.content_hash
            FROM json_each(:ids) wanted CROSS JOIN files f ON f.id = wanted.value
@@ -253,7 +248,7 @@ def read_identities(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
 
 
 def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
-    """Give all files of a branch that have chunks, of equal ones the one that is shown first.
+    """Return all files of a branch that have chunks, duplicates once by the one shown first.
 
     The shown one of several paths to a blob is the shortest, as in ``Filters.shown_file``.
     """
@@ -282,7 +277,7 @@ def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:
 
 
 def read_passing_blobs(handle: Handle, filters: Filters) -> list[int]:
-    """Give the ids of the blobs of which a file passes, in no order; some more than once."""
+    """Return the ids of the blobs that have a passing file, unordered and with repeats."""
     rows = handle.execute(
         f"SELECT f.blob_id FROM files f WHERE {filters.file_condition}",  # noqa: S608 - constant
         dict(filters.values),
@@ -309,7 +304,7 @@ _COLUMNS = """f.id, f.uuid, f.path, b.language, f.blob_id, b.size_bytes, b.token
 
 
 def find_card(handle: Handle, branch_id: int, uuid: bytes) -> FileCard | None:
-    """Give the file of a branch that has an id (0.1 s among 265,000: ids have no index)."""
+    """Return the file of a branch by its id (0.1 s among 265,000: ids have no index)."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
             WHERE f.branch_id = :branch_id AND f.uuid = :uuid LIMIT 1""",  # noqa: S608
@@ -319,7 +314,7 @@ def find_card(handle: Handle, branch_id: int, uuid: bytes) -> FileCard | None:
 
 
 def read_cards(handle: Handle, file_ids: Sequence[int]) -> dict[int, FileCard]:
-    """Give files by id; those that are gone are left out."""
+    """Return files by id; deleted ones are left out."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM json_each(:ids) wanted
             CROSS JOIN files f ON f.id = wanted.value
@@ -332,7 +327,7 @@ def read_cards(handle: Handle, file_ids: Sequence[int]) -> dict[int, FileCard]:
 def read_places(
     handle: Handle, filters: Filters, after: Moment, limit: int
 ) -> list[tuple[Moment, int]]:
-    """Give where the next files that pass stand in the list of all checkpoints, with their ids."""
+    """Return the positions of the next passing files in the list of checkpoints, with their ids."""
     rows = handle.execute(
         f"""SELECT f.created_at_ms, f.uuid, f.id FROM files f
             WHERE {filters.file_condition} AND (f.created_at_ms, f.uuid) < (:at_ms, :uuid)
@@ -343,7 +338,7 @@ def read_places(
 
 
 def count_passing(handle: Handle, filters: Filters) -> int:
-    """Give the number of files that pass."""
+    """Return the number of files that pass."""
     return int(
         handle.execute(
             f"SELECT count(*) FROM files f WHERE {filters.file_condition}",  # noqa: S608
@@ -367,7 +362,7 @@ class KnownSkip(NamedTuple):
 def read_known_skips(
     handle: Handle, branch_id: int, within: Iterable[str] | None = None
 ) -> dict[str, KnownSkip]:
-    """Give the stored skips of a branch by path; see ``read_known_files``."""
+    """Return the stored skips of a branch by path; see ``read_known_files``."""
     known: dict[str, KnownSkip] = {}
     for condition, values in parts_of(branch_id, within):
         rows = handle.execute(
@@ -384,7 +379,7 @@ def read_known_skips(
 def read_known_skips_at(
     handle: Handle, branch_id: int, paths: Sequence[str]
 ) -> dict[str, KnownSkip]:
-    """Give the stored skips of some paths of a branch."""
+    """Return the stored skips of some paths of a branch."""
     rows = handle.execute(
         """SELECT s.path, s.reason, s.detail, s.is_folder, s.size_bytes, s.mtime_ns, s.ctime_ns,
                   s.inode, s.fingerprint_id
@@ -429,7 +424,7 @@ def delete_skips(handle: Handle, branch_id: int, paths: Iterable[str]) -> None:
 
 
 def read_skip(handle: Handle, branch_id: int, path: str) -> Skip | None:
-    """Give the skip of exactly this path."""
+    """Return the skip of exactly this path."""
     row = handle.execute(
         """SELECT path, reason, detail, is_folder, size_bytes, mtime_ns, ctime_ns, inode
            FROM skips WHERE branch_id = :branch_id AND path = :path""",
@@ -439,7 +434,7 @@ def read_skip(handle: Handle, branch_id: int, path: str) -> Skip | None:
 
 
 def count_skips(handle: Handle, branch_id: int) -> dict[str, int]:
-    """Give the number of skips by reason, the most frequent first."""
+    """Return the number of skips by reason, the most frequent first."""
     return dict(
         handle.execute(
             """SELECT reason, count(*) AS number FROM skips WHERE branch_id = :branch_id
@@ -450,12 +445,12 @@ def count_skips(handle: Handle, branch_id: int) -> dict[str, int]:
 
 
 def read_skipped_among(handle: Handle, branch_id: int, paths: Iterable[str]) -> list[str]:
-    """Give those of some paths that are skipped."""
+    """Return those of some paths that are skipped."""
     return [path for path in paths if read_skip(handle, branch_id, path)]
 
 
 def count_reasons(handle: Handle, branch_id: int, reasons: Iterable[SkipReason]) -> int:
-    """Give the number of skips of a branch that have one of these reasons."""
+    """Return the number of skips of a branch that have one of these reasons."""
     return int(
         handle.execute(
             """SELECT count(*) FROM skips WHERE branch_id = :branch_id

@@ -1,7 +1,4 @@
-"""What a search may see, as conditions: the only SQL that is put together from parts.
-
-How statements speak of paths: their bytes, and the range of all that is below a folder.
-"""
+"""Search filters and path ranges as SQL conditions: the only SQL assembled from parts."""
 
 import json
 import os
@@ -12,7 +9,7 @@ from typing import NamedTuple
 from engine.store.connection import Handle
 
 _ON_BRANCH = "f.branch_id = :branch_id"
-# The symbols that start in a chunk, and the one that it is a part of.
+# Conditions on the symbols that start in a chunk, and the one that it is a part of.
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
 
@@ -43,11 +40,11 @@ class Filters:
 
 
 class PathRule(NamedTuple):
-    """Which paths pass."""
+    """A rule on the paths that pass."""
 
     function: str | None = None  # name of an SQL function registered by ``register_path_filter``
     file: str | None = None  # the only one
-    #: How paths must end, in all of these ways, and may not end, in any of these.
+    #: Endings that a path must have (all of them), and endings it must not have.
     endings: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
@@ -138,7 +135,7 @@ def register_path_filter(handle: Handle, name: str, accepts: Callable[[str, str]
 
 
 def _members(column: str, name: str, members: frozenset[str], values: dict[str, object]) -> str:
-    """Give ``column IN (:name_0, …)`` and put the values in; empty for no members."""
+    """Return ``column IN (:name_0, …)`` and add its values; empty for no members."""
     keys = []
     for number, member in enumerate(sorted(members)):
         values[f"{name}_{number}"] = member
@@ -146,14 +143,14 @@ def _members(column: str, name: str, members: frozenset[str], values: dict[str, 
     return f"{column} IN ({', '.join(keys)})" if keys else ""
 
 
-#: After every name that a folder can hold, which has 255 bytes at most, each of them any.
+#: Sorts after every name in a folder: a name has at most 255 bytes, of any value.
 _BEYOND_A_NAME = b"\xff" * 256
 
 
 def parts_of(
     branch_id: int, within: Iterable[str] | None
 ) -> Iterator[tuple[str, dict[str, int | bytes]]]:
-    """Give conditions on branch and path, with their values, that together find what is asked."""
+    """Yield conditions on branch and path, with their values, that together cover the paths."""
     if within is None:
         yield "branch_id = :branch_id", {"branch_id": branch_id}
         return
@@ -167,15 +164,15 @@ def parts_of(
 
 
 def range_below(folder: bytes) -> dict[str, bytes]:
-    """Give the bounds of all paths in a folder: "/" and "0" are neighbours."""
+    """Return the bounds of all paths in a folder: "/" and "0" are neighbours."""
     return {"low": folder + b"/", "high": folder + b"0"}
 
 
 def range_in(folder: str) -> dict[str, bytes]:
-    """Give the bounds of all paths in a folder of a branch; empty is the root."""
+    """Return the bounds of all paths in a folder of a branch; empty is the root."""
     return range_below(os.fsencode(folder)) if folder else {"low": b"", "high": _BEYOND_A_NAME}
 
 
 def hexadecimal(paths: Sequence[str]) -> str:
-    """Give paths, which can hold any byte, as JSON."""
+    """Return paths, which can hold any byte, as JSON."""
     return json.dumps([os.fsencode(path).hex() for path in paths])

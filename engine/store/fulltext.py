@@ -1,4 +1,4 @@
-"""The two keyword indexes: words of chunks and words of paths. Writing, and ranked reading."""
+"""The two keyword indexes, words of chunks and words of paths: writing and ranked reading."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ CHUNK_WEIGHTS = (3.0, 2.0, 1.0)
 PATH_WEIGHTS = (1.0, 3.0)
 
 
-#: Of 4 kB each, rewritten in one transaction: others wait some 30 ms.
+#: Pages of 4 kB rewritten in one transaction: other writers wait some 30 ms.
 _MERGED_PAGES = 500
 #: A merge that finds nothing to do changes one row (FTS5's documentation of ``merge``).
 _LEAST_CHANGES = 2
-# For each chunk that is looked up, so many can be gone through in the same time.
+# Matches that can be scanned in the time of looking up one chunk.
 _WALKED_A_CHUNK = 250
 _ALL = -1  # no limit, to SQLite
 
@@ -77,7 +77,7 @@ def merge_words(handle: Handle, *, is_first: bool, of_memories: bool = False) ->
 def match_chunks_of_blob(
     handle: Handle, match: str, first_chunk: int, last_chunk: int
 ) -> list[Scored]:
-    """Give the scores of the chunks of one blob that match, best first."""
+    """Return the scores of the chunks of one blob that match, best first."""
     rows = handle.execute(
         f"""SELECT rowid, -rank FROM chunk_terms
             WHERE chunk_terms MATCH :match AND rank MATCH 'bm25{CHUNK_WEIGHTS}'
@@ -88,9 +88,9 @@ def match_chunks_of_blob(
 
 
 def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
-    """Give the share that one quoted word or phrase has in the BM25 scores of chunks, by id.
+    """Yield the share of one quoted word or phrase in the BM25 scores of chunks, by id.
 
-    BM25 is a sum over words, so that of an expression that joins words by OR is the sum of these.
+    BM25 is a sum over words: an expression that joins words by OR scores the sum of these.
     """
     yield from handle.execute(
         f"""SELECT rowid, -rank FROM chunk_terms
@@ -100,7 +100,7 @@ def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
 
 
 def count_chunks_with(handle: Handle, word: str, most: int = _ALL) -> int:
-    """Give the number of chunks, of all branches, that have a quoted word or phrase.
+    """Return the number of chunks, of all branches, that contain a quoted word or phrase.
 
     Args:
         handle: A read transaction.
@@ -117,7 +117,7 @@ def count_chunks_with(handle: Handle, word: str, most: int = _ALL) -> int:
 
 
 def is_in_chunks(handle: Handle, match: str) -> bool:
-    """Say whether a chunk, of any branch, matches an FTS5 expression."""
+    """Return whether a chunk, of any branch, matches an FTS5 expression."""
     return bool(
         handle.execute(
             "SELECT EXISTS (SELECT 1 FROM chunk_terms WHERE chunk_terms MATCH :match)",
@@ -127,7 +127,7 @@ def is_in_chunks(handle: Handle, match: str) -> bool:
 
 
 def is_in_paths(handle: Handle, match: str) -> bool:
-    """Say whether the path of a file, of any branch, matches an FTS5 expression."""
+    """Return whether the path of a file, of any branch, matches an FTS5 expression."""
     return bool(
         handle.execute(
             "SELECT EXISTS (SELECT 1 FROM file_paths WHERE file_paths MATCH :match)",
@@ -139,7 +139,7 @@ def is_in_paths(handle: Handle, match: str) -> bool:
 def columns_with(
     handle: Handle, word: str, ids: Sequence[int], holding: int
 ) -> dict[int, tuple[str, ...]]:
-    """Give, for each of the chunks that has a quoted word or phrase, the columns that have it.
+    """Return, for each chunk that contains a quoted word or phrase, the columns that do.
 
     Args:
         handle: A read transaction.
@@ -171,7 +171,7 @@ def columns_with(
 
 
 def read_path_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
-    """Give the share that one quoted word has in the BM25 scores of paths, by file id."""
+    """Yield the share of one quoted word in the BM25 scores of paths, by file id."""
     yield from handle.execute(
         f"""SELECT rowid, -rank FROM file_paths
             WHERE file_paths MATCH :word AND rank MATCH 'bm25{PATH_WEIGHTS}'""",  # noqa: S608
@@ -180,7 +180,7 @@ def read_path_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
 
 
 def match_paths(handle: Handle, match: str, filters: Filters, limit: int) -> list[Scored]:
-    """Give the files, not empty, whose path matches best, filters applied before the limit."""
+    """Return the non-empty files whose path matches best, filtered before the limit."""
     rows = handle.execute(
         f"""SELECT p.rowid, -p.rank FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
             WHERE p.file_paths MATCH :match AND p.rank MATCH 'bm25{PATH_WEIGHTS}'

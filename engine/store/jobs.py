@@ -1,8 +1,6 @@
-"""Jobs, their events and their checkpoints. The states are text here; ``jobs`` knows them.
+"""Jobs, their events and checkpoints, with counts and samples of events for logs and metrics.
 
-What happened to a job, seen as a whole: how many events of each type, the last ones, samples.
-
-Jobs and contents in numbers, for those who measure.
+States are plain text here; ``jobs`` defines them.
 """
 
 import json
@@ -115,17 +113,17 @@ def insert_job(handle: Handle, new: NewJob) -> JobRow:
 
 
 def read_job(handle: Handle, uuid: str) -> JobRow | None:
-    """Give a job by its id."""
+    """Return a job by its id."""
     return _one(handle, "uuid = ?", (uuid,))
 
 
 def read_active_job(handle: Handle) -> JobRow | None:
-    """Give the job that is pending, running or blocked."""
+    """Return the job that is pending, running or blocked."""
     return _one(handle, "state IN ('pending', 'running', 'blocked')", ())
 
 
 def search_jobs(handle: Handle, search: JobSearch, limit: int) -> list[JobRow]:
-    """Give jobs, the newest first, those created in the same millisecond by their id."""
+    """Return jobs, the newest first, those created in the same millisecond by their id."""
     start_ms, start_uuid = search.start or (None, None)
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM jobs
@@ -163,7 +161,7 @@ def update_job(handle: Handle, job_id: int, changes: Mapping[str, object]) -> No
 
 
 def is_held(handle: Handle, job_id: int, attempt: int) -> bool:
-    """Say whether a claim still is the last one of a job that runs: the fence of its writes."""
+    """Return whether a claim is still the latest of a running job: the fence of its writes."""
     row = handle.execute(
         "SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND state = 'running'", (job_id, attempt)
     ).fetchone()
@@ -171,7 +169,7 @@ def is_held(handle: Handle, job_id: int, attempt: int) -> bool:
 
 
 def is_cancel_requested(handle: Handle, job_id: int) -> bool:
-    """Say whether somebody wants a job to stop."""
+    """Return whether cancellation of a job was requested."""
     row = handle.execute(
         "SELECT 1 FROM jobs WHERE id = ? AND cancel_requested_at_ms IS NOT NULL", (job_id,)
     ).fetchone()
@@ -198,7 +196,7 @@ def append_event(
 
 
 def read_last_event_place(handle: Handle, job_id: int) -> tuple[int, int]:
-    """Give sequence and time of a job's last event; zeros when it has none."""
+    """Return sequence and time of a job's last event; zeros when it has none."""
     row = handle.execute(
         """SELECT sequence, at_ms FROM job_events WHERE job_id = ?
            ORDER BY sequence DESC LIMIT 1""",
@@ -208,7 +206,7 @@ def read_last_event_place(handle: Handle, job_id: int) -> tuple[int, int]:
 
 
 def read_last_event(handle: Handle, job_id: int, type_: str) -> EventRow | None:
-    """Give the last event of a type."""
+    """Return the last event of a type."""
     row = handle.execute(
         """SELECT sequence, type, at_ms, context FROM job_events
            WHERE job_id = ? AND type = ? ORDER BY sequence DESC LIMIT 1""",
@@ -218,7 +216,7 @@ def read_last_event(handle: Handle, job_id: int, type_: str) -> EventRow | None:
 
 
 def read_events(handle: Handle, job_id: int, *, after: int = 0, limit: int) -> list[EventRow]:
-    """Give events in their order, those after a sequence."""
+    """Return events in order, those after a sequence number."""
     rows = handle.execute(
         """SELECT sequence, type, at_ms, context FROM job_events
            WHERE job_id = ? AND sequence > ? ORDER BY sequence LIMIT ?""",
@@ -237,7 +235,7 @@ def insert_checkpoint(handle: Handle, job_id: int, row: CheckpointRow) -> None:
 
 
 def read_last_checkpoint(handle: Handle, job_id: int, kinds: Sequence[str]) -> CheckpointRow | None:
-    """Give the last checkpoint of some kinds."""
+    """Return the last checkpoint of some kinds."""
     row = handle.execute(
         """SELECT kind, at_ms, state, packed FROM job_checkpoints
            WHERE job_id = ? AND kind IN (SELECT value FROM json_each(?))
@@ -253,7 +251,7 @@ def delete_checkpoints(handle: Handle, job_id: int) -> None:
 
 
 def ended_before(handle: Handle, before_ms: int, limit: int) -> list[EndedJob]:
-    """Give jobs that ended before a time, the oldest first."""
+    """Return jobs that ended before a time, the oldest first."""
     rows = handle.execute(
         """SELECT id, log, (SELECT count(*) FROM job_events WHERE job_id = jobs.id) FROM jobs
            WHERE finished_at_ms < ? ORDER BY finished_at_ms, id LIMIT ?""",
@@ -263,7 +261,7 @@ def ended_before(handle: Handle, before_ms: int, limit: int) -> list[EndedJob]:
 
 
 def watched_before(handle: Handle, kept: int, limit: int) -> list[int]:
-    """Give a watcher's jobs that went well, without the newest of them, the newest first."""
+    """Return a watcher's successful jobs except the newest, the newest first."""
     rows = handle.execute(
         """SELECT id FROM jobs WHERE origin = 'watch' AND state = 'completed' AND log IS NULL
            ORDER BY id DESC LIMIT ? OFFSET ?""",
@@ -273,16 +271,16 @@ def watched_before(handle: Handle, kept: int, limit: int) -> list[int]:
 
 
 def read_log_names(handle: Handle) -> frozenset[str]:
-    """Give the names of all operation logs that jobs have."""
+    """Return the names of all operation logs of jobs."""
     return frozenset(
         name for (name,) in handle.execute("SELECT log FROM jobs WHERE log IS NOT NULL")
     )
 
 
 def read_unlogged(handle: Handle) -> list[str]:
-    """Give the jobs that have ended and lack their operation log, the oldest first.
+    """Return the jobs that have ended and lack their operation log, the oldest first.
 
-    What a watcher's job did well is told by its row: hundreds a day would bury the other logs.
+    A watcher's successful job has no log: hundreds a day would bury the other logs.
     """
     rows = handle.execute(
         """SELECT uuid FROM jobs WHERE finished_at_ms IS NOT NULL AND log IS NULL
@@ -314,7 +312,7 @@ def _one(handle: Handle, condition: str, values: tuple[object, ...]) -> JobRow |
 
 
 def count_events(handle: Handle, job_id: int) -> dict[str, int]:
-    """Give the number of a job's events by their type."""
+    """Return the number of a job's events by type."""
     rows = handle.execute(
         "SELECT type, count(*) FROM job_events WHERE job_id = ? GROUP BY type", (job_id,)
     )
@@ -324,7 +322,7 @@ def count_events(handle: Handle, job_id: int) -> dict[str, int]:
 def read_last_events(
     handle: Handle, job_id: int, types: Collection[str], *, before: int | None, limit: int
 ) -> list[EventRow]:
-    """Give the last events of some types in their order, those before a sequence if one is given.
+    """Return the last events of some types in order, optionally those before a sequence number.
 
     Args:
         handle: Of a database.
@@ -346,7 +344,7 @@ def read_last_events(
 def read_samples(
     handle: Handle, job_id: int, types: Collection[str], *, sampled: Collection[str], most: int
 ) -> list[EventRow]:
-    """Give all events of some types, and some of those of others, evenly chosen, in their order.
+    """Return all events of some types and an evenly chosen sample of the others, in order.
 
     Args:
         handle: Of a database.
@@ -402,7 +400,7 @@ class Contents(NamedTuple):
 
 
 def read_job_counts(handle: Handle, after_id: int) -> list[JobCount]:
-    """Give the jobs after one, in the order in which they were made."""
+    """Return the jobs after one, in order of creation."""
     rows = handle.execute(
         """SELECT id, state, origin, started_at_ms, finished_at_ms, flagged_at_ms, counts, result
            FROM jobs WHERE id > ? ORDER BY id""",
@@ -412,12 +410,12 @@ def read_job_counts(handle: Handle, after_id: int) -> list[JobCount]:
 
 
 def read_last_id(handle: Handle) -> int:
-    """Give the id of the newest job; 0 when there is none."""
+    """Return the id of the newest job; 0 when there is none."""
     return int(handle.execute("SELECT coalesce(max(id), 0) FROM jobs").get)
 
 
 def count_by_state(handle: Handle) -> dict[str, int]:
-    """Give how many jobs there are in each state."""
+    """Return the number of jobs in each state."""
     return dict(handle.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
 
 

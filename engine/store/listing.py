@@ -1,10 +1,7 @@
-"""Files and skips of a branch by path, a page at a time.
+"""Listings of a branch: files and skips page by page, entries and totals of folders.
 
-What lies directly in a folder of a branch: folders and files, indexed or skipped.
-
-What the folders of a branch hold, added up by SQLite.
-
-Paths as people see them, and as the disk spells them: bytes that are not UTF-8 become U+FFFD.
+People see paths with bytes that are not UTF-8 replaced by U+FFFD; ``as_stored`` and
+``folder_as_stored`` find the path on disk that such a display path stands for.
 """
 
 import os
@@ -50,7 +47,7 @@ class SkipListRow(NamedTuple):
 def list_files(
     handle: Handle, branch_id: int, page: Page, *, languages: str | None
 ) -> list[FileListRow]:
-    """Give indexed files in the order of their bytes.
+    """Return indexed files in byte order of their paths.
 
     Args:
         handle: A read transaction.
@@ -75,7 +72,7 @@ def list_files(
 
 
 def count_listed_files(handle: Handle, branch_id: int, page: Page, *, languages: str | None) -> int:
-    """Give how many files there are to list, on whatever page."""
+    """Return the number of files to list, over all pages."""
     return int(
         handle.execute(
             """SELECT count(*) FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
@@ -90,7 +87,7 @@ def count_listed_files(handle: Handle, branch_id: int, page: Page, *, languages:
 def list_skips(
     handle: Handle, branch_id: int, page: Page, *, reason: str | None
 ) -> list[SkipListRow]:
-    """Give skips in the order of the bytes of their paths; None lets all reasons through."""
+    """Return skips in byte order of their paths; None means all reasons."""
     rows = handle.execute(
         """SELECT path, reason, detail, is_folder, size_bytes FROM skips
            WHERE branch_id = :branch_id AND path > :after AND path >= :low AND path < :high
@@ -105,7 +102,7 @@ def list_skips(
 
 
 def count_listed_skips(handle: Handle, branch_id: int, page: Page, *, reason: str | None) -> int:
-    """Give how many skips there are to list, on whatever page."""
+    """Return the number of skips to list, over all pages."""
     return int(
         handle.execute(
             """SELECT count(*) FROM skips
@@ -117,7 +114,7 @@ def count_listed_skips(handle: Handle, branch_id: int, page: Page, *, reason: st
 
 
 def sum_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
-    """Give language, files and bytes of a branch, the most bytes first."""
+    """Return language, files and bytes of a branch, the most bytes first."""
     return list(
         handle.execute(
             """SELECT b.language, count(*), coalesce(sum(f.size_bytes), 0) AS size_bytes
@@ -130,7 +127,7 @@ def sum_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, int]]:
 
 
 def read_odd_paths(handle: Handle, branch_id: int) -> Iterator[str]:
-    """Give the paths of files, then of skips, that have a byte beyond ASCII; reads all paths."""
+    """Yield the paths of files, then of skips, that have a byte beyond ASCII; reads all paths."""
     rows = handle.execute(
         """SELECT path FROM files WHERE branch_id = :branch_id
            UNION ALL SELECT path FROM skips WHERE branch_id = :branch_id""",
@@ -163,7 +160,7 @@ class EntryRow(NamedTuple):
 
 
 class FileDetails(NamedTuple):
-    """What is told of an indexed file in a list."""
+    """The details of an indexed file in a list."""
 
     language: str
     line_count: int
@@ -173,7 +170,7 @@ class FileDetails(NamedTuple):
 def list_entries(
     handle: Handle, branch_id: int, folder: str, *, limit: int, offset: int
 ) -> list[EntryRow]:
-    """Give the entries of a folder, folders first, each kind in the order of its bytes.
+    """Return the entries of a folder, folders first, each kind in byte order.
 
     Reads all rows below the folder: 10,000 take about 20 ms.
 
@@ -209,7 +206,7 @@ def list_entries(
 
 
 def read_details(handle: Handle, branch_id: int, paths: Sequence[str]) -> dict[str, FileDetails]:
-    """Give what is told of some files in a list, those of them that are indexed."""
+    """Return the list details of those of some files that are indexed."""
     rows = handle.execute(
         """SELECT f.path, b.language, b.line_count,
                   (SELECT coalesce(sum(symbol_count), 0) FROM chunks WHERE blob_id = b.id)
@@ -222,9 +219,9 @@ def read_details(handle: Handle, branch_id: int, paths: Sequence[str]) -> dict[s
 
 
 def list_names(handle: Handle, branch_id: int, folder: str, *, most: int) -> list[tuple[str, bool]]:
-    """Give name and whether it is a folder of what lies in a folder and is indexed, by its bytes.
+    """Return the indexed entries of a folder in byte order: name and whether it is a folder.
 
-    Goes from name to name in the index of paths, so that what is below them costs nothing.
+    Skips from name to name in the index of paths, so that deeper entries cost nothing.
     """
     place = _within(branch_id, folder)
     start = int(place["start"]) - 1
@@ -245,7 +242,7 @@ def list_names(handle: Handle, branch_id: int, folder: str, *, most: int) -> lis
 
 
 def chain_below(handle: Handle, branch_id: int, folder: str) -> str:
-    """Give the folder that a reader means by one that holds nothing but a folder, and so on."""
+    """Return the deepest folder reached while a folder contains nothing but one folder."""
     while True:
         names = list_names(handle, branch_id, folder, most=2)
         if len(names) != 1 or not names[0][1]:
@@ -258,7 +255,7 @@ def _within(branch_id: int, folder: str) -> dict[str, int | bytes]:
     return {"branch_id": branch_id, "start": start, **range_in(folder)}
 
 
-#: Folders below the one asked for that are told apart; what lies deeper counts for them.
+#: Levels of folders reported separately; deeper entries count for the last level.
 LEVELS = 4
 _SLASH = "x'2f'"
 
@@ -296,7 +293,7 @@ def sum_folders(handle: Handle, branch_id: int, folder: str) -> list[FolderRow]:
 
 
 def largest_files(handle: Handle, branch_id: int, folder: str, limit: int) -> list[SizedFile]:
-    """Give the files directly in a folder, the largest first."""
+    """Return the files directly in a folder, the largest first."""
     rows = handle.execute(
         f"""SELECT path, size_bytes FROM files
             WHERE branch_id = :branch_id AND path >= :low AND path < :high
@@ -308,9 +305,9 @@ def largest_files(handle: Handle, branch_id: int, folder: str, limit: int) -> li
 
 
 def _stops() -> str:
-    """Give the statement that says of each path where the folder ends that it counts for.
+    """Return the statement that finds, for each path, the end of the folder it counts for.
 
-    Each level goes on behind the next slash. LIMIT -1 OFFSET 0 keeps SQLite from merging the
+    Each level continues after the next slash. LIMIT -1 OFFSET 0 keeps SQLite from merging the
     levels, which would work out the inner ones again and again.
     """
     statement = """SELECT path, size_bytes, 0 AS skipped, :stop AS stop FROM files
@@ -331,18 +328,18 @@ def _folder_values(branch_id: int, folder: str) -> dict[str, int | bytes]:
     return {"branch_id": branch_id, **range_in(folder), "stop": stop}
 
 
-#: In a path that was shown: bytes that are not UTF-8, or that very character.
+#: In a display path: bytes that are not UTF-8, or this very character.
 NOT_UTF8 = "\ufffd"
 
 
 def read_all(handle: Handle, branch_id: int) -> list[str]:
-    """Give the paths of all files of a branch as they are shown, sorted by their characters."""
+    """Return the display paths of all files of a branch, sorted by their characters."""
     paths = b"\0".join(files.read_path_bytes(handle, branch_id)).decode("utf-8", "replace")
     return sorted(paths.split("\0")) if paths else []
 
 
 def as_stored(handle: Handle, branch_id: int, path: str) -> str:
-    """Give the path of a file as the disk spells it, which one with U+FFFD may not be."""
+    """Return the path of a file as on disk; one with U+FFFD may be a display path."""
     if NOT_UTF8 not in path or files.read_file(handle, branch_id, path):
         return path
     odd = read_odd_paths(handle, branch_id)
@@ -350,7 +347,7 @@ def as_stored(handle: Handle, branch_id: int, path: str) -> str:
 
 
 def folder_as_stored(handle: Handle, branch_id: int, folder: str) -> str:
-    """Give a folder as the disk spells it, which one with U+FFFD may not be."""
+    """Return a folder as on disk; one with U+FFFD may be a display path."""
     if NOT_UTF8 not in folder or files.has_below(handle, branch_id, folder):
         return folder
     depth = folder.count("/") + 1

@@ -66,7 +66,7 @@ class StoredMeaning(NamedTuple):
     vector: bytes
 
 
-#: Before every place there can be.
+#: Sorts before every possible position.
 FROM_THE_NEWEST = Moment((1 << 63) - 1, b"\xff" * 17)
 
 _COLUMNS = (
@@ -95,7 +95,7 @@ def insert_memory(
 def update_memory(
     handle: Handle, uuid: bytes, text: MemoryText, terms: MemoryTerms, *, now_ms: int
 ) -> MemoryRow | None:
-    """Give a memory another text, and forget what the old one meant; None when it is not there."""
+    """Replace the text of a memory and drop its vector; return None when there is none."""
     rows: list[tuple[Any, ...]] = handle.execute(
         f"""UPDATE memories SET summary = ?, description = ?, context = ?, tags = ?,
               token_count = ?, updated_at_ms = max(?, updated_at_ms + 1)
@@ -127,7 +127,7 @@ def delete_all(handle: Handle) -> None:
 
 
 def read_memory(handle: Handle, uuid: bytes) -> MemoryRow | None:
-    """Give one memory."""
+    """Return one memory."""
     row = handle.execute(
         f"SELECT {_COLUMNS} FROM memories WHERE uuid = :uuid",  # noqa: S608 - a constant
         {"uuid": uuid},
@@ -136,7 +136,7 @@ def read_memory(handle: Handle, uuid: bytes) -> MemoryRow | None:
 
 
 def read_memories(handle: Handle, ids: Sequence[int]) -> dict[int, MemoryRow]:
-    """Give memories by id; those that are gone are left out."""
+    """Return memories by id; deleted ones are left out."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM memories
             WHERE id IN (SELECT value FROM json_each(:ids))""",  # noqa: S608 - a constant
@@ -148,7 +148,7 @@ def read_memories(handle: Handle, ids: Sequence[int]) -> dict[int, MemoryRow]:
 def read_places(
     handle: Handle, rule: TagRule, after: Moment, limit: int
 ) -> list[tuple[Moment, int]]:
-    """Give where the next memories that pass stand in the list, with their ids."""
+    """Return the positions of the next passing memories in the list, with their ids."""
     rows = handle.execute(
         f"""SELECT created_at_ms, uuid, id FROM memories m
             WHERE (created_at_ms, uuid) < (:at_ms, :uuid) AND {_PASSES}
@@ -159,7 +159,7 @@ def read_places(
 
 
 def count_memories(handle: Handle, rule: TagRule) -> int:
-    """Give the number of memories that pass."""
+    """Return the number of memories that pass."""
     return int(
         handle.execute(
             f"SELECT count(*) FROM memories m WHERE {_PASSES}",  # noqa: S608 - a constant
@@ -169,7 +169,7 @@ def count_memories(handle: Handle, rule: TagRule) -> int:
 
 
 def count_tags(handle: Handle, rule: TagRule, limit: int) -> list[tuple[str, int]]:
-    """Give the tags of the memories that pass, with how many have each, the most first."""
+    """Return the tags of passing memories with their counts, the most frequent first."""
     return list(
         handle.execute(
             f"""SELECT t.value, count(*) FROM memories m CROSS JOIN json_each(m.tags) t
@@ -181,7 +181,7 @@ def count_tags(handle: Handle, rule: TagRule, limit: int) -> list[tuple[str, int
 
 
 def read_passing(handle: Handle, rule: TagRule) -> list[int]:
-    """Give the ids of the memories that pass, rising."""
+    """Return the ids of the memories that pass, rising."""
     rows = handle.execute(
         f"SELECT id FROM memories m WHERE {_PASSES} ORDER BY id",  # noqa: S608 - a constant
         _values(rule),
@@ -190,7 +190,7 @@ def read_passing(handle: Handle, rule: TagRule) -> list[int]:
 
 
 def read_word_scores(handle: Handle, word: str) -> list[Scored]:
-    """Give the BM25 score that a quoted word or phrase has in each memory that has it."""
+    """Return the BM25 score of a quoted word or phrase in each memory that contains it."""
     rows = handle.execute(
         f"""SELECT rowid, -rank FROM memory_terms
             WHERE memory_terms MATCH :word AND rank MATCH 'bm25{CHUNK_WEIGHTS}'""",  # noqa: S608
@@ -200,7 +200,7 @@ def read_word_scores(handle: Handle, word: str) -> list[Scored]:
 
 
 def read_summaries(handle: Handle, ids: Iterable[int]) -> dict[int, str]:
-    """Give the summaries of memories."""
+    """Return the summaries of memories."""
     rows = handle.execute(
         "SELECT id, summary FROM memories WHERE id IN (SELECT value FROM json_each(:ids))",
         {"ids": json.dumps(list(ids))},
@@ -209,7 +209,7 @@ def read_summaries(handle: Handle, ids: Iterable[int]) -> dict[int, str]:
 
 
 def read_unembedded(handle: Handle, model: str, limit: int) -> list[MemoryRow]:
-    """Give some memories that have no vector of a model, the newest first."""
+    """Return some memories that have no vector of a model, the newest first."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM memories m
             WHERE NOT EXISTS (SELECT 1 FROM memory_vectors v
@@ -244,7 +244,7 @@ def write_vectors(handle: Handle, model: str, rows: Iterable[tuple[MemoryRow, by
 
 
 def read_vectors(handle: Handle, model: str) -> list[StoredMeaning]:
-    """Give the vectors that a model made, by rising id."""
+    """Return the vectors that a model made, by rising id."""
     rows = handle.execute(
         "SELECT memory_id, vector FROM memory_vectors WHERE model = :model ORDER BY memory_id",
         {"model": model},

@@ -1,9 +1,7 @@
-"""The shape of the tables: forward-only steps, each in one transaction with its number.
+"""Schema migrations: forward-only steps, each in one transaction with its number.
 
-``PRAGMA user_version`` counts the steps. What is *in* the tables has a version of its own, the
-fingerprint: contents are never migrated but made again.
-
-The versions of what stores the indexes.
+``PRAGMA user_version`` counts the steps. The *contents* have a version of their own, the
+fingerprint: they are never migrated but made again.
 """
 
 import functools
@@ -24,7 +22,7 @@ _MIGRATIONS = Path(__file__).with_name("migrations")
 
 @functools.cache
 def steps() -> tuple[str, ...]:
-    """Give the SQL of each migration, in order; step n leads to ``user_version`` n."""
+    """Return the SQL of each migration, in order; step n leads to ``user_version`` n."""
     return tuple((_MIGRATIONS / name).read_text("utf-8") for name in _step_names())
 
 
@@ -39,7 +37,7 @@ def _step_names() -> list[str]:
 
 
 def check(handle: apsw.Connection) -> int:
-    """Give the number of migrations that a database has had; 0 for an empty file.
+    """Return the number of migrations applied to a database; 0 for an empty file.
 
     Raises:
         IndexCorruptError: The file belongs to another program.
@@ -62,7 +60,7 @@ def check(handle: apsw.Connection) -> int:
 
 
 def version_of(handle: apsw.Connection) -> int:
-    """Give the number of migrations that an index has had."""
+    """Return the number of migrations applied to an index."""
     return int(handle.execute("PRAGMA user_version").get)
 
 
@@ -137,7 +135,7 @@ def _keep_copy(handle: apsw.Connection, copy: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of SQLite and sqlite-vec, and that of the tables' shape."""
+    """Return the versions of SQLite, sqlite-vec and the schema."""
     from importlib import metadata  # slow to import, and only servers ask
 
     try:

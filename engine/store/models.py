@@ -1,12 +1,11 @@
-"""Models and their tables: which vectors are there, which answer, and which lack.
+"""Embedding models and their vector tables: which model answers, which vectors are missing.
 
-A model has two sqlite-vec tables, ``chunk_vectors_<id>`` and ``file_vectors_<id>``, whose rows go
-with their chunks and files. Whether a row is there is asked of their shadow table ``…_rowids``, an
-ordinary one: sqlite-vec itself would open the vector.
+A model has two sqlite-vec tables, ``chunk_vectors_<id>`` and ``file_vectors_<id>``, whose rows are
+deleted with their chunks and files. Whether a row exists is looked up in their shadow table
+``…_rowids``, an ordinary table: sqlite-vec itself would read the vector.
 
-The axes on which the files of a project are drawn by what they mean, one set a model.
-
-How large a stored vector is; apart from ``quantize``, which imports numpy.
+Each model also has the axes on which a project's files are mapped by meaning. The size of a stored
+vector is defined here because ``vectors`` imports numpy.
 """
 
 import json
@@ -15,19 +14,19 @@ from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
 
-#: What the sum at the end of a row takes.
+#: Bytes of the checksum at the end of a row.
 SUM_BYTES = 4
 
 
 def row_bytes_of(dimension: int) -> int:
-    """Give the size of a stored vector: two numbers a byte, and the sum."""
+    """Return the size of a stored vector: two numbers a byte, and the checksum."""
     return dimension // 2 + SUM_BYTES
 
 
-#: Vectors that sqlite-vec keeps in one blob. Of 192 numbers they fill three pages, and a project of
+#: Vectors that sqlite-vec has in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
 BLOCK = 120
-#: Rows of a table that goes, deleted in one transaction of some 10 ms.
+#: Rows of a dropped table deleted in one transaction of some 10 ms.
 _DROPPED_AT_ONCE = 1500
 
 
@@ -51,7 +50,7 @@ class ModelRow(NamedTuple):
 
 
 def read_current_model(handle: Handle) -> ModelRow | None:
-    """Give the model whose vectors answer; None while there is none."""
+    """Return the current model, whose vectors answer, or None."""
     row = handle.execute(
         """SELECT m.id, m.identity, m.name, m.dimension
            FROM project p JOIN models m ON m.id = p.model_id"""
@@ -60,13 +59,13 @@ def read_current_model(handle: Handle) -> ModelRow | None:
 
 
 def read_models(handle: Handle) -> list[ModelRow]:
-    """Give all models that have tables."""
+    """Return all models that have tables."""
     rows = handle.execute("SELECT id, identity, name, dimension FROM models ORDER BY id")
     return [ModelRow(*row) for row in rows]
 
 
 def add_model(handle: Handle, *, identity: str, name: str, dimension: int, now_ms: int) -> ModelRow:
-    """Give the row of a model, made with its empty tables when new."""
+    """Return the row of a model, created with its empty tables when new."""
     for model in read_models(handle):
         if model.identity == identity:
             return model
@@ -82,7 +81,7 @@ def add_model(handle: Handle, *, identity: str, name: str, dimension: int, now_m
 
 
 def switch_model(handle: Handle, model: ModelRow) -> None:
-    """Let the vectors of a model answer from now on."""
+    """Make a model the current one, whose vectors answer."""
     handle.execute("UPDATE project SET model_id = :id", {"id": model.id})
 
 
@@ -139,7 +138,7 @@ def delete_file_vectors(handle: Handle, file_ids: Iterable[int]) -> None:
 
 
 def lacks_vectors(handle: Handle, model: ModelRow) -> bool:
-    """Say whether a chunk or a file, of any branch, has no vector of a model.
+    """Return whether a chunk or a file, of any branch, has no vector of a model.
 
     Vectors go with what they belong to, so it is enough to count.
     """
@@ -154,7 +153,7 @@ def lacks_vectors(handle: Handle, model: ModelRow) -> bool:
 
 
 def count_lacking(handle: Handle, name: str) -> int:
-    """Give the number of chunks, of any branch, without a vector of the newest model of a name."""
+    """Return the number of chunks, of any branch, without a vector of a name's newest model."""
     chunks = int(handle.execute("SELECT count(*) FROM chunks").get)
     found = [model for model in read_models(handle) if model.name == name]
     if not chunks or not found:
@@ -166,7 +165,7 @@ def count_lacking(handle: Handle, name: str) -> int:
 def lacking_chunks(
     handle: Handle, model: ModelRow, *, of_each_text: bool, first: int = 0
 ) -> list[int]:
-    """Give the ids of the chunks that have no vector of a model, rising.
+    """Return the ids of the chunks that have no vector of a model, rising.
 
     Args:
         handle: A read transaction.
@@ -187,7 +186,7 @@ def lacking_chunks(
 def lacking_files(
     handle: Handle, model: ModelRow, limit: int, *, first: int = 0
 ) -> list[tuple[int, bytes]]:
-    """Give at most ``limit`` files that have no vector of a model, with their paths.
+    """Return at most ``limit`` files that have no vector of a model, with their paths.
 
     Args:
         handle: A read transaction.
@@ -204,7 +203,7 @@ def lacking_files(
 
 
 def copied_vectors(handle: Handle, model: ModelRow) -> list[tuple[int, int]]:
-    """Give the chunks without a vector whose text another chunk with one has: (id, that one's)."""
+    """Return chunks without a vector and, for each, a chunk of the same text with one."""
     rows = handle.execute(
         f"""WITH lacking AS MATERIALIZED
               (SELECT id, hash FROM chunks WHERE {_without(model.chunk_table)})
@@ -217,7 +216,7 @@ def copied_vectors(handle: Handle, model: ModelRow) -> list[tuple[int, int]]:
 
 
 def copy_vectors(handle: Handle, model: ModelRow, pairs: Sequence[tuple[int, int]]) -> None:
-    """Give chunks the vectors of others: (id, the other's)."""
+    """Copy vectors to chunks from others: (id, the other's)."""
     table = model.chunk_table
     rows = handle.execute(
         f"""SELECT w.value ->> 0, v.signs, v.exact FROM json_each(:pairs) w
@@ -228,7 +227,7 @@ def copy_vectors(handle: Handle, model: ModelRow, pairs: Sequence[tuple[int, int
 
 
 def count_vectors(handle: Handle, model: ModelRow, branch_id: int) -> int:
-    """Give the number of chunks that files of a branch hold and that have a vector."""
+    """Return the number of chunks in files of a branch that have a vector."""
     return int(
         handle.execute(
             f"""WITH live AS (SELECT DISTINCT blob_id AS id FROM files WHERE branch_id = :branch_id)
@@ -240,7 +239,7 @@ def count_vectors(handle: Handle, model: ModelRow, branch_id: int) -> int:
 
 
 def embedded_share(handle: Handle, model: ModelRow, branch_id: int) -> float:
-    """Give the share of the chunks that files of a branch hold and that have a vector."""
+    """Return the share of the chunks in files of a branch that have a vector."""
     if not lacks_vectors(handle, model):
         return 1.0
     chunks = handle.execute(
@@ -252,7 +251,7 @@ def embedded_share(handle: Handle, model: ModelRow, branch_id: int) -> float:
 
 
 def is_embedded(handle: Handle, blob_id: int) -> bool:
-    """Say whether all chunks of a blob have a vector of the current model."""
+    """Return whether all chunks of a blob have a vector of the current model."""
     model = read_current_model(handle)
     if model is None:
         return False
@@ -261,7 +260,7 @@ def is_embedded(handle: Handle, blob_id: int) -> bool:
 
 
 def sparse_blocks(handle: Handle, table: str) -> list[int]:
-    """Give the numbers of the blocks to be emptied, the emptiest first.
+    """Return the numbers of the blocks to empty, the emptiest first.
 
     None while less than three tenths of a table are holes, so that it never has much more than 1.5
     times the blocks that it needs. sqlite-vec appends to the last block only and frees a block when
@@ -328,7 +327,7 @@ def _without(table: str) -> str:
 
 
 def read_axes(handle: Handle, model: ModelRow) -> bytes | None:
-    """Give the numbers as they were written; None when there are none yet."""
+    """Return the numbers as they were written, or None when there are none yet."""
     row = handle.execute(
         "SELECT numbers FROM map_axes WHERE model_id = :id", {"id": model.id}
     ).fetchone()

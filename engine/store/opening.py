@@ -1,7 +1,4 @@
-"""How a connection to a database file is opened, and how it is closed.
-
-What SQLite raises, and what of it the engine tells.
-"""
+"""Opening and closing of SQLite connections, and translation of SQLite's errors."""
 
 import functools
 import os
@@ -22,12 +19,12 @@ from engine.errors import (
     UnavailableError,
 )
 
-#: After these a connection is not to be trusted: a page that it keeps may be what was never read.
+#: After these a connection must be closed: its page cache may hold pages that were never read.
 DISTRUSTED = (apsw.IOError, apsw.CorruptError, apsw.NotADBError)
 
-# Writing beyond a quota or the limit on the size of files, and shared memory that cannot grow.
+# Codes for exceeding a quota or the file size limit, and for shared memory that cannot grow.
 _NO_ROOM = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE}
-#: How SQLite says that a part of the schema is gone: our statements name none that never was.
+#: SQLite's messages for a missing part of the schema, which our statements rely on.
 _LOST = ("no such table", "no such column", "no such module")
 _UNSETTLED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
@@ -61,7 +58,7 @@ def translated(path: Path) -> Iterator[None]:
                 " then run again",
             ) from error
         raise UnavailableError(
-            f"the index {path} cannot be read or written: {error}", hint="look at the disk"
+            f"the index {path} cannot be read or written: {error}", hint="check the disk"
         ) from error
     except apsw.CantOpenError as error:
         raise UnavailableError(f"cannot open the index {path}: {error}") from error
@@ -72,12 +69,12 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def is_no_room(error: apsw.Error) -> bool:
-    """Say whether something could not be written because it would have needed more room."""
+    """Return whether a write failed for lack of space."""
     return isinstance(error, apsw.FullError) or _code_of(error) in _NO_ROOM
 
 
 def is_unsettled(error: apsw.Error) -> bool:
-    """Say whether the system could not bring to the disk what was written before.
+    """Return whether the system failed to sync earlier writes to the disk.
 
     It may have dropped that, and says so only once.
     """
@@ -85,7 +82,7 @@ def is_unsettled(error: apsw.Error) -> bool:
 
 
 def damaged(path: Path, detail: str) -> IndexCorruptError:
-    """Say that an index is damaged."""
+    """Return the error for a damaged index."""
     return IndexCorruptError(
         f"the index {path} is damaged: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
@@ -93,7 +90,7 @@ def damaged(path: Path, detail: str) -> IndexCorruptError:
 
 
 def not_writable(path: Path) -> UnavailableError:
-    """Say that an index cannot be written."""
+    """Return the error for an index that cannot be written."""
     return UnavailableError(
         f"the index {path} cannot be written", hint="make the file and its folder writable"
     )
@@ -104,7 +101,7 @@ def _code_of(error: apsw.Error) -> int:
 
 
 class Place(NamedTuple):
-    """What is opened, and how."""
+    """A database file and how to open it."""
 
     path: Path
     busy_timeout_ms: int  # how long to wait for a lock that another process holds
@@ -112,7 +109,7 @@ class Place(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """By which a file that is read as it is gives away that somebody writes it after all."""
+    """The state of a file that is read without locks, to detect that it is written after all."""
 
     inode: int
     size_bytes: int
@@ -124,7 +121,7 @@ class Reader(NamedTuple):
     """A read-only connection."""
 
     handle: apsw.Connection
-    #: Of the file when it was opened without locks; None when it is shared as usual.
+    #: The file's stamp when it was opened without locks; None when it is shared as usual.
     stamp: Stamp | None
 
 
@@ -144,7 +141,7 @@ def open_reader(place: Place) -> Reader:
     then read as it is, without locks: compare ``stamp_of`` before each use.
 
     Raises:
-        UnavailableError: So it is, and the WAL holds what is to be read with the file.
+        UnavailableError: This is the case, but the WAL is not empty.
     """
     handle = _opened(place, apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -172,7 +169,7 @@ def open_reader(place: Place) -> Reader:
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Give what tells a database file from what it was; None when it cannot be looked at."""
+    """Return what identifies a state of a database file, or None when stat fails."""
     try:
         found = path.stat()
     except OSError:
@@ -214,7 +211,7 @@ def _opened(place: Place, flags: int, *, is_unshared: bool = False) -> apsw.Conn
 
 @functools.cache
 def _vector_extension() -> str:
-    """Give the path of sqlite-vec. Its package is not imported: it imports numpy, 0.1 s."""
+    """Return the path of sqlite-vec. Its package is not imported: it imports numpy, 0.1 s."""
     spec = find_spec("sqlite_vec")
     assert spec
     assert spec.origin

@@ -1,7 +1,4 @@
-"""The project's own row, its branches and its fingerprints.
-
-Looking into a database file whose project is not known yet.
-"""
+"""The project's own row, its branches and fingerprints, also of a file not opened as a project."""
 
 import json
 import os
@@ -13,7 +10,7 @@ from engine.records import display_path
 from engine.store import files, fulltext, memories, models
 from engine.store.connection import Handle, Store
 
-#: Files of a branch that is gone, deleted in one transaction of some 30 ms.
+#: Files of a removed branch deleted in one transaction of some 30 ms.
 _DELETED_AT_ONCE = 1000
 
 
@@ -78,7 +75,7 @@ def make_project(store: Store, root: bytes, max_file_size: int, *, now_ms: int) 
 
 
 def read_project(handle: Handle) -> ProjectRow | None:
-    """Give the project's row; None in a file that was never filled."""
+    """Return the project's row, or None in a file that was never filled."""
     row = handle.execute(
         """SELECT p.project_id, p.root, p.fingerprint_id, f.value, p.include_patterns,
                   p.exclude_patterns, p.max_file_size, p.indexed_at_ms
@@ -100,7 +97,7 @@ def read_project(handle: Handle) -> ProjectRow | None:
 
 
 def known_project(handle: Handle, root: str) -> ProjectRow:
-    """Give the project's row.
+    """Return the project's row.
 
     Args:
         handle: A read transaction.
@@ -116,7 +113,7 @@ def known_project(handle: Handle, root: str) -> ProjectRow:
 
 
 def count_changes(handle: Handle) -> int | None:
-    """Give the number of transactions that have written so far; None when there is no project.
+    """Return the number of write transactions so far, or None when there is no project.
 
     Two reads that give the same number see the same contents, in whatever process.
     """
@@ -168,7 +165,7 @@ def finish_project(handle: Handle, *, now_ms: int) -> None:
 
 
 def upsert_branch(handle: Handle, name: str, commit_id: str | None) -> int:
-    """Give the id of a branch, made when new, with the commit that is checked out."""
+    """Return the id of a branch, created when new, and set its checked-out commit."""
     branch_id = handle.execute(
         """INSERT INTO branches (name, commit_id) VALUES (:name, :commit_id)
            ON CONFLICT (name) DO UPDATE SET commit_id = excluded.commit_id RETURNING id""",
@@ -194,7 +191,7 @@ def update_branch(
 
 
 def read_branches(handle: Handle) -> list[BranchRow]:
-    """Give all branches, the most recently indexed first."""
+    """Return all branches, the most recently indexed first."""
     rows = handle.execute(
         """SELECT id, name, commit_id, found_files, complete, indexed_at_ms FROM branches
            ORDER BY indexed_at_ms DESC NULLS LAST, id DESC"""
@@ -206,7 +203,7 @@ def read_branches(handle: Handle) -> list[BranchRow]:
 
 
 def read_branch(handle: Handle, branch_id: int) -> BranchRow:
-    """Give one branch, which must be there."""
+    """Return one branch, which must exist."""
     return next(branch for branch in read_branches(handle) if branch.id == branch_id)
 
 
@@ -245,7 +242,7 @@ def delete_contents(handle: Handle) -> None:
 
 
 def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int) -> None:
-    """Make a copied index that of another project: blobs and what they say stay, nothing else."""
+    """Turn a copied index into another project's: only blobs and their contents stay."""
     models.empty_file_vectors(handle)
     memories.delete_all(handle)
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
@@ -265,7 +262,7 @@ def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, n
 
 
 def read_root(file: Path, busy_timeout_ms: int) -> str:
-    """Give the resolved folder that a database file indexes.
+    """Return the resolved folder that a database file indexes.
 
     Raises:
         EngineError: The file is not a sound index.

@@ -1,16 +1,14 @@
-"""What a repair writes: each function mends one kind of damage, in the running transaction.
+"""Repairs, rebuilding and backups of a database file, and how much of it is unused.
 
-Beginning a database anew, with what can be read of an old one that is damaged.
+Each repair fixes one kind of damage in the running transaction.
 
-The index can be made again from the files; what is in ``KEPT_TABLES`` cannot. Rows are read one by
-one, from both ends, so that a page that cannot be read costs only what is on it.
+The index can be made again from the files; the rows of ``KEPT_TABLES`` cannot. They are read one by
+one, from both ends, so that an unreadable page costs only its own rows.
 
-How well the pages of the database file are filled.
-
-Rows that go leave pages behind that are free, or half empty between others; new rows use the first
-kind only. A fresh index wastes a tenth of its file in this way, one whose files were all replaced
-several times more than a third. To know exactly means to read the whole file, so that is done when
-the pages have become many for their chunks.
+Deleted rows leave pages that are free, or half empty between others; new rows use only the free
+ones. A fresh index wastes a tenth of its file in this way, one whose files were all replaced
+several times more than a third. An exact figure takes reading the whole file, so it is computed
+only when the number of pages has grown large for the number of chunks.
 """
 
 import json
@@ -32,14 +30,14 @@ from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryText
 from engine.store.opening import Place, close, damaged, open_reader
 
-#: What a blob says of its parsing when its contents were found damaged and taken out.
+#: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
 
 
 def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
-    """Take out what blobs hold, and have their files read again by the next run.
+    """Empty blobs, and have their files read again by the next run.
 
-    The files stay with their ids. They are not found meanwhile: nobody knows what they said.
+    The files stay with their ids, but are not found meanwhile: their content is unknown.
     """
     ids = {"ids": json.dumps(blob_ids)}
     models.delete_chunk_vectors(handle, blob_ids)
@@ -80,19 +78,19 @@ def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
     )
 
 
-def delete_strays(handle: Handle) -> int:
-    """Delete rows that refer to what is not there, or give them what they refer to.
+def repair_references(handle: Handle) -> int:
+    """Delete rows with dangling references, or restore what they refer to.
 
     Returns:
         How many rows did.
     """
     lost = checks.read_lost_symbols(handle)
-    number = len(checks.read_strays(handle)) + len(lost)
+    number = len(checks.read_dangling_rows(handle)) + len(lost)
     handle.execute(
         """UPDATE project SET model_id = NULL
            WHERE model_id IS NOT NULL AND model_id NOT IN (SELECT id FROM models)"""
     )
-    # A fingerprint that nobody has: what carries it is read again.
+    # A fingerprint without a match: rows that carry it are read again.
     handle.execute(
         """INSERT INTO fingerprints (id, value, created_at_ms)
            SELECT fingerprint_id, 'lost', 0 FROM blobs UNION
@@ -100,15 +98,15 @@ def delete_strays(handle: Handle) -> int:
            SELECT fingerprint_id, 'lost', 0 FROM project WHERE fingerprint_id IS NOT NULL
            ON CONFLICT DO NOTHING"""
     )
-    strays = checks.read_strays(handle)
-    lost_files = [stray.rowid for stray in strays if stray.table == "files"]
+    dangling = checks.read_dangling_rows(handle)
+    lost_files = [row.rowid for row in dangling if row.table == "files"]
     if lost_files:
         files.delete_files(handle, lost_files)
         handle.execute("UPDATE branches SET complete = 0")
-    for stray in strays:
-        if stray.table != "files":
-            assert stray.table in checks.expected_schema()
-            handle.execute(f"DELETE FROM {stray.table} WHERE rowid = ?", (stray.rowid,))  # noqa: S608
+    for row in dangling:
+        if row.table != "files":
+            assert row.table in checks.expected_schema()
+            handle.execute(f"DELETE FROM {row.table} WHERE rowid = ?", (row.rowid,))  # noqa: S608
     handle.executemany("DELETE FROM symbols WHERE id = ?", ((id_,) for id_ in lost))
     return number
 
@@ -120,7 +118,7 @@ def make_schema_objects(handle: Handle, names: Iterable[str]) -> None:
 
 
 def reindex(handle: Handle) -> None:
-    """Make all indexes of SQLite anew."""
+    """Rebuild all SQLite indexes."""
     handle.execute("REINDEX")
 
 
@@ -144,7 +142,7 @@ def delete_lost_words(handle: Handle, index: KeywordIndex, rowids: Sequence[int]
 
 
 def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
-    """Put text that can be read in place of a memory's, and forget its words and its vector."""
+    """Replace the text of a memory by a readable one, and drop its words and its vector."""
     handle.execute(
         """UPDATE memories SET summary = :summary, description = :description,
              context = :context, tags = :tags, token_count = :token_count WHERE id = :id""",
@@ -162,8 +160,8 @@ def delete_vectors(handle: Handle, table: VectorTable, rowids: Iterable[int]) ->
     )
 
 
-def make_vector_table_anew(handle: Handle, table: VectorTable) -> int:
-    """Make a table of vectors anew with all that can be read of it; gives how many those are."""
+def recreate_vector_table(handle: Handle, table: VectorTable) -> int:
+    """Recreate a vector table with all rows that can be read; return their number."""
     rows = checks.read_sound_rows(handle, table)
     for (name,) in handle.execute(
         "SELECT name FROM sqlite_schema WHERE name = :name AND sql LIKE 'CREATE VIRTUAL TABLE%'",
@@ -181,9 +179,9 @@ def make_vector_table_anew(handle: Handle, table: VectorTable) -> int:
     return len(rows)
 
 
-def drop_strange_tables(handle: Handle, names: Iterable[str]) -> None:
+def drop_unknown_tables(handle: Handle, names: Iterable[str]) -> None:
     """Drop tables of vectors that belong to no model."""
-    known = checks.read_strange_tables(handle)
+    known = checks.read_unknown_tables(handle)
     for name in names:
         assert name in known
         handle.execute(f'DROP TABLE "{name}"')
@@ -191,7 +189,7 @@ def drop_strange_tables(handle: Handle, names: Iterable[str]) -> None:
 
 #: Tables whose rows outlive the contents of an index, those that others refer to first.
 KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
-#: Of the project's own row: which files belong to it.
+#: Columns of the project's row that define which files belong to it.
 _SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
 _MOST_ROWS = 1_000_000  # of a table, whose pages can be a circle
 
@@ -199,7 +197,7 @@ Row = dict[str, Any]
 
 
 class Saved(NamedTuple):
-    """What could be read of a damaged database."""
+    """The rows that could be read of a damaged database."""
 
     rows: dict[str, list[Row]]  # of each kept table
     scope: Row  # of the project; empty when it could not be read
@@ -222,7 +220,7 @@ def save(file: Path, busy_timeout_ms: int) -> Saved:
 
 
 def _rows_of(handle: Handle, table: str) -> Iterator[Row]:
-    """Give the rows of a table from the first on, and from the last when one cannot be read."""
+    """Yield the rows of a table from the first on, and from the last when one is unreadable."""
     seen: set[int] = set()
     for order in ("ASC", "DESC"):
         statement = f"SELECT rowid AS row_number, * FROM {table} ORDER BY rowid {order}"  # noqa: S608
@@ -242,10 +240,10 @@ def _rows_of(handle: Handle, table: str) -> Iterator[Row]:
 
 
 def put_back(handle: Handle, saved: Saved) -> dict[str, int]:
-    """Write what was saved into a fresh database; gives how many rows of each table are in.
+    """Write saved rows into a fresh database; return the number of rows written by table.
 
-    A row that the table does not take, as its damage makes it illegal, is left out, and so is one
-    that belongs to such a row.
+    Rows that violate a constraint because of their damage are left out, and so are the rows that
+    refer to them.
     """
     counts = {}
     for table in KEPT_TABLES:
@@ -277,9 +275,9 @@ def _columns_of(handle: Handle, table: str) -> list[str]:
 
 
 def put_in_place(made: Path, file: Path, *, keeps: bool) -> Path | None:
-    """Let a database take the place of a damaged one, which is kept under another name.
+    """Replace a damaged database by a new one, keeping the old one under another name.
 
-    The WAL of the damaged one goes first: it must never be taken for that of the new one. Killed at
+    The WAL of the damaged one goes first: it must never be mistaken for the new one's. Killed at
     any moment, this leaves the old file or the new one under the name.
 
     Args:
@@ -334,7 +332,7 @@ def _sync(path: Path) -> None:
 
 
 def copy(store: Store, target: Path) -> int:
-    """Write a compact copy of a live database, whole or not at all; gives its size in bytes.
+    """Write a compact copy of a live database, whole or not at all; return its size in bytes.
 
     Raises:
         FileExistsError: The target is there already.
@@ -372,41 +370,41 @@ def _check_copy(part: Path) -> None:
 
 
 class Look(NamedTuple):
-    """A size of the file."""
+    """The size of the file and its content at one time."""
 
     pages: int
     chunks: int
 
     def is_roomier_than(self, other: "Look", share: float) -> bool:
-        """Say whether there are more pages for each chunk, by a share or more."""
+        """Return whether there are more pages for each chunk, by a share or more."""
         return self.pages * max(other.chunks, 1) > (1 + share) * other.pages * max(self.chunks, 1)
 
 
 def file_bytes(handle: Handle) -> int:
-    """Give the size of the file without its WAL."""
+    """Return the size of the file without its WAL."""
     return int(handle.execute("PRAGMA page_count").get * handle.execute("PRAGMA page_size").get)
 
 
 def present(handle: Handle) -> Look:
-    """Give the size of the file now."""
+    """Return the current size of the file."""
     chunks = handle.execute("SELECT count(*) FROM chunks").get
     return Look(int(handle.execute("PRAGMA page_count").get), int(chunks))
 
 
 def last_look(handle: Handle) -> Look | None:
-    """Give the size that the file had at the last look."""
+    """Return the size of the file when it was last measured."""
     row = handle.execute("SELECT looked_pages, looked_chunks FROM project").fetchone()
     return Look(*row) if row and row[0] is not None else None
 
 
 def note_look(handle: Handle) -> None:
-    """Remember the size of the file: it was looked at, or is known to be fresh."""
+    """Record the size of the file after measuring or rebuilding it."""
     look = present(handle)
     handle.execute("UPDATE project SET looked_pages = ?, looked_chunks = ?", look)
 
 
 def wasted_share(handle: Handle) -> float:
-    """Give the share of the file that holds nothing; reads all of it, 16 MB in some 40 ms."""
+    """Return the unused share of the file; reads all of it, 16 MB in some 40 ms."""
     free = handle.execute("PRAGMA freelist_count").get * handle.execute("PRAGMA page_size").get
     unused = handle.execute("SELECT sum(unused) FROM dbstat('main', 1)").get or 0
     return float((free + unused) / file_bytes(handle))

@@ -1,11 +1,8 @@
-"""Symbols by name.
+"""Symbols by name: lookups, paged listings with counts, and completion of names.
 
-All symbols of a branch by name, a page at a time, and their numbers by kind and language.
-
-Each text of a file counts once, however many paths of the branch carry it, and is shown under the
-shortest one. The names, kinds and texts come from the index ``symbols_by_name`` alone.
-
-Names that begin as somebody types: of symbols, files and folders.
+In listings each symbol of a text counts once, however many paths of the branch share that text, and
+is shown under the shortest one. Names, kinds and blobs come from the index ``symbols_by_name``
+alone.
 """
 
 import json
@@ -56,14 +53,14 @@ def find_symbols(
     *,
     qualifier: str = "",
 ) -> list[SymbolRow]:
-    """Give the symbols that have one of these lower-case names, those of public reach first.
+    """Return the symbols with one of these lower-case names, public ones first.
 
     Args:
         handle: A read transaction.
         folded_names: Lower-case names.
         filters: Conditions on symbols and files.
         limit: How many at most.
-        qualifier: Lower-case qualified name, joined by ".", with which that of the symbol must
+        qualifier: Lower-case qualified name, joined by ".", with which the symbol's must
             end.
     """
     rows = handle.execute(
@@ -89,7 +86,7 @@ def find_symbols(
 def find_definitions(
     handle: Handle, folded_names: Sequence[str]
 ) -> Iterator[tuple[int, SymbolFacts]]:
-    """Give the symbols that have one of these lower-case names, in the order of ``find_symbols``.
+    """Return the symbols with one of these lower-case names, in ``find_symbols`` order.
 
     Each comes with the id of the chunk in which it starts; those of every branch are given.
     """
@@ -109,7 +106,7 @@ def find_definitions(
 def find_symbols_by_prefix(
     handle: Handle, folded_prefix: str, filters: Filters, limit: int
 ) -> list[SymbolRow]:
-    """Give the symbols whose lower-case name starts so, shortest name first."""
+    """Return the symbols whose lower-case name has a prefix, shortest name first."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM symbols s {_JOINS.format(filters.shown_file.format("s"))}
             WHERE s.folded_name >= :prefix AND s.folded_name < :beyond
@@ -127,12 +124,12 @@ def find_symbols_by_prefix(
 
 
 def read_names(handle: Handle) -> list[str]:
-    """Give every lower-case symbol name once."""
+    """Return every lower-case symbol name once."""
     return [name for (name,) in handle.execute("SELECT DISTINCT folded_name FROM symbols")]
 
 
 def outline(handle: Handle, branch_id: int, path: str) -> list[SymbolRow]:
-    """Give the symbols of a file in text order."""
+    """Return the symbols of a file in text order."""
     rows = handle.execute(
         f"""SELECT {_COLUMNS} FROM files f JOIN blobs b ON b.id = f.blob_id
             JOIN chunks c ON c.blob_id = b.id
@@ -152,7 +149,7 @@ def _rows_of(rows: Iterator[tuple[object, ...]]) -> Iterator[SymbolRow]:
 
 _LEAST_INSIDE = 3  # characters; fewer stand at the beginning of a name
 
-#: Constant fragments: which names pass, and those that pass less well.
+#: Constant SQL fragments: which names match, by prefix or only inside.
 _ALL = "TRUE"
 _BEGINS = "s.folded_name >= :text AND s.folded_name < :beyond"
 _HAS = "instr(s.folded_name, :text)"
@@ -199,7 +196,7 @@ class Choice(NamedTuple):
 class Place(NamedTuple):
     """Where a symbol stands in the list."""
 
-    is_inside: int = 0  # 1: its name does not begin with what is asked for
+    is_inside: int = 0  # 1: its name does not begin with the query
     folded_name: str = ""
     kind: str = ""
     blob_id: int = 0
@@ -220,14 +217,14 @@ class SymbolListRow(NamedTuple):
     is_exported: bool
 
 
-#: Before every symbol there can be.
+#: Sorts before every possible symbol.
 FROM_THE_FIRST = Place()
 
 
 def list_symbols(
     handle: Handle, choice: Choice, after: Place, limit: int
 ) -> list[tuple[Place, SymbolListRow]]:
-    """Give the next symbols with their places: by name, then by kind, then by text.
+    """Return the next symbols with their positions: by name, then by kind, then by text.
 
     A page of 100 out of 95,000 symbols takes 1 to 15 ms.
     """
@@ -264,7 +261,7 @@ def list_symbols(
 
 
 def count_symbols(handle: Handle, choice: Choice) -> list[tuple[str, str, int]]:
-    """Give kind, language and number, for those that there are; kind and language count as any.
+    """Return kind, language and count of each combination; filters on both are ignored.
 
     They are counted here: SQLite would sort them, and take 100 instead of 40 ms for 190,000.
     """
@@ -326,7 +323,7 @@ def _row_of(path: bytes, *rest: Any) -> SymbolListRow:
     return SymbolListRow(os.fsdecode(path), *rest)
 
 
-#: A name that is all over a project is looked up in so many of its places.
+#: Definitions read of a name that occurs all over a project.
 _PLACES_A_NAME = 20
 
 
@@ -341,7 +338,7 @@ class NamedRow(NamedTuple):
 
 
 def names_beginning(handle: Handle, folded: str, limit: int) -> list[str]:
-    """Give the lower-case names of symbols that begin so, each once, the shortest first."""
+    """Return the lower-case symbol names with a prefix, each once, the shortest first."""
     rows = handle.execute(
         """SELECT folded_name FROM symbols WHERE folded_name >= :low AND folded_name < :high
            GROUP BY folded_name ORDER BY length(folded_name), folded_name LIMIT :limit""",
@@ -351,7 +348,7 @@ def names_beginning(handle: Handle, folded: str, limit: int) -> list[str]:
 
 
 def places_of_name(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
-    """Give some symbols of a lower-case name, in files of a branch."""
+    """Return some symbols of a lower-case name, in files of a branch."""
     rows = handle.execute(
         """SELECT f.path, s.qualified_name, s.kind, s.line_start, s.is_exported
            FROM symbols s CROSS JOIN files f ON f.blob_id = s.blob_id
@@ -362,7 +359,7 @@ def places_of_name(handle: Handle, branch_id: int, folded: str) -> list[NamedRow
 
 
 def files_with_words(handle: Handle, branch_id: int, match: str, limit: int) -> list[NamedRow]:
-    """Give the files of a branch whose path matches an FTS5 expression, in no order."""
+    """Return the files of a branch whose path matches an FTS5 expression, unordered."""
     rows = handle.execute(
         """SELECT f.path, b.language FROM file_paths p CROSS JOIN files f ON f.id = p.rowid
            CROSS JOIN blobs b ON b.id = f.blob_id

@@ -1,20 +1,17 @@
-"""Vectors of chunks and of files: writing, reading, and the nearest to a question.
+"""Vectors of chunks and files: quantization, writing, reading and nearest neighbours.
 
-A vector is stored in four bits a number with their sum (``quantize``); a chunk's also as the bits
-of its signs, by which a search finds what is worth a look.
+A vector is stored with four bits a number and a checksum; a chunk's vector also as its sign bits,
+by which a search preselects candidates. A row is scaled so that its largest number becomes ±7,
+which does not change the cosine. On the 29 repositories of the benchmark four bits rank as eight do
+(NDCG@10 within 0.002), in half the space.
 
-Reading takes whole blocks from the shadow tables of sqlite-vec, ``…_chunks`` (which rows are in a
-block) and ``…_vector_chunksNN`` (their numbers), a hundred times as fast as row by row. The nearest
-are found in the same way: comparing the bits of all chunks in numpy costs less than the KNN of
+The checksum is the CRC-32 of the numbers. Only so is a flipped bit found whatever the model:
+embedding again would need the model, may cost money, and rounds differently on another machine.
+
+Reading takes whole blocks from the shadow tables of sqlite-vec, ``…_chunks`` (the rows of a block)
+and ``…_vector_chunksNN`` (their numbers), a hundred times as fast as row by row. Neighbours are
+found in the same way: comparing the sign bits of all chunks in numpy costs less than the KNN of
 sqlite-vec for any k, and a filter is one more array (figures in ``tests/benchmark``).
-
-Vectors as they are stored: four bits a number, and the bits of the signs.
-
-A row is scaled so that its largest number becomes ±7, which the cosine does not see. On the 29
-repositories of the benchmark four bits rank as eight do (NDCG@10 within 0.002), in half the space.
-
-A stored row ends with the CRC-32 of its numbers. Only so is a flipped bit found whatever the model:
-to embed again would need the model, cost money with some, and round differently on another machine.
 """
 
 import json
@@ -33,7 +30,7 @@ from engine.store.models import SUM_BYTES, ModelRow, read_current_model, row_byt
 Stored = NDArray[np.int8]
 #: The largest number that is stored.
 LARGEST = 7
-_ABOVE = 8  # what is added, so that four bits hold it
+_ABOVE = 8  # added to a number so that it fits four unsigned bits
 _LOW = 15
 
 
@@ -52,13 +49,13 @@ def packed(vectors: Stored) -> NDArray[np.uint8]:
 
 
 def rows_of(vectors: Stored) -> list[bytes]:
-    """Give vectors as they are stored, each with its sum."""
+    """Return vectors in their stored form, each with its checksum."""
     numbers = [row.tobytes() for row in packed(vectors)]
     return [row + crc32(row).to_bytes(SUM_BYTES, "little") for row in numbers]
 
 
 def has_its_sum(row: bytes) -> bool:
-    """Say whether a stored row is as it was written."""
+    """Return whether a stored row matches its checksum."""
     return crc32(row[:-SUM_BYTES]) == int.from_bytes(row[-SUM_BYTES:], "little")
 
 
@@ -73,7 +70,7 @@ def unpacked(rows: NDArray[np.uint8]) -> Stored:
 
 
 def signs(vectors: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Give the bits of the signs, (rows × dimension / 8), 1 for a number above 0."""
+    """Return the bits of the signs, (rows × dimension / 8), 1 for a number above 0."""
     return np.packbits(vectors > 0, axis=1, bitorder="little")
 
 
@@ -95,7 +92,7 @@ __all__ = [  # with what goes with vectors everywhere
     "signs",
 ]
 
-#: So many times the wanted number are compared exactly, those whose signs agree best.
+#: Candidates by sign bits that are compared exactly, as a multiple of the wanted number.
 _LOOKED_AT = 10
 _LEAST_LOOKED_AT = 500
 #: Blocks that are read together, some 2 MB of vectors with 192 numbers.
@@ -137,12 +134,12 @@ def insert_file_vectors(
 
 
 def read_chunk_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
-    """Give the vectors of all chunks."""
+    """Return the vectors of all chunks."""
     return _read_all(handle, model.chunk_table, "01", model.dimension)
 
 
 def iter_chunk_vectors(handle: Handle, model: ModelRow) -> Iterator[StoredVectors]:
-    """Give the vectors of all chunks, some at a time and in no order, in little memory."""
+    """Yield the vectors of all chunks in batches, unordered, in little memory."""
     table, after = model.chunk_table, -1
     while True:
         rows: list[tuple[Any, ...]] = handle.execute(
@@ -159,19 +156,19 @@ def iter_chunk_vectors(handle: Handle, model: ModelRow) -> Iterator[StoredVector
 
 
 def read_file_vectors(handle: Handle, model: ModelRow) -> StoredVectors:
-    """Give the vectors of all files."""
+    """Return the vectors of all files."""
     return _read_all(handle, model.file_table, "00", model.dimension)
 
 
 def read_some_vectors(handle: Handle, model: ModelRow, chunk_ids: Sequence[int]) -> StoredVectors:
-    """Give the vectors of some chunks; those without one are left out."""
+    """Return the vectors of some chunks; those without one are left out."""
     return _read_some(handle, model.chunk_table, chunk_ids, model.dimension)
 
 
 def read_some_file_vectors(
     handle: Handle, model: ModelRow, file_ids: Sequence[int]
 ) -> StoredVectors:
-    """Give the vectors of some files; those without one are left out."""
+    """Return the vectors of some files; those without one are left out."""
     return _read_some(handle, model.file_table, file_ids, model.dimension)
 
 
@@ -182,7 +179,7 @@ def nearest_chunks(
     limit: int,
     filters: Filters,
 ) -> list[tuple[int, float]]:
-    """Give the chunks nearest to a vector with their cosines, best first.
+    """Return the chunks nearest to a vector with their cosines, best first.
 
     The filters hold before the nearest are taken. Of what they let pass, those chunks whose signs
     agree best with the question's are compared exactly: ``limit`` × 10, at least 500.
@@ -199,7 +196,7 @@ def nearest_files(
     limit: int,
     filters: Filters,
 ) -> list[tuple[int, float]]:
-    """Give the files whose vectors are nearest, with their cosines; filters hold before that."""
+    """Return the files with the nearest vectors and their cosines; filtered first."""
     stored = read_file_vectors(handle, model)
     rows = handle.execute(
         f"SELECT f.id FROM files f WHERE {filters.file_condition}",  # noqa: S608 - constant
@@ -210,7 +207,7 @@ def nearest_files(
 
 
 def _allowed_chunks(handle: Handle, filters: Filters) -> Ids | None:
-    """Give the chunks that pass; None when all that are stored do."""
+    """Return the chunks that pass, or None when all stored ones do."""
     if filters.is_branch_only and _shows_all(handle, filters):
         return None
     rows = handle.execute(
@@ -222,7 +219,7 @@ def _allowed_chunks(handle: Handle, filters: Filters) -> Ids | None:
 
 
 def _shows_all(handle: Handle, filters: Filters) -> bool:
-    """Say whether each blob has a file on the branch."""
+    """Return whether each blob has a file on the branch."""
     return bool(
         handle.execute(
             """SELECT (SELECT count(*) FROM blobs)
@@ -235,7 +232,7 @@ def _shows_all(handle: Handle, filters: Filters) -> bool:
 def _likely(
     handle: Handle, model: ModelRow, query: NDArray[np.float32], wanted: int, allowed: Ids | None
 ) -> Ids:
-    """Give the chunks whose signs agree best with those of a vector, in any order."""
+    """Return the chunks whose sign bits agree best with a vector's, unordered."""
     if allowed is not None and len(allowed) <= wanted:
         return allowed
     ids, flat = _read_blocks(handle, model.chunk_table, "00", model.dimension // 8)
@@ -259,7 +256,7 @@ def _different_bits(rows: NDArray[np.uint8], one: NDArray[np.uint8]) -> NDArray[
 
 
 def _best(stored: StoredVectors, query: NDArray[np.float32], limit: int) -> list[tuple[int, float]]:
-    """Give the ids with the highest cosines, best first, of equal ones the lower."""
+    """Return the ids with the highest cosines, best first, ties by lower id."""
     vectors = stored.vectors.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.float32(np.linalg.norm(query))
     products = vectors @ query
@@ -289,7 +286,7 @@ def _read_all(handle: Handle, table: str, column: str, dimension: int) -> Stored
 def _read_blocks(
     handle: Handle, table: str, column: str, row_bytes: int
 ) -> tuple[Ids, NDArray[np.uint8]]:
-    """Give the ids and the bytes of all rows, as they lie in the blocks of a table.
+    """Return the ids and the bytes of all rows, in the order of the blocks of a table.
 
     Args:
         handle: A read transaction.
@@ -306,7 +303,7 @@ def _read_blocks(
 
 
 def _used_rows(rows: Sequence[tuple[Any, ...]], row_bytes: int) -> tuple[Ids, NDArray[np.uint8]]:
-    """Give the ids and the bytes of what is in blocks: (which are used, ids, bytes) of each."""
+    """Return the used ids and bytes of blocks: (which are used, ids, bytes) of each."""
     used = np.frombuffer(b"".join([row[0] for row in rows]), np.uint8)
     ids = np.frombuffer(b"".join([row[1] for row in rows]), np.int64)
     flat = np.frombuffer(b"".join([row[2] for row in rows]), np.uint8).reshape(-1, row_bytes)

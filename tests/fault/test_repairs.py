@@ -92,8 +92,8 @@ def test_a_repair_that_was_stopped_anywhere_is_finished_by_the_next(
                 cancelled=partial(next, asked, True),
             )
             break
-    assert {"pages", "mending texts", "mending words", "mending memories"} <= {*steps}
-    assert steps.count("mending words") > 1
+    assert {"pages", "repairing texts", "repairing words", "repairing memories"} <= {*steps}
+    assert steps.count("repairing words") > 1
     repair = repaired(config, tree)
     assert (repair.ok, repair.aside) == (True, None)
     indexed(config, tree)

@@ -63,7 +63,7 @@ def test_damage_is_told_mended_and_gone(cairn: Command) -> None:
     assert (finding["code"], finding["severity"], finding["count"]) == ("texts", "damage", 1)
     mended = cairn("doctor", "--repair")
     assert mended.code == 0, mended
-    assert "Took out 1 damaged text;" in mended.out
+    assert "Removed 1 damaged text;" in mended.out
     assert f"sound: the index of {cairn.folder}" in mended.out
     assert "indexed " in mended.out
     assert cairn("doctor", "--json").json()["findings"] == []

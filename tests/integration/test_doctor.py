@@ -135,7 +135,7 @@ def test_a_job_that_nobody_runs_is_told(config: Config, tree: Path) -> None:
         job = ledger.enqueue({}).row
         found = catalog.doctor(str(tree)).verify()
     assert found.ok
-    assert f"Found job {job.uuid} unfinished, and nobody runs it" in found.warnings
+    assert f"Found job {job.uuid} unfinished, and no process is running it" in found.warnings
 
 
 def test_nobody_mends_what_is_being_indexed(config: Config, tree: Path, catalog: Catalog) -> None:

@@ -156,12 +156,12 @@ def test_an_evaluation_leaves_the_index_as_it_is(index: Index) -> None:
 
 
 def test_what_cannot_be_evaluated_is_refused(index: Index) -> None:
-    with pytest.raises(InvalidInputError, match="no query given"):
+    with pytest.raises(InvalidInputError, match="no query to evaluate"):
         index.evaluate([])
     for options in (EvaluationOptions(limit=0), EvaluationOptions(rounds=101)):
         with pytest.raises(InvalidInputError, match="wanted 1 to 100"):
             index.evaluate([ROUTES], options)
-    with pytest.raises(InvalidInputError, match="keyword would be compared with itself"):
+    with pytest.raises(InvalidInputError, match="keyword would be compared to itself"):
         index.evaluate([ROUTES], _variants(Mode.KEYWORD, Mode.KEYWORD))
     for settings in ({"speed": 1}, {"search_timeout": "soon"}):
         with pytest.raises(InvalidConfigError):

@@ -80,7 +80,7 @@ def test_blank_lines_count_but_say_nothing() -> None:
 def test_a_target_named_twice_counts_once_and_is_told() -> None:
     golden = parse_golden([_line(relevant=["a.py", "./a.py", "b.py"])], "g")
     assert golden.queries[0].relevant == (Target(path="a.py"), Target(path="b.py"))
-    assert golden.notes == ("line 1 names a target twice: it counts once",)
+    assert golden.notes == ("line 1 names a target twice; it counts once",)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_target_named_twice_counts_once_and_is_told() -> None:
         (b"{", "golden", "not JSON"),
         (b"{} // later", "golden", "not JSON"),
         (b"[" * 100_000, "golden", "nested too deep"),
-        (b'{"query": ' + b"9" * 5000 + b"}", "golden", "too long a number"),
+        (b'{"query": ' + b"9" * 5000 + b"}", "golden", "number too long"),
         (b'{"query": "\xff"}', "golden", "byte 12 is not UTF-8"),
         (b"x" * (1 << 21), "golden", "longer than"),
         (b"[]", "golden", "wanted an object, got an empty list"),
         (b'"q"', "golden", "wanted an object, got a text"),
-        (b'{"query": "a", "query": "b"}', "query", "is there twice"),
+        (b'{"query": "a", "query": "b"}', "query", "is given twice"),
         (b'{"relevant": ["a.py"]}', "query", "is missing"),
         (b'{"query": "q"}', "relevant", "it is missing"),
         (_line(query=" "), "query", "got an empty text"),
@@ -105,15 +105,15 @@ def test_a_target_named_twice_counts_once_and_is_told() -> None:
         (_line(relevant=[7]), "relevant", "got a number as a target"),
         (_line(relevant=[""]), "relevant", "no path can be"),
         (_line(relevant=["a\0b"]), "relevant", "no path can be"),
-        (_line(relevant=["/etc/passwd"]), "relevant", "is no path from the project's root"),
-        (_line(relevant=["../a.py"]), "relevant", "is no path from the project's root"),
+        (_line(relevant=["/etc/passwd"]), "relevant", "is not a path below the project's root"),
+        (_line(relevant=["../a.py"]), "relevant", "is not a path below the project's root"),
         (_line(relevant=["a.py:9-3"]), "relevant", "a.py has lines 9 to 3"),
         (_line(relevant=["a.py:0"]), "relevant", "a.py has lines 0 to 0"),
         (_line(relevant=[{"start_line": 3}]), "relevant", "a target has no path"),
         (_line(relevant=[{"path": "a", "start_line": 0}]), "relevant", "start_line is 0"),
         (_line(relevant=[{"path": "a", "end_line": True}]), "relevant", "end_line is True"),
-        (_line(relevant=[{"path": "a", "line": 3}]), "line", "is no key"),
-        (_line(relevent=["a.py"]), "relevent", "is no key"),
+        (_line(relevant=[{"path": "a", "line": 3}]), "line", "is not a key"),
+        (_line(relevent=["a.py"]), "relevent", "is not a key"),
         (_line(mode="fast"), "mode", "got 'fast', wanted one of hybrid"),
         (_line(category=[]), "category", "got an empty list"),
     ],
@@ -131,7 +131,7 @@ def test_a_line_that_is_wrong_is_named_with_its_field(
 def test_a_file_without_queries_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "golden.jsonl"
     file.write_text("\n\n")
-    with pytest.raises(InvalidInputError, match="holds no query"):
+    with pytest.raises(InvalidInputError, match="has no queries"):
         read_golden(file)
     with pytest.raises(InvalidInputError, match="No such file"):
         read_golden(tmp_path / "none.jsonl")
