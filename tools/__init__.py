@@ -1,1 +1,1 @@
-"""Tools for work on the project; not installed with it."""
+"""Development tools; not installed with the package."""

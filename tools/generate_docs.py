@@ -1,6 +1,6 @@
-"""Write the generated parts of the pages in ``docs/`` from what the program says of itself.
+"""Write the generated parts of the pages in ``docs/`` from the program's own data.
 
-Run as ``make docs``. A page marks where a part stands, and everything between the marks is
+Run as ``make docs``. Markers in a page delimit each part, and everything between them is
 replaced::
 
     <!-- generated: settings -->
@@ -56,7 +56,7 @@ _MARKED = re.compile(
 )
 _HELP_COLUMNS = 88
 
-#: What commands print with ``--json``.
+#: The records that commands print with ``--json``.
 _PRINTED = (
     IndexReport,
     SearchAnswer,
@@ -78,7 +78,7 @@ _PRINTED = (
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table; line breaks and bars in cells are made safe."""
+    """Return a Markdown table; line breaks and bars in cells are escaped."""
     names = list(head)
     lines = [names, ["---"] * len(names), *rows]
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
@@ -108,7 +108,7 @@ def metrics() -> str:
 
 
 def models() -> str:
-    """Return the table of models that can be named, without those of servers."""
+    """Return the table of the models that can be chosen by name, without those of servers."""
     with tempfile.TemporaryDirectory() as folder:
         entries = list_models(load_config(Path(folder), model="static"))
     rows = (
@@ -151,7 +151,7 @@ def _help_pages() -> Iterator[tuple[str, str]]:
 
 
 def records() -> str:
-    """Return the table of the records that commands print as JSON, each before its parts."""
+    """Return the table of the records that commands print as JSON, each before its nested ones."""
     waiting: list[type] = list(_PRINTED)
     rows = {}
     while waiting:
@@ -248,7 +248,7 @@ def _key(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _described() -> dict[str, Any]:
-    """Return the OpenAPI description as the server would give it."""
+    """Return the OpenAPI description as the server returns it."""
     with _catalog() as catalog:
         app = create_app(catalog, Serving(host="127.0.0.1", port=0, watches=False))
         described: dict[str, Any] = json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))
@@ -291,7 +291,7 @@ def _catalog() -> Iterator[Catalog]:
         yield catalog
 
 
-#: What a page can ask for, by the name in its mark.
+#: The parts that a page can contain, by the name in their marker.
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "http-answers": http_answers,
@@ -306,10 +306,10 @@ PARTS: dict[str, Callable[[], str]] = {
 
 
 def renewed(page: str) -> str:
-    """Return the text of a page with its generated parts made again.
+    """Return the text of a page with its generated parts updated.
 
     Raises:
-        KeyError: There is no part of a name that the page asks for.
+        KeyError: The page has a marker for an unknown part.
     """
     return _MARKED.sub(
         lambda found: f"{found['begin']}\n{PARTS[found['part']]()}\n{found['end']}", page
@@ -317,7 +317,7 @@ def renewed(page: str) -> str:
 
 
 def main() -> None:
-    """Write each page that is not up to date, and name it."""
+    """Write each page that is out of date, and print its name."""
     for path in sorted(PAGES.glob("*.md")):
         before = path.read_text("utf-8")
         after = renewed(before)

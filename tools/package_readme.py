@@ -1,4 +1,4 @@
-"""Metadata hook of the build: the README without what only works beside the source.
+"""Build hook for the package metadata: the README without links that only work in the source.
 
 An installed package has neither the pictures nor the pages that README.md links to.
 """

@@ -15,7 +15,7 @@ _CACHE: Final = "cache"
 _OUTPUT: Final = "build output"
 _EDITOR: Final = "editor state"
 
-#: Folders that are out always, and what they hold.
+#: Folders that are always excluded, and what they hold.
 ALWAYS: Final[dict[str, str]] = {
     ".git": _VERSION_CONTROL,
     ".hg": _VERSION_CONTROL,
@@ -88,7 +88,7 @@ ALWAYS: Final[dict[str, str]] = {
     ".swiftpm": _EDITOR,
 }
 
-#: Ends of the names of further folders that are out always.
+#: Suffixes of further folder names that are always excluded.
 _ALWAYS_ENDINGS: Final[tuple[tuple[str, str], ...]] = (
     (".egg-info", "package metadata"),
     (".dist-info", "package metadata"),
@@ -97,12 +97,12 @@ _ALWAYS_ENDINGS: Final[tuple[tuple[str, str], ...]] = (
 
 
 class OutputFolder(NamedTuple):
-    """A folder that is out unless git tracks a file in it."""
+    """A folder that is excluded unless git tracks a file in it."""
 
     holds: str
-    beside: tuple[str, ...]  # without git it is out beside one of these; "*.x" is any such file
-    in_root: bool = False  # without git it is out directly in the root
-    anywhere: bool = False  # without git it is out wherever it is
+    beside: tuple[str, ...]  # without git, excluded next to one of these; "*.x" is any such file
+    in_root: bool = False  # without git, excluded directly in the root
+    anywhere: bool = False  # without git, excluded everywhere
 
 
 _SCRIPT_PROJECT: Final = ("package.json", "deno.json")
@@ -119,7 +119,7 @@ _JVM_PROJECT: Final = (
 _NATIVE_PROJECT: Final = ("CMakeLists.txt", "meson.build", "configure.ac", "BUILD.bazel")
 _DOTNET_PROJECT: Final = ("*.csproj", "*.fsproj", "*.vbproj", "*.vcxproj", "*.sln")
 
-#: Folders that are out unless git tracks a file in them.
+#: Folders that are excluded unless git tracks a file in them.
 UNLESS_TRACKED: Final[dict[str, OutputFolder]] = {
     "build": OutputFolder(
         _OUTPUT,
@@ -142,7 +142,7 @@ UNLESS_TRACKED: Final[dict[str, OutputFolder]] = {
     "Carthage": OutputFolder(_DEPENDENCIES, ("Cartfile",)),
 }
 
-#: Folders that hold source in most projects: out only beside these files, and unless tracked.
+#: Folders of source in most projects: excluded only next to these files, unless tracked.
 ONLY_BESIDE: Final[dict[str, OutputFolder]] = {
     "bin": OutputFolder(_OUTPUT, _DOTNET_PROJECT),
     "deps": OutputFolder(_DEPENDENCIES, ("mix.exs", "rebar.config")),
@@ -156,13 +156,13 @@ def excluded_by_default(
     is_in_root: bool,
     has_tracked_files: Callable[[], bool | None],
 ) -> str | None:
-    """Tell why a folder is out by its name, None when it is not.
+    """Return why a folder is excluded by its name, or None.
 
     Args:
         name: The folder's name.
         siblings: The names beside it.
         is_in_root: Whether it lies directly in the root.
-        has_tracked_files: Tells whether git tracks a file in it, None when git knows no files; only
+        has_tracked_files: Returns whether git tracks a file in it, None if it tracks none; only
             called when that matters.
     """
     holds = ALWAYS.get(name)

@@ -10,7 +10,7 @@ import unicodedata
 
 from engine.records import SkipReason
 
-#: How far binary files are looked for NUL bytes; git looks as far.
+#: How many bytes are searched for NUL to detect binary files; the same as in git.
 _HEAD_BYTES = 8000
 
 #: Longer marks first: the UTF-16 mark is the start of the UTF-32 one.
@@ -42,14 +42,14 @@ _HIGH = bytes(range(128, 256))
 _HIGH_RUN = re.compile(rb"[\x80-\xff]+")
 _HIGH_LINE = re.compile(rb"[^\r\n]{0,500}[\x80-\xff][^\r\n]{0,500}")
 
-#: What a file may say of its own encoding, in its first lines: Python and Emacs, Vim, XML, HTML.
+#: Encoding declarations in the first lines of a file: Python and Emacs, Vim, XML, HTML.
 _DECLARED = re.compile(
     rb"(?:coding|encoding|charset)\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z][\w.-]{2,30})"
 )
 _DECLARED_HEAD_BYTES = 512
 
-#: The encodings that are believed or guessed, as Python names them. UTF-7, escapes and the like are
-#: left out: a hostile file could say that it is in one of them and mean another text.
+#: Encodings accepted from declarations or guesses, as Python names them. UTF-7, escapes etc. are
+#: left out: a hostile file could declare one of them to hide its real text.
 _LEGACY = (
     "cp1252", "iso8859-1", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "koi8-r", "koi8-u",
     "cp866", "iso8859-5", "cp1253", "iso8859-7", "cp1254", "iso8859-9", "cp1255", "cp1256",
@@ -57,13 +57,13 @@ _LEGACY = (
     "cp850", "cp852", "mac-roman",
 )  # fmt: skip
 
-#: Fewer bytes above 127 say nothing to statistics.
+#: Fewer bytes above 127 are not enough for statistics.
 _GUESS_MIN_HIGH_BYTES = 8
 _GUESS_SAMPLE_BYTES = 32_768
 
 
 def decode(data: bytes) -> tuple[bytes, str] | SkipReason:
-    """Give a file's text as valid UTF-8 without byte order mark, and the encoding it was in.
+    """Return a file's text as valid UTF-8 without byte order mark, and its original encoding.
 
     Line breaks stay as they are. What cannot be decoded in a text that is UTF-8 otherwise, such as
     a lone surrogate, becomes U+FFFD. About 3 µs for 10 kB of ASCII.
@@ -95,13 +95,13 @@ def decode(data: bytes) -> tuple[bytes, str] | SkipReason:
 
 
 def _looks_like_text(data: bytes) -> bool:
-    """Tell by the control characters in the head; one in 50 is more than any text has."""
+    """Return whether control characters are rare in the head; no text has one in 50."""
     head = data[:_SAMPLE_BYTES]
     return (len(head) - len(head.translate(None, _CONTROLS))) * 50 <= len(head)
 
 
 def _has_many_nuls(data: bytes) -> bool:
-    """Tell a binary file from a text in which a few NUL bytes strayed, far from its start."""
+    """Return whether a file is binary rather than text with a few NUL bytes far from its start."""
     return b"\0" in data[:_HEAD_BYTES] or data.count(b"\0") * 1000 > len(data)
 
 
@@ -114,7 +114,7 @@ def _decode_marked(data: bytes) -> tuple[bytes, str] | None:
 
 
 def _decode_wide(data: bytes) -> tuple[bytes, str] | None:
-    """Decode UTF-16 without a mark, told by NUL bytes in every other place of mostly Latin text."""
+    """Decode UTF-16 without a mark, where every other byte of mostly Latin text is NUL."""
     head = data[:_HEAD_BYTES]
     even = head[0::2].count(0)
     odd = head[1::2].count(0)
@@ -137,7 +137,7 @@ def _decode_damaged(data: bytes) -> tuple[bytes, str] | None:
 
 
 def _decode_legacy(data: bytes) -> tuple[bytes, str] | None:
-    """Try what the file says of itself, then a guess, then Western European."""
+    """Try the declared encoding, then a statistical guess, then Western European."""
     head = data[:_DECLARED_HEAD_BYTES]
     declared = [_python_name(name.decode()) for name in _DECLARED.findall(head)]
     for encoding in (*declared, _guess(data), _western(data)):
@@ -164,7 +164,7 @@ def _decoded(data: bytes, encoding: str) -> bytes | None:
 
 
 def _is_plausible(text: str) -> bool:
-    """Ask of the characters beyond ASCII that nearly all are letters, marks or usual signs."""
+    """Return whether nearly all characters beyond ASCII are letters, marks or common symbols."""
     beyond = [character for character in text if character > "\x7f"][:_SAMPLE_BYTES]
     odd = sum(unicodedata.category(character) in ("Cc", "Cn", "Co", "Cs") for character in beyond)
     return odd * 20 <= len(beyond)
@@ -186,7 +186,7 @@ def _guess(data: bytes) -> str | None:
     best = found.best()
     if best is None:
         return None
-    # Among equals the commonest by far; with enough Polish or Czech it is no equal of theirs.
+    # The most common one wins a tie; with enough Polish or Czech text there is no tie.
     for match in found:
         if match.chaos <= best.chaos and "cp1252" in match.could_be_from_charset:
             return "cp1252"
@@ -206,7 +206,7 @@ def _high_lines(data: bytes) -> list[bytes]:
 
 
 def _western(data: bytes) -> str | None:
-    """Take single bytes above 127 among ASCII letters for accented letters."""
+    """Decode single bytes above 127 between ASCII letters as accented letters."""
     high_bytes = len(data.translate(None, _ASCII))
     runs = len(_HIGH_RUN.findall(data))
     return "cp1252" if high_bytes <= 2 * runs and high_bytes * 3 <= len(data) else None

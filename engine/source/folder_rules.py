@@ -42,7 +42,7 @@ from engine.source.wildmatch import PatternSet
 
 
 class Lifted(Enum):
-    """What takes a file out of a refused folder, besides ``!`` rules of a ``.cairnignore``."""
+    """Ways to re-include a file of a refused folder, besides ``!`` rules of a ``.cairnignore``."""
 
     BY_TRACKING = "git tracks it"
     BY_INCLUDE = "an include glob names it"
@@ -50,7 +50,7 @@ class Lifted(Enum):
 
 
 class Refusal(NamedTuple):
-    """Why a name is out."""
+    """The reason why a name is excluded."""
 
     reason: SkipReason
     detail: str
@@ -61,7 +61,7 @@ _GIT = Refusal(SkipReason.DEFAULT_EXCLUDED, ".git: version control")
 
 
 class Tracking:
-    """What git tracks below a folder of the walk; reads the index when it is first asked.
+    """Files that git tracks below a folder of the walk; the index is read on first use.
 
     Args:
         repository: The folder's repository; None without git.
@@ -78,11 +78,11 @@ class Tracking:
         self._tracked = NO_TRACKED_PATHS if repository is None else None
 
     def has(self, path: str) -> bool:
-        """Tell whether git tracks that very path of the walk."""
+        """Return whether git tracks exactly this path of the walk."""
         return self._paths().has(path[self._prefix_length :])
 
     def has_below(self, path: str) -> bool:
-        """Tell whether git tracks anything in that folder."""
+        """Return whether git tracks anything in that folder."""
         return self._paths().has_below(path[self._prefix_length :])
 
     @property
@@ -98,16 +98,16 @@ class Tracking:
 
 
 class GlobPosition:
-    """Where a walk is in the caller's globs.
+    """The state of the caller's globs in one folder of a walk.
 
     Args:
         include: None when everything is included.
         exclude: None when nothing is excluded.
-        named: Of the include globs those that name a path, where the folder is included whole.
+        named: The include globs that name a path, if the folder is included as a whole.
         folder: The path of the folder from the root, between slashes.
 
     Attributes:
-        is_silent: Whether no glob says anything about files here.
+        is_silent: Whether no glob affects files here.
     """
 
     __slots__ = ("_exclude", "_folder", "_include", "_named", "is_silent")
@@ -127,7 +127,7 @@ class GlobPosition:
         self.is_silent = self._include is None and self._exclude is None
 
     def refusal_of_file(self, name: str) -> Refusal | None:
-        """Say why a file is out, None when it is not."""
+        """Return why a file is excluded, or None."""
         refusal = self.exclusion_of_file(name)
         if refusal is not None or self._include is None:
             return refusal
@@ -136,7 +136,7 @@ class GlobPosition:
         return None
 
     def exclusion_of_file(self, name: str) -> Refusal | None:
-        """Say which glob excludes a file, None when none does."""
+        """Return the exclusion of a file by a glob, or None."""
         if self._exclude is None:
             return None
         number = self._exclude.all.last(self._folder, glob_key(name))
@@ -145,23 +145,23 @@ class GlobPosition:
         return Refusal(SkipReason.EXCLUDED, f"exclude pattern {self._exclude.pattern(number)}")
 
     def refusal_of_folder(self, name: str) -> Refusal | None:
-        """Say why a folder is out with all below it, None when it is not."""
+        """Return why a folder is excluded with everything below it, or None."""
         refusal = self.exclusion_of_file(f"{name}/")
         if refusal is not None or self._include is None or self._covering(name) >= 0:
             return refusal
         if self._include.all.reaches_into(self._below(name)):
             return None
-        return Refusal(SkipReason.NOT_INCLUDED, "no include pattern reaches into it")
+        return Refusal(SkipReason.NOT_INCLUDED, "no include pattern matches anything in it")
 
     def enter(self, name: str) -> "GlobPosition":
-        """Give the position in a folder."""
+        """Return the state of the globs in a subfolder."""
         if self._exclude is None and self._named is None:
             return self
         include = self._include if self._covering(name) < 0 else None
         return GlobPosition(include, self._exclude, named=self._named, folder=self._below(name))
 
     def asks_for(self, name: str) -> bool:
-        """Tell whether an include glob is about that very folder, by its name."""
+        """Return whether an include glob matches this folder itself, by its name."""
         number = self._covering(name)
         if number < 0 or self._include is None:
             return False
@@ -169,19 +169,19 @@ class GlobPosition:
         return last is not None and last.spells_out
 
     def reaches_into(self, name: str) -> bool:
-        """Tell whether an include glob names that folder on its way to something in it."""
+        """Return whether an include glob names this folder as part of a longer path."""
         return self._include is not None and bool(self._include.all.naming(self._below(name)))
 
     def wants_file(self, name: str) -> bool:
-        """Tell whether an include glob names the path to a file, not just a name at any depth."""
+        """Return whether an include glob names the path to a file, not just a name at any depth."""
         return self._named is not None and self._named.last(self._folder, glob_key(name)) >= 0
 
     def asks_for_path(self, name: str) -> bool:
-        """Tell whether an include glob is about the path to that very folder."""
+        """Return whether an include glob matches the path of this folder itself."""
         return self.wants_file(f"{name}/")
 
     def wants_folder(self, name: str) -> bool:
-        """Tell the same of a folder or something in it."""
+        """Return whether an include glob names the path of a folder or of something in it."""
         if self.asks_for_path(name):
             return True
         return self._named is not None and self._named.has_step(self._below(name))
@@ -199,17 +199,17 @@ class GlobPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderRules:
-    """The rules that hold in one folder."""
+    """The rules that apply in one folder."""
 
     ignore: IgnoreChain
     globs: GlobPosition
     tracking: Tracking
     fold_case: bool = False  # of the repository's ignore rules
-    ambient: Refusal | None = None  # of what nothing lifts out of this folder
-    is_asked_for: bool = False  # somebody named this very folder
+    ambient: Refusal | None = None  # of everything here that nothing re-includes
+    is_asked_for: bool = False  # the user named this folder itself
 
     def refusal_of_file(self, prefix: str, name: str) -> Refusal | None:
-        """Say why a file is out by its name, None when it is not.
+        """Return why a file is excluded by its name, or None.
 
         Args:
             prefix: The folder's path, with a slash unless it is the root.
@@ -226,22 +226,22 @@ class FolderRules:
         return None if self.globs.is_silent else self.globs.refusal_of_file(name)
 
     def refusal_of_link(self, prefix: str, name: str) -> Refusal | None:
-        """Say why a link is out whatever it leads to, None when that has to be looked at."""
+        """Return why a link is excluded whatever its target, or None if the target decides."""
         if name == ".git":
             return _GIT
         decision = self.ignore.of_file(self._key(name))
         return self._refusal_by(decision, prefix, name) or self.globs.exclusion_of_file(name)
 
     def into(self, prefix: str, name: str, siblings: Collection[str]) -> "FolderRules | Refusal":
-        """Give the rules of a folder in this one, without the rule files in it.
+        """Return the rules of a subfolder, without its own rule files.
 
         Args:
             prefix: This folder's path, with a slash unless it is the root.
-            name: The other folder's name.
+            name: The subfolder's name.
             siblings: The names beside it.
 
         Returns:
-            Its rules, or why nothing in it has to be looked at.
+            Its rules, or why it need not be entered.
         """
         if name == ".git":
             return _GIT
@@ -283,11 +283,11 @@ class FolderRules:
         )
 
     def with_ignore(self, ignore: IgnoreChain) -> "FolderRules":
-        """Give the same rules with other ignore rules."""
+        """Return these rules with the ignore rules replaced."""
         return replace(self, ignore=ignore)
 
     def _refusal_by(self, decision: Decision | None, prefix: str, name: str) -> Refusal | None:
-        """Say why a file is out, from what the rules of the folder decide about it."""
+        """Return why a file is excluded, given the decision of the folder's rules, or None."""
         if decision is not None and decision[0].is_cairn:
             return _ignored_by(decision)
         ambient = self.ambient
@@ -300,7 +300,7 @@ class FolderRules:
         return ambient if ambient is not None and not self.globs.wants_file(name) else None
 
     def _ambient_of(self, path: str, key: bytes) -> tuple[Refusal | None, bool]:
-        """Give what refuses a folder by ignore rules, and whether a rule of ours reopens it."""
+        """Return a folder's refusal by ignore rules; whether ``.cairnignore`` re-includes it."""
         decision = self.ignore.of_folder(key)
         refusal = _ignored_by(decision) if decision is not None else None
         if decision is not None and decision[0].is_cairn:
@@ -349,7 +349,7 @@ def _ignored_by(decision: Decision) -> Refusal | None:
 #: 20 to 200 times their bytes in memory.
 MAX_RULES_BYTES: Final = 2 << 20
 
-#: How many small rule files are kept, as large trees have many equal ones.
+#: How many small rule files are cached, as large trees have many equal ones.
 _MAX_KNOWN: Final = 256
 _MAX_KNOWN_BYTES: Final = 1 << 14
 
@@ -358,7 +358,7 @@ CAIRN_IGNORE: Final = ".cairnignore"
 
 
 class RuleFiles:
-    """Reads rule files and keeps what they say, as many of them are equal in a large tree.
+    """Reader of rule files with a cache, as many of them are equal in a large tree.
 
     Args:
         root: The root of the walk, an absolute path without links.
@@ -369,7 +369,7 @@ class RuleFiles:
         self._known: dict[tuple[bytes, bool], IgnoreRules] = {}
 
     def at_root(self, globs: GlobPosition) -> FolderRules:
-        """Give the rules that hold in the root, without the files in it."""
+        """Return the rules that apply in the root, without its own rule files."""
         repository = find_repository(self._root)
         settings = git_settings(
             repository.top if repository else self._root,
@@ -389,10 +389,10 @@ class RuleFiles:
     def in_folder(
         self, rules: FolderRules, descriptor: int, prefix: str, names: frozenset[str] | set[str]
     ) -> FolderRules:
-        """Give the rules that hold in a folder, with the rule files and the repository in it.
+        """Return the rules that apply in a folder, including its rule files and repository.
 
         Args:
-            rules: What holds there without them.
+            rules: The rules that apply there without them.
             descriptor: Of the folder.
             prefix: The folder's path, with a slash unless it is the root.
             names: The names in the folder.
@@ -410,7 +410,7 @@ class RuleFiles:
         return rules.with_ignore(rules.ignore.with_files(files)) if files else rules
 
     def _nested(self, rules: FolderRules, prefix: str) -> FolderRules:
-        """Start anew at a repository inside the tree, as git does; our own rules stay."""
+        """Return the rules at a nested repository: git's start afresh, as in git; our own stay."""
         folder = os.path.join(self._root, prefix[:-1])
         repository = repository_at(folder)
         if repository is None:
@@ -431,7 +431,7 @@ class RuleFiles:
     def _inherited(
         self, repository: Repository, base: IgnoreChain, *, fold_case: bool
     ) -> IgnoreChain:
-        """Give the rules that reach the root from the repository's top and the folders between."""
+        """Return the rules that the root inherits from the folders above it in the repository."""
         below = os.path.relpath(self._root, repository.top)
         names = [] if below == "." else below.split(os.sep)
         chain = base.with_files(

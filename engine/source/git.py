@@ -28,7 +28,7 @@ _BAD_IN_REF: Final = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lo
 
 
 class GitHead(NamedTuple):
-    """What is checked out."""
+    """The branch and commit that are checked out."""
 
     branch: str  # "" without git, "detached@<12 hex>" without a branch
     commit: str | None  # None without git, before the first commit, and when it cannot be read
@@ -36,7 +36,7 @@ class GitHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Where the parts of a repository are."""
+    """The paths of a repository."""
 
     top: str  # the folder that holds .git
     git_dir: str  # holds HEAD and index
@@ -66,7 +66,7 @@ def find_repository(folder: str) -> Repository | None:
 
 
 def repository_at(folder: str) -> Repository | None:
-    """Give the repository whose work tree starts at this folder; None when none does."""
+    """Return the repository whose work tree starts at this folder, or None."""
     dot_git = os.path.join(folder, ".git")
     if not os.access(dot_git, os.F_OK):  # asked at every search, of every folder up to the top
         return None
@@ -79,7 +79,7 @@ def repository_at(folder: str) -> Repository | None:
 
 
 def read_head(root: str) -> GitHead:
-    """Tell the branch and commit that are checked out; never raises.
+    """Return the branch and commit that are checked out; never raises.
 
     Args:
         root: A folder inside the work tree, not necessarily its top.
@@ -94,7 +94,7 @@ def read_head(root: str) -> GitHead:
 
 
 def read_branch(root: str) -> str:
-    """Tell the branch that is checked out as ``read_head`` does, in fewer reads.
+    """Return the branch of ``read_head`` with fewer reads.
 
     Args:
         root: A folder inside the work tree, its path without links.
@@ -104,9 +104,9 @@ def read_branch(root: str) -> str:
 
 
 def branch_exists(root: str, branch: str) -> bool:
-    """Say whether a branch that ``read_head`` once gave can still be checked out; never raises.
+    """Return whether a branch once returned by ``read_head`` still exists; never raises.
 
-    A detached commit and "no git" are no branches: they exist while they are checked out.
+    A detached commit and "no git" are not branches: they exist while they are checked out.
     """
     if read_branch(root) == branch:
         return True
@@ -118,9 +118,9 @@ def branch_exists(root: str, branch: str) -> bool:
 
 
 def sibling_folders(root: str) -> Iterator[str]:
-    """Give the same folder in the other worktrees of its repository, the main one first.
+    """Yield the same folder in the other worktrees of its repository, the main one first.
 
-    A worktree that the repository does not know is nobody's sibling. Never raises; the folders may
+    A worktree that the repository does not list has no siblings. Never raises; the folders may
     be missing.
 
     Args:
@@ -138,7 +138,7 @@ def sibling_folders(root: str) -> Iterator[str]:
 
 
 def _worktree_tops(common_dir: str) -> Iterator[str]:
-    """Give the resolved top folders of all worktrees of a repository."""
+    """Yield the resolved top folders of all worktrees of a repository."""
     common_dir = os.path.realpath(common_dir)
     if os.path.basename(common_dir) == ".git":
         yield os.path.dirname(common_dir)
@@ -174,7 +174,7 @@ def tracked_paths_of(repository: Repository, folder: str) -> TrackedPaths:
 
 
 def _path_in(path: str, base: str, *, prefix: bytes = b"") -> str | None:
-    """Give the path that a small file names, None when it is not such a file."""
+    """Return the path stored in a small file, or None if it is not such a file."""
     content = read_regular(path, _MAX_SMALL_BYTES)
     if content is None or not content.startswith(prefix) or b"\0" in content:
         return None
@@ -183,7 +183,7 @@ def _path_in(path: str, base: str, *, prefix: bytes = b"") -> str | None:
 
 
 def _head_of(repository: Repository) -> bytes:
-    """Give the ref or the commit that is checked out; empty when that cannot be told."""
+    """Return the ref or commit that is checked out, or empty bytes if unknown."""
     head = _ref_content(repository.git_dir, b"HEAD") or b""
     if head.startswith(b"ref:"):
         ref = head[4:].strip()

@@ -36,7 +36,7 @@ def read_regular(
         follow: Whether the file may be a link.
 
     Returns:
-        What is in it; None when it is missing, unreadable, too large or not a regular file.
+        Its bytes, or None if it is missing, unreadable, too large or not a regular file.
     """
     flags = _OPEN_FLAGS if follow else _OPEN_FLAGS | os.O_NOFOLLOW
     try:
@@ -63,14 +63,14 @@ def read_regular(
 
 
 class Start(NamedTuple):
-    """How a file begins."""
+    """The first bytes of a file."""
 
     data: bytes
     size_bytes: int  # of the whole file
 
 
 def read_start(path: str, limit_bytes: int) -> Start | None:
-    """Read at most so many bytes of a regular file; None when that cannot be done."""
+    """Return the first bytes of a regular file, at most ``limit_bytes``, or None if unreadable."""
     try:
         descriptor = os.open(path, _OPEN_FLAGS | os.O_NOFOLLOW)
     except (OSError, ValueError):  # ValueError: a NUL in the path
@@ -96,7 +96,7 @@ _TRUE: Final = frozenset({"true", "yes", "on", "1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSettings:
-    """What git's settings say about a repository."""
+    """Git's settings for a repository."""
 
     excludes_path: str  # absolute; the file may be missing
     excludes_label: str  # how to name it to the user
@@ -138,9 +138,9 @@ def _values_in(path: str) -> dict[str, str]:
 
 
 def config_values(text: str) -> dict[str, str]:
-    """Read a configuration file: ``section.key`` or ``section.subsection.key`` to the last value.
+    """Parse a configuration file into ``section.key`` or ``section.subsection.key`` → last value.
 
-    Sections and keys are in lower case. What cannot be read is left out.
+    Sections and keys are in lower case. Malformed lines are ignored.
     """
     values: dict[str, str] = {}
     section = ""
@@ -210,7 +210,7 @@ class TrackedPaths:
         return last - bisect_left(self._paths, self._prefix)
 
     def has(self, path: str) -> bool:
-        """Tell whether git tracks that file, link or submodule."""
+        """Return whether git tracks that file, link or submodule."""
         wanted = self._prefix + os.fsencode(path)
         at = bisect_left(self._paths, wanted)
         if at < len(self._paths) and self._paths[at] == wanted:
@@ -218,7 +218,7 @@ class TrackedPaths:
         return bool(self._sparse) and wanted.startswith(self._sparse)
 
     def has_below(self, folder: str) -> bool:
-        """Tell whether git tracks anything below that folder."""
+        """Return whether git tracks anything below that folder."""
         wanted = self._prefix + os.fsencode(folder) + b"/"
         at = bisect_left(self._paths, wanted)
         if at < len(self._paths) and self._paths[at].startswith(wanted):
@@ -242,15 +242,15 @@ def read_index(git_dir: str, *, hash_bytes: int, prefix: bytes) -> TrackedPaths:
         paths, base = _parse(_read(git_dir, "index"), hash_bytes)
         if base:
             paths += _parse(_read(git_dir, f"sharedindex.{base}"), hash_bytes)[0]
-    except (ValueError, IndexError):  # what slicing and searching in bytes that lie can raise
+    except (ValueError, IndexError):  # slicing and searching in malformed bytes
         return NO_TRACKED_PATHS
     return TrackedPaths(paths, prefix)
 
 
 def count_entries(git_dir: str) -> int:
-    """Give the number of entries that the index's header tells, 0 when it cannot be; never raises.
+    """Return the number of entries in the index's header, 0 if unreadable; never raises.
 
-    Of a split index it is that of the changes alone, of a sparse one folders count as entries.
+    A split index counts its changes alone; in a sparse one, folders count as entries.
     """
     found = read_start(os.path.join(git_dir, "index"), _HEADER_BYTES)
     if found is None or found.data[:4] != b"DIRC" or len(found.data) < _HEADER_BYTES:
@@ -267,7 +267,7 @@ def _read(git_dir: str, name: str) -> bytes:
 
 
 def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], str]:
-    """Give the paths and, of a split index, the name of the shared part."""
+    """Return the paths and, for a split index, the name of the shared part."""
     version = int.from_bytes(data[4:8], "big")
     count = int.from_bytes(data[8:_HEADER_BYTES], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
@@ -321,7 +321,7 @@ def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[byte
 
 
 def _shared_name(data: bytes, at: int, hash_bytes: int) -> str:
-    """Find the extension that names the shared part of a split index; empty when it has none."""
+    """Return the name of a split index's shared part from its extension, or empty."""
     while at + 8 <= len(data) - hash_bytes:
         size = int.from_bytes(data[at + 4 : at + 8], "big")
         if data[at : at + 4] == b"link":

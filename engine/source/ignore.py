@@ -1,4 +1,4 @@
-"""Ignore rules with git's semantics, ``.cairnignore``, and the globs of include and exclude.
+"""Ignore rules with git's semantics, ``.cairnignore``, and the include and exclude globs.
 
 A rule file is parsed once into ``IgnoreRules``; an ``IgnoreChain`` holds the files that apply in
 one folder of a walk, highest precedence first. The last matching rule of the first file that has
@@ -38,12 +38,12 @@ class IgnoreRules:
     """The rules of one file.
 
     Args:
-        data: The content of the file; lines that are no rule are passed over.
-        fold_case: Letters of either case are the same (ASCII only), as ``core.ignoreCase`` says.
+        data: The content of the file; lines without a rule are ignored.
+        fold_case: Ignore the case of ASCII letters, as with ``core.ignoreCase``.
 
     Attributes:
-        patterns: The rules; of equal ones only the last, as it decides.
-        negated: Whether the rule of a number takes back what earlier ones ignore.
+        patterns: The rules; of equal ones only the last, which decides.
+        negated: Whether each rule re-includes what earlier ones ignore.
         size_bytes: Size of the file.
     """
 
@@ -62,7 +62,7 @@ class IgnoreRules:
         return len(self.negated)
 
     def line(self, number: int) -> tuple[int, str]:
-        """Give the 1-based line of a rule and its text."""
+        """Return the 1-based line of a rule and its text."""
         start = self._starts[number]
         text = _text_of(self._data[start:].partition(b"\n")[0])
         return self._lines[number], text.encode("latin-1").decode("utf-8", "replace")
@@ -72,7 +72,7 @@ class IgnoreRules:
             try:
                 pattern = _pattern_of(text.removeprefix("!"), fold_case=fold_case)
             except BadPatternError:
-                continue  # git passes over it as well
+                continue  # git ignores it as well
             self._lines.append(line)
             self._starts.append(start)
             self.negated.append(text.startswith("!"))
@@ -80,7 +80,7 @@ class IgnoreRules:
 
 
 class IgnoreFile(NamedTuple):
-    """Rules and where they stand."""
+    """The rules of a file and its path."""
 
     rules: IgnoreRules
     label: str  # the file's path as a user would write it
@@ -88,11 +88,11 @@ class IgnoreFile(NamedTuple):
     shows_text: bool = True  # the text of a rule may be shown
 
     def is_negated(self, number: int) -> bool:
-        """Tell whether the rule takes back what earlier ones ignore."""
+        """Return whether the rule re-includes what earlier ones ignore."""
         return bool(self.rules.negated[number])
 
     def describe(self, number: int) -> str:
-        """Name a rule, such as ``.gitignore:3: *.log``."""
+        """Return the place and text of a rule: ``.gitignore:3: *.log``."""
         line, text = self.rules.line(number)
         if not self.shows_text:
             return f"{self.label}:{line}"
@@ -104,17 +104,17 @@ Decision = tuple[IgnoreFile, int]
 
 
 class IgnoreChain:
-    """The rule files that hold in one folder, the ones that decide first in front.
+    """The rule files that apply in one folder, highest precedence first.
 
     Attributes:
         is_empty: Whether no rule can match here or below.
-        size_bytes: Size of the files in force.
+        size_bytes: Total size of the files.
     """
 
     __slots__ = ("_entries", "is_empty", "size_bytes")
 
     def __init__(self, entries: Iterable[tuple[IgnoreFile, bytes]] = ()) -> None:
-        # The path is the folder's from that of the file on, between slashes.
+        # The path of this folder relative to the rule file's, between slashes.
         self._entries = [
             (file, path, *_open_in(path, file.rules.patterns)) for file, path in entries
         ]
@@ -122,7 +122,7 @@ class IgnoreChain:
         self.size_bytes = sum(entry[0].rules.size_bytes for entry in self._entries)
 
     def of_file(self, key: bytes) -> Decision | None:
-        """Give the rule that decides about a file of the folder, None when none matches."""
+        """Return the rule that decides about a file of the folder, or None."""
         for file, path, names, sets in self._entries:
             number = names.get(key, -1)
             for numbers, match in sets:
@@ -135,11 +135,11 @@ class IgnoreChain:
         return None
 
     def of_folder(self, key: bytes) -> Decision | None:
-        """Give the rule that decides about a folder in this one, None when none matches."""
+        """Return the rule that decides about a folder in this one, or None."""
         return self.of_file(key + b"/")
 
     def enter(self, key: bytes) -> "IgnoreChain":
-        """Give the chain of a folder in this one, without the rule files in it."""
+        """Return the chain of a subfolder, without its own rule files."""
         if self.is_empty:
             return self
         below = key + b"/"
@@ -148,7 +148,7 @@ class IgnoreChain:
         )
 
     def with_files(self, files: Iterable[IgnoreFile]) -> "IgnoreChain":
-        """Give the chain with rule files of this very folder, the more deciding ones last."""
+        """Return the chain with the rule files of this folder, highest precedence last."""
         entries = [(file, path) for file, path, *_ in self._entries]
         for file in files:
             at = 0
@@ -159,11 +159,11 @@ class IgnoreChain:
         return IgnoreChain(entries)
 
     def only_cairn(self) -> "IgnoreChain":
-        """Give the chain without git's rules: another repository starts here."""
+        """Return the chain without git's rules, for a nested repository."""
         return IgnoreChain((file, path) for file, path, *_ in self._entries if file.is_cairn)
 
     def reopens(self, key: bytes) -> bool:
-        """Tell whether a ``!`` rule of a ``.cairnignore`` names a folder to reach into it."""
+        """Return whether a ``!`` rule of a ``.cairnignore`` names something in a folder."""
         return any(
             file.is_cairn
             and any(map(file.is_negated, file.rules.patterns.naming(path + key + b"/")))
@@ -172,12 +172,12 @@ class IgnoreChain:
 
 
 def _open_in(folder: bytes, patterns: PatternSet) -> tuple[dict[bytes, int], Sets]:
-    """Give what of the patterns can match in a folder, or below."""
+    """Return the patterns that can match in a folder or below."""
     return patterns.names, patterns.sets if folder.count(b"/") <= patterns.depth else []
 
 
 def match_key(name: str, *, fold_case: bool = False) -> bytes:
-    """Give what rules are compared with: the bytes of the name."""
+    """Return the bytes of a name that rules are matched against."""
     data = name.encode() if name.isascii() else os.fsencode(name)
     return data.lower() if fold_case else data
 
@@ -188,7 +188,7 @@ def label_of(folder: str, name: str) -> str:
 
 
 def _rule_lines(data: bytes) -> dict[str, tuple[int, int]]:
-    """Give the text of each rule in order, with its line and where that starts."""
+    """Yield the text of each rule in order, with its line number and offset."""
     rules: dict[str, tuple[int, int]] = {}
     start = len(_BOM) if data.startswith(_BOM) else 0
     for line, raw in enumerate(data[start:].split(b"\n"), 1):
@@ -201,7 +201,7 @@ def _rule_lines(data: bytes) -> dict[str, tuple[int, int]]:
 
 
 def _text_of(raw: bytes) -> str:
-    """Give the rule in a line, one character for each byte; empty for a comment."""
+    """Return the rule in a line, one character per byte, or an empty string for a comment."""
     if raw.startswith(b"#"):
         return ""
     text = raw.removesuffix(b"\r").partition(b"\0")[0].decode("latin-1")
@@ -234,8 +234,8 @@ class Globs:
     """Compiled globs; the first one given wins where several match.
 
     Attributes:
-        all: All of them, by number.
-        named: Those alone that name a path, not just a name at any depth.
+        all: All globs, by number.
+        named: The globs that name a path, not just a name at any depth.
     """
 
     __slots__ = ("_compiled", "_patterns", "all", "named")
@@ -279,15 +279,15 @@ class Globs:
         return len(self._patterns)
 
     def pattern(self, number: int) -> str:
-        """Give the glob of a number."""
+        """Return the glob with a number."""
         return self._patterns[number]
 
     def compiled(self, number: int) -> Pattern:
-        """Give what was read from the glob of a number."""
+        """Return the compiled glob with a number."""
         return self._compiled[number]
 
     def match(self, path: str, is_dir: bool) -> str | None:
-        """Give the glob that matches a path or a folder above it, None when none does.
+        """Return the glob that matches a path or a folder above it, or None.
 
         Args:
             path: Relative to the root.
@@ -305,7 +305,7 @@ class Globs:
 
 
 def glob_key(name: str) -> bytes:
-    """Return what globs compare of a name."""
+    """Return the bytes of a name that globs are matched against."""
     return name.encode(CHARACTERS, "surrogatepass")
 
 

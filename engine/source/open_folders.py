@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from engine.records import FileStat, Skip, SkipReason, display_path
 
 if TYPE_CHECKING:
-    from engine.source.folder_rules import FolderRules  # a search that stats files does without
+    from engine.source.folder_rules import FolderRules  # not needed by a search that stats files
 
 
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-#: Folders besides the root that keep their descriptors, far below the usual limit of 1,024 files.
+#: Folders besides the root with open descriptors, far below the usual limit of 1,024 files.
 _KEPT_OPEN: Final = 48
 
 #: Device and inode.
@@ -46,7 +46,7 @@ class LinkedFolder:
 
 
 class PlainFolder:
-    """A folder to be entered."""
+    """A folder to enter."""
 
     __slots__ = ("name", "rules")
 
@@ -55,12 +55,12 @@ class PlainFolder:
         self.rules = rules
 
 
-#: What is left to do in a folder: enter another one, or report one that is out.
+#: A pending step in a folder: enter a subfolder, or report an excluded one.
 Pending = PlainFolder | LinkedFolder | Skip
 
 
 class OpenFolder:
-    """A folder that the walk is in."""
+    """A folder on the path from the root to the current one."""
 
     __slots__ = (
         "descriptor",
@@ -82,28 +82,28 @@ class OpenFolder:
         self.descriptor = descriptor  # -1 while it is closed
         self.identity: Identity = (facts.st_dev, facts.st_ino)
         self.name = name
-        self.path = path  # as the walk came here, "" for the root
+        self.path = path  # as walked, "" for the root
         self.real_path = real_path  # without links, relative to the root
         self.rules = rules
-        self.link_target: str | None = None  # real_path when a link led here itself
+        self.link_target: str | None = None  # real_path if this folder was entered through a link
         self.is_behind_link = real_path != path
-        self.pending: list[Pending] = []  # the next one last
-        self.folders = 0  # how many were to be entered when it was listed
+        self.pending: list[Pending] = []  # next one last
+        self.folders = 0  # how many subfolders were pending after listing
 
 
 class FolderStack:
-    """The folders from the root to where the walk is."""
+    """The stack of folders from the root to the current one."""
 
     def __init__(self, root: OpenFolder) -> None:
         self._folders = [root]
         self._identities = {root.identity}
         self._kept: deque[OpenFolder] = (
             deque()
-        )  # with descriptors, the root apart, upper ones first
+        )  # folders with descriptors except the root, uppermost first
 
     @property
     def top(self) -> OpenFolder:
-        """The folder that the walk is in."""
+        """The current folder."""
         return self._folders[-1]
 
     @property
@@ -127,17 +127,17 @@ class FolderStack:
         return done + weight * part_of_top
 
     def __contains__(self, identity: object) -> bool:
-        """Tell whether the walk is in that folder or below it."""
+        """Return whether the walk is in that folder or below it."""
         return identity in self._identities
 
     def push(self, folder: OpenFolder) -> None:
-        """Go into a folder."""
+        """Enter a folder."""
         self._folders.append(folder)
         self._identities.add(folder.identity)
         self._keep(folder)
 
     def pop(self) -> None:
-        """Leave the folder."""
+        """Leave the current folder."""
         folder = self._folders.pop()
         self._identities.discard(folder.identity)
         if folder.descriptor >= 0:
@@ -152,7 +152,7 @@ class FolderStack:
             self.pop()
 
     def open_child(self, name: str) -> int:
-        """Open a folder in the top one.
+        """Open a subfolder of the current folder.
 
         Raises:
             OSError: It is not a folder (any more), or may not be opened.
@@ -194,7 +194,7 @@ class FolderStack:
         facts = os.fstat(descriptor)
         if (facts.st_dev, facts.st_ino) != folder.identity:
             os.close(descriptor)
-            raise FileNotFoundError(errno.ENOENT, "another folder took its place")
+            raise FileNotFoundError(errno.ENOENT, "replaced by another folder")
         folder.descriptor = descriptor
         self._keep(folder)
 
@@ -235,18 +235,18 @@ _MAX_STEPS: Final = 8192  # folders opened in one resolution
 
 
 class Target(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     real_path: str  # relative to the root, without links
     stat: os.stat_result  # of what is there; not of a link
 
 
 class NotFollowedError(Exception):
-    """A link that leads nowhere inside the root.
+    """A link without a target inside the root.
 
     Args:
         reason: SYMLINK_OUTSIDE, SYMLINK_BROKEN or UNREADABLE.
-        detail: Where it leads or what failed, in words.
+        detail: Its target or the failure, for the user.
     """
 
     def __init__(self, reason: SkipReason, detail: str) -> None:
@@ -256,12 +256,12 @@ class NotFollowedError(Exception):
 
 
 class LinkResolver:
-    """Follows links inside one root.
+    """Resolver of links inside one root.
 
     Args:
-        descriptor: Of the root; stays the caller's.
+        descriptor: Of the root; owned by the caller.
         root: The root's absolute path without links.
-        given_root: The root's absolute path as the caller wrote it.
+        given_root: The root's absolute path as given by the caller.
     """
 
     def __init__(self, descriptor: int, root: str, given_root: str) -> None:
@@ -277,7 +277,7 @@ class LinkResolver:
             name: Its name.
 
         Raises:
-            NotFollowedError: It leads out of the root, to nothing, or may not be followed.
+            NotFollowedError: It leads out of the root, is broken, or may not be followed.
         """
         place = _Place(self._descriptor, folder.split("/") if folder else [])
         try:
@@ -291,7 +291,7 @@ class LinkResolver:
             place.close()
 
     def _follow(self, place: "_Place", names: list[str]) -> Target:
-        """Go through names, the next one last, from a place."""
+        """Resolve names, next one last, from a place."""
         links = 0
         while names:
             name = names.pop()
@@ -320,7 +320,7 @@ class LinkResolver:
         return Target(place.path, place.stat())
 
     def _come_back(self, names: list[str], outside: list[str]) -> None:
-        """Take names away until they have led into the root from a folder outside, by spelling."""
+        """Consume names from a folder outside until they spell a path into the root."""
         place = list(outside)
         while place not in self._spellings:
             if not names:
@@ -338,7 +338,7 @@ def _names_of(path: str) -> list[str]:
 
 
 class _Place:
-    """A folder that a resolution has come to."""
+    """The current folder of a resolution."""
 
     def __init__(self, root: int, names: list[str]) -> None:
         self._root = root
@@ -370,7 +370,7 @@ class _Place:
         self._names.append(name)
 
     def up(self) -> bool:
-        """Go to the folder above; False in the root."""
+        """Go to the parent folder; return False in the root."""
         if not self._names:
             return False
         self._names.pop()
@@ -396,7 +396,7 @@ class _Place:
     def _count(self, steps: int) -> None:
         self._steps += steps
         if self._steps > _MAX_STEPS:
-            raise NotFollowedError(SkipReason.SYMLINK_BROKEN, "the way is too long")
+            raise NotFollowedError(SkipReason.SYMLINK_BROKEN, "the path is too long")
 
 
 _LIMIT: Final = 1 << 63
@@ -404,7 +404,7 @@ _new: Final = tuple.__new__
 
 
 def file_stat_of(found: os.stat_result) -> FileStat:
-    """Give what tells cheaply whether a file changed; each number fits signed 64 bits."""
+    """Return the stat that reveals a changed file; each number fits signed 64 bits."""
     mtime_ns = found.st_mtime_ns
     ctime_ns = found.st_ctime_ns
     inode = found.st_ino
@@ -419,10 +419,10 @@ def _folded(number: int) -> int:
 
 
 def stat_beneath(root: str, path: str) -> FileStat | None:
-    """Look at a path in one call; None when nothing is there.
+    """Return the stat of a path in one system call, or None if nothing is there.
 
-    A folder on the way may be a link that leads out of the root, so what is found says only one
-    thing: equal to a stat known before, it is that very file, unchanged.
+    A parent folder may be a link that leads out of the root, so the result proves only one
+    thing: if it equals a known stat, it is the same file, unchanged.
     """
     try:
         return file_stat_of(os.stat(f"{root}/{path}", follow_symlinks=False))

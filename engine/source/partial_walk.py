@@ -17,9 +17,9 @@ from engine.source.walker import Walk, WalkRules, never
 
 
 class PathSet:
-    """Paths that are looked at, each with all below it; none of them lies below another.
+    """Paths to visit, each with everything below it; none of them lies below another.
 
-    No paths at all stand for the whole tree.
+    Without any paths, it is the whole tree.
 
     Args:
         paths: Relative to the root; not empty, and they need not exist.
@@ -33,7 +33,7 @@ class PathSet:
             if not kept or not path.startswith(f"{kept[-1]}/"):
                 kept.append(path)
         self.paths = tuple(kept)
-        self._steps: dict[str, set[str]] = {}  # folder on the way, with a slash: what leads on
+        self._steps: dict[str, set[str]] = {}  # parent folder with a slash: names to follow
         for path in kept:
             prefix = ""
             for name in path.split("/"):
@@ -45,19 +45,19 @@ class PathSet:
         return len(self.paths)
 
     def steps_from(self, prefix: str) -> set[str] | None:
-        """Give the names that lead on from a folder; None in a folder that is looked at whole.
+        """Return the names to follow from a folder, or None for a folder to visit completely.
 
         Args:
-            prefix: The path of a folder on the way or below one of the paths, with a slash, or "".
+            prefix: The path of a folder above or below one of the paths, with a slash, or "".
         """
         return self._steps.get(prefix)
 
     def is_above(self, path: str) -> bool:
-        """Say whether a path is a folder that leads to one of these."""
+        """Return whether a path is a parent folder of one of these."""
         return f"{path}/" in self._steps
 
     def covers(self, path: str) -> bool:
-        """Say whether a path is one of these or below one; no paths stand for all."""
+        """Return whether a path is one of these or below one; without paths, always True."""
         if not self.paths:
             return True
         prefix = ""
@@ -71,28 +71,28 @@ class PathSet:
         return prefix not in self._steps
 
     def folders_above(self) -> Iterator[str]:
-        """Give the folders that lead to these paths, the root left out."""
+        """Return the parent folders of these paths, without the root."""
         return (prefix[:-1] for prefix in self._steps if prefix)
 
     def with_paths(self, paths: Iterable[str]) -> "PathSet":
-        """Give these paths and some more."""
+        """Return the union with more paths."""
         return PathSet((*self.paths, *paths))
 
 
 class PartialWalk(Walk):
-    """A walk that looks at nothing beside some paths and their ways.
+    """A walk restricted to some paths and their parent folders.
 
     Args:
         root: The folder.
         rules: Which files belong to it.
-        wanted: What is looked at; no paths: everything.
+        wanted: The paths to visit; none for everything.
         cancelled: Asked for each folder and a thousand files; True stops the walk.
 
     Attributes:
-        reached: What the walk has told of, once it is done: the paths, and of those folders on the
-            way that are out, missing or no folders any more, all below them too.
-        links: Links to folders that were entered, or not entered because that folder was already.
-            Only a whole walk can tell which of several links is the first.
+        reached: What the finished walk covers: the paths, and for parent folders that are excluded,
+            missing or no longer folders, everything below them too.
+        links: Links to folders that were entered now or before.
+            Only a complete walk determines which of several links is the first.
 
     Raises:
         InvalidPathError: The root is missing, not a folder, or cannot be read.
@@ -108,7 +108,7 @@ class PartialWalk(Walk):
     ) -> None:
         super().__init__(root, rules, cancelled)
         self._wanted = wanted
-        self._shut: list[str] = []  # folders on the way that do not lead on
+        self._blocked: list[str] = []  # parent folders that cannot be entered
         self.reached = wanted
         self.links: list[str] = []
 
@@ -116,9 +116,9 @@ class PartialWalk(Walk):
         """Walk."""
         for item in super().run():
             if self._wanted.is_above(item.path):
-                self._shut.append(item.path)
+                self._blocked.append(item.path)
             yield item
-        self.reached = self._wanted.with_paths(self._shut)
+        self.reached = self._wanted.with_paths(self._blocked)
 
     def _chosen(
         self,
@@ -131,7 +131,7 @@ class PartialWalk(Walk):
         if steps is None:
             return entries
         missing = (prefix + name for name in steps - names)
-        self._shut.extend(path for path in missing if self._wanted.is_above(path))
+        self._blocked.extend(path for path in missing if self._wanted.is_above(path))
         return [entry for entry in entries if entry.name in steps]
 
     def _refusal_of_opened(self, folder: OpenFolder, *, is_link: bool) -> Refusal | None:
@@ -147,15 +147,15 @@ def _parts_of(path: str) -> list[str]:
 class Probe(NamedTuple):
     """The outcome of a path."""
 
-    outcome: FileEntry | Skip | None  # None: nothing refuses it, and it is no file that is there
-    exists: bool  # False: its names alone decided
+    outcome: FileEntry | Skip | None  # None: not excluded, and not an existing file
+    exists: bool  # False: decided by its names alone
 
 
 def probe(root: str, rules: WalkRules, path: str) -> Probe:
-    """Say what a walk would do with one path.
+    """Return what a walk would do with one path.
 
-    A path that is not there has the outcome that its names would give it. Only the order of a whole
-    walk can tell that a folder was entered through another link before (``SYMLINK_REPEATED``).
+    A missing path has the outcome that its names would cause. Only the order of a complete
+    walk reveals that a folder was entered through another link before (``SYMLINK_REPEATED``).
 
     Args:
         root: The folder.
@@ -175,13 +175,13 @@ def probe(root: str, rules: WalkRules, path: str) -> Probe:
 
 
 class _Probe(Walk):
-    """A walk that looks at nothing beside its way."""
+    """A walk restricted to the parent folders of one path."""
 
     def __init__(self, root: str, rules: WalkRules, path: str) -> None:
         super().__init__(root, rules, never)
         self._path = path
         self.is_missing = False
-        self.refusal: Skip | None = None  # of a path that is not there
+        self.refusal: Skip | None = None  # of a missing path
 
     def _chosen(
         self,
@@ -190,7 +190,7 @@ class _Probe(Walk):
         prefix: str,
         names: set[str],
     ) -> list[os.DirEntry[str]]:
-        """Give the one entry that leads on; none in the folder that was looked for."""
+        """Return the entry that leads to the path, or none in its own folder."""
         rest = self._path[len(prefix) :]
         step = rest.partition("/")[0]
         if step and step not in names:
@@ -213,17 +213,17 @@ class _Probe(Walk):
         return self._secret_of(prefix + name, prefix + name)
 
 
-#: Why a link may show something later, without an event of its own.
+#: Reasons for which a link may start to work later without an event of its own.
 _OF_LINKS: Final = frozenset({SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE})
 
 
 class Folders(NamedTuple):
-    """What a walk went through."""
+    """The folders and links that a walk visited."""
 
     entered: dict[str, str]  # path → path without links, both from the root; "" is the root
     links: dict[str, str]  # followed links, to files and to folders: path → where they lead
-    broken: set[str]  # links that lead nowhere now, or where nobody may look
-    reached: PathSet  # of what this tells all; empty: of everything
+    broken: set[str]  # links that are broken or unreadable now
+    reached: PathSet  # complete for these paths; empty: for everything
 
 
 def folders_of(
@@ -233,17 +233,17 @@ def folders_of(
     below: Iterable[str] = (),
     cancelled: Callable[[], bool] = never,
 ) -> Folders:
-    """Give the folders that a walk enters.
+    """Return the folders that a walk enters.
 
     Args:
         root: The folder.
         rules: Which files belong to it.
-        below: Only these paths with all below them, and the folders that lead there; empty: all.
+        below: Only these paths, everything below them and their parent folders; empty: all.
         cancelled: Asked for each folder; True stops the walk.
 
     Raises:
         InvalidPathError: The root is missing, not a folder, or cannot be read.
-        Cancelled: ``cancelled`` said so.
+        Cancelled: ``cancelled`` returned True.
     """
     walk = _FolderWalk(root, rules, PathSet(below), cancelled)
     for item in walk.run():
@@ -256,7 +256,7 @@ def folders_of(
 
 
 class _FolderWalk(PartialWalk):
-    """A walk that sees folders and links only."""
+    """A walk that ignores files other than links."""
 
     def __init__(
         self, root: str, rules: WalkRules, wanted: PathSet, cancelled: Callable[[], bool]

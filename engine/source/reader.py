@@ -17,16 +17,21 @@ from typing import NamedTuple, Self
 
 from engine.errors import InvalidPathError
 from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
-from engine.source.open_folders import LinkResolver, NotFollowedError, file_stat_of
+from engine.source.open_folders import (
+    FOLDER_FLAGS,
+    Identity,
+    LinkResolver,
+    NotFollowedError,
+    file_stat_of,
+)
 
 #: O_NONBLOCK: opening a FIFO must not wait for a writer; it changes nothing for regular files.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-#: Folder descriptors kept open at most; a path may be thousands of folders deep.
+#: Maximum number of open folder descriptors; a path may be thousands of folders deep.
 _MAX_KEPT = 64
 
-#: What open() says of a socket or of a device without a driver.
+#: Errors of open() for a socket or a device without a driver.
 _NOT_A_FILE = frozenset({errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP})
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
@@ -39,13 +44,13 @@ class Content(NamedTuple):
 
 
 class TreeReader:
-    """Reads files beneath one root. A context manager; for one thread at a time.
+    """Reader of files beneath one root. A context manager; for one thread at a time.
 
     The descriptors of the folder read last stay open, as the files of a folder come one after the
-    other: such a file costs one each of open, read and close and two of fstat. A kept folder can be
-    moved away on disk meanwhile, so what is found through it counts only when its inode is the one
+    other: such a file costs one each of open, read and close and two of fstat. Such a folder can be
+    moved away on disk meanwhile, so a file found through it counts only if its inode is the one
     that the walk saw; otherwise the path is opened again from the root, and that result stands.
-    The root itself is held too: open a reader for one run or one answer, not for the life of a
+    The root itself stays open too: open a reader for one run or one response, not for the life of a
     process.
 
     Raises:
@@ -61,14 +66,14 @@ class TreeReader:
                 f"cannot open the folder {display_path(root)}: {reason}", field="path"
             ) from error
         self._path = os.path.abspath(root)
-        self._folder: str | None = ""  # the folder of _here; None while it is not known
+        self._folder: str | None = ""  # the folder of _here; None while unknown
         self._here = self._root
-        self._names: list[str] = []  # parts of the path whose descriptors are kept
+        self._names: list[str] = []  # parts of the path whose descriptors are open
         self._kept: list[int] = []
         self._deep = -1  # the descriptor of _here when the path is longer than _MAX_KEPT
 
     def __enter__(self) -> Self:
-        """Give the reader itself."""
+        """Return the reader."""
         return self
 
     def __exit__(
@@ -88,13 +93,13 @@ class TreeReader:
             self._root = -1
 
     def read(self, entry: FileEntry, max_bytes: int) -> Content | Skip:
-        """Read a file whole, or say why not.
+        """Read a whole file, or return a skip with the reason.
 
         Bytes and stat belong to the same open file, and neither its size nor its modification time
         changed while it was read. A skip has a stat only when the same stat means the same skip.
 
         Args:
-            entry: What the walk found; ``real_path`` is opened, ``path`` is named in a skip.
+            entry: The result of the walk; ``real_path`` is opened, a skip has ``path``.
             max_bytes: The largest size to read; more is ``TOO_LARGE``, and nothing is read.
         """
         path = entry.real_path
@@ -114,7 +119,7 @@ class TreeReader:
         return self._read_again(entry, max_bytes)
 
     def stat_of(self, path: str) -> FileStat | None:
-        """Look at a regular file without opening it; None for anything else.
+        """Return the stat of a regular file without opening it, or None for anything else.
 
         Args:
             path: Beneath the root; links are followed as the walk does, never out of the root.
@@ -126,7 +131,7 @@ class TreeReader:
         return file_stat_of(found) if found is not None and stat.S_ISREG(found.st_mode) else None
 
     def hash_of(self, path: str, max_bytes: int) -> bytes | None:
-        """Give the SHA-256 of a file's bytes, 32 bytes; None when it cannot be read.
+        """Return the SHA-256 of a file's bytes (32 bytes), or None if it cannot be read.
 
         Args:
             path: As for ``stat_of``.
@@ -165,7 +170,7 @@ class TreeReader:
         return real_path
 
     def _read_again(self, entry: FileEntry, max_bytes: int) -> Content | Skip:
-        """Read from the root on with nothing kept; a second time when the file is changing."""
+        """Read through the root without cached folders; twice if the file is changing."""
         found = self._read_from_root(entry, max_bytes)
         if isinstance(found, Skip) and found.reason is SkipReason.CHANGING:
             return self._read_from_root(entry, max_bytes)
@@ -187,7 +192,7 @@ class TreeReader:
         return found if isinstance(found, Content) else found._replace(path=entry.path)
 
     def _enter(self, folder: str) -> int:
-        """Open a folder beneath the root, from the deepest kept folder that leads to it."""
+        """Open a folder beneath the root, starting at its deepest open parent."""
         names = folder.split("/") if folder else []
         self._folder = None
         if self._deep >= 0:
@@ -211,7 +216,7 @@ class TreeReader:
     def _enter_one(self, here: int, name: str) -> int:
         if name in _NO_NAMES:
             raise ValueError(_NOT_BENEATH)
-        descriptor = os.open(name, _FOLDER_FLAGS, dir_fd=here)
+        descriptor = os.open(name, FOLDER_FLAGS, dir_fd=here)
         if len(self._kept) < _MAX_KEPT:
             self._names.append(name)
             self._kept.append(descriptor)
@@ -239,7 +244,7 @@ _NO_STAT = FileStat(-1, -1, -1, -1)
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Part a path into its folder, empty for the root, and its name; ValueError if it has none."""
+    """Split a path into its folder, empty for the root, and its name; ValueError without a name."""
     folder, slash, name = path.rpartition("/")
     if name in _NO_NAMES or (slash and not folder):
         raise ValueError(_NOT_BENEATH)
@@ -255,7 +260,7 @@ def _read_open(descriptor: int, max_bytes: int) -> Content | Skip:
     if size_bytes > max_bytes:
         detail = f"{size_bytes} bytes, the limit is {max_bytes}"
         return Skip("", SkipReason.TOO_LARGE, detail, stat=file_stat_of(before))
-    # One byte more than expected tells a file that grew, and the end of one that did not.
+    # Reading one byte more detects a file that grew, and the end of one that did not.
     data = os.read(descriptor, size_bytes + 1)
     if 0 < len(data) < size_bytes:
         data = _read_rest(descriptor, data, size_bytes + 1)
@@ -267,7 +272,7 @@ def _read_open(descriptor: int, max_bytes: int) -> Content | Skip:
 
 
 def _read_rest(descriptor: int, start: bytes, wanted_bytes: int) -> bytes:
-    """Go on after a short read, which network file systems may give before the end."""
+    """Continue after a short read, which network file systems may return before the end."""
     pieces = [start]
     missing = wanted_bytes - len(start)
     while missing > 0:
@@ -291,17 +296,17 @@ def _kind_of(mode: int) -> str:
 
 
 def _skip_of(path: str, error: OSError) -> Skip:
-    """Say in words what an error of open or read means for a file.
+    """Return the skip for an error of open or read.
 
-    A link where the walk saw none counts as vanished: what the walk saw is gone, and where the link
-    leads is for the next walk to say. Linux reports ENOTDIR for a link in place of a folder and
+    A new link counts as vanished: what the walk saw is gone, and the next walk decides about the
+    target of the link. Linux reports ENOTDIR for a link in place of a folder and
     ELOOP for one in place of a file.
     """
     number = error.errno or 0
     if number in _GONE:
         detail = "gone since the folder was listed"
         if number != errno.ENOENT:
-            detail = "something else, such as a link, took its place since the folder was listed"
+            detail = "replaced by something else, such as a link, since the folder was listed"
         return Skip(path, SkipReason.VANISHED, detail)
     if number in _NOT_A_FILE:
         return Skip(path, SkipReason.NOT_REGULAR, "a socket or a device")
@@ -309,19 +314,15 @@ def _skip_of(path: str, error: OSError) -> Skip:
     return Skip(path, SkipReason.UNREADABLE, f"{os.strerror(number).lower()} ({name})")
 
 
-#: Device and inode.
-Identity = tuple[int, int]
-
-
 def check_root(root: str, known: Identity | None = None) -> Identity:
-    """Make sure that a folder can be listed and entered.
+    """Check that a folder can be listed and entered, and return its identity.
 
     Args:
         root: The folder.
-        known: What an earlier call gave, if it is to be the same folder still.
+        known: The result of an earlier call, if it must still be the same folder.
 
     Raises:
-        InvalidPathError: It cannot; the message begins with the reason, as ``permission denied``,
+        InvalidPathError: It cannot; the message begins with the reason (``permission denied``),
             and ``details`` has it as ``reason``: ``permission_denied``, ``gone`` or ``replaced``.
     """
     try:

@@ -25,12 +25,12 @@ def _token(prefix: bytes, body: bytes, apart: bytes = rb"A-Za-z0-9") -> re.Patte
     r"""Build the pattern of a token that stands on its own.
 
     The prefix comes first because the regex engine jumps to a literal there; only then is it
-    checked that nothing of its kind stands before it, but for the letter of an escape (``\n``).
+    checked that no such character precedes it, except for the letter of an escape (``\n``).
 
     Args:
         prefix: A pattern of fixed width.
-        body: The pattern of what follows it.
-        apart: The characters that must not stand before it, as in a class.
+        body: The pattern after the prefix.
+        apart: The characters that must not precede it, as in a character class.
     """
     return re.compile(
         rb"%b(?:(?<![%b]%b)|(?<=\\[nrt]%b))%b" % (prefix, apart, prefix, prefix, body)
@@ -62,7 +62,7 @@ _HYPHENED = (
     _token(rb"xox[abeoprs]-", rb"(?=[A-Za-z-]{0,40}[0-9])[A-Za-z0-9-]{19,300}"),  # Slack
     _token(rb"xoxe\.xox[bp]-", rb"[A-Za-z0-9-]{19,300}"),
     _token(rb"xapp-", rb"[0-9]-[A-Za-z0-9-]{17,300}"),
-    # OpenAI, Anthropic and those that took over their form
+    # OpenAI, Anthropic and vendors with the same format
     _token(rb"sk-", rb"(?:proj|svcacct|admin|None|ant|or-v1)-[\w-]{20,300}", rb"\w-"),
     _token(rb"sk-", rb"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{20,300}", rb"\w-"),
     _token(rb"pypi-AgE", rb"[\w-]{50,600}"),
@@ -83,7 +83,7 @@ _WITH_CAPITAL_A = (
 _TWILIO = _token(rb"SK", rb"[0-9a-f]{32}(?![A-Za-z0-9])")
 _DATABRICKS = _token(rb"dapi", rb"[0-9a-f]{32}(?![A-Za-z0-9])")
 
-#: The later two of the three parts of a token with dots, of which the first says what it is; or the
+#: The last two of the three parts of a dotted token, of which the first identifies it; or the
 #: path of a web hook.
 _DOTTED = re.compile(
     rb"\.(?:(?P<middle>[\w-]{6,}+)\.(?P<last>[\w-]{20,}+)"
@@ -103,7 +103,7 @@ _WEB_TOKEN_START_BYTES = 2048
 _PRIVATE_KEY = re.compile(rb"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?")
 _MAX_KEY_BYTES = 65_536
 _KEY_LINE = re.compile(rb"[A-Za-z0-9+/=]{40}")
-#: The pieces of a key's body, in whatever string literals it stands; escapes are passed over.
+#: The pieces of a key's body in any string literals; escapes are skipped.
 _KEY_PIECE = re.compile(rb"\\[nrt]|((?:[A-Za-z0-9+/=]|\\/){4,})")
 _MIN_UNENDED_PIECE_BYTES = 20
 
@@ -120,7 +120,7 @@ def find_tokens(text: bytes, spans: Spans) -> None:
 
 
 def _finder(*rules: re.Pattern[bytes]) -> Find:
-    """Build the search for tokens; the first group of a rule is the secret, else all of it."""
+    """Build the search for tokens; the secret is a rule's first group, or else the whole match."""
 
     def find(text: bytes, spans: Spans) -> None:
         for rule in rules:
@@ -131,7 +131,7 @@ def _finder(*rules: re.Pattern[bytes]) -> Find:
 
 
 def _start_of_dotted(text: bytes, match: re.Match[bytes]) -> int:
-    """Find where a token starts whose later parts are known; -1 when it is none."""
+    """Return the start of a token whose later parts matched, or -1 if it is not one."""
     at = match.start()
     if match.lastgroup == "hook":
         return match.start("hook") if text.endswith(_HOOK_HOSTS, 0, at) else -1
@@ -154,7 +154,7 @@ def _find_hyphened(text: bytes, spans: Spans) -> None:
 def _find_private_keys(text: bytes, spans: Spans) -> None:
     """Find the bodies of PEM blocks, piece by piece, also where string literals hold them.
 
-    Code that only speaks of such blocks has no line of 40 characters of base64 after the mark. A
+    Code that only mentions such blocks has no line of 40 characters of base64 after the mark. A
     block without an end stops before its first short piece.
     """
     for match in _PRIVATE_KEY.finditer(text):
@@ -174,7 +174,7 @@ def _find_private_keys(text: bytes, spans: Spans) -> None:
 
 _find_hyphened_tokens = _finder(*_HYPHENED)
 
-#: A cheap search, and the exact one that is worth its cost only where the cheap one hits. Those for
+#: A cheap search, and the exact one that is worth its cost only after a hit. Those for
 #: ``_`` and ``-`` look at the last characters of the prefixes only before a long enough body.
 _SIEVES: tuple[tuple[Search, Find], ...] = (
     (
@@ -207,28 +207,28 @@ _SIEVES: tuple[tuple[Search, Find], ...] = (
 _MIN_ENTROPY = 3.5
 _MIN_ENTROPY_SHARE = 0.84  # of the most that the length allows
 _MIN_HEX_ENTROPY = 2.75
-#: Fewer different bytes cannot have any of these.
+#: Values with fewer distinct bytes cannot be random.
 _MIN_DIFFERENT = 7
-#: Fewer letters are a number or a date.
+#: Values with fewer letters are numbers or dates.
 _MIN_LETTERS = 2
 _MIN_LETTERS_BEYOND_HEX = 4
 _HEX = re.compile(rb"[0-9a-fA-F-]{16,}\Z")
 
-#: References to where the value really is, formats and regexes.
+#: References to the real value, formats and regexes.
 _REFERENCE = re.compile(
     rb"[{}<>\[\]^`]|\$[A-Za-z(]|%(?:[sdvr](?![A-Za-z0-9])|[(@])|\(.{0,500}\)|://|\*\*\*|\.\.\."
 )
-#: Words for "put yours here", and of looking a value up.
+#: Words of placeholders and of looking up a value.
 _PLACEHOLDERS = (
     b"example", b"change", b"placeholder", b"dummy", b"your", b"xxxx", b"redacted", b"insert",
     b"replace", b"environ", b"getenv", b"arn:",
 )  # fmt: skip
 
 #: A run of letters as words have: four or more, with a capital at the start or all capitals. One
-#: letter in four of a word is a vowel; so it is in 6 of 10 such runs that were drawn by lot.
+#: letter in four of a word is a vowel; the same holds for 6 of 10 random runs.
 _RUN = re.compile(rb"[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}")
 _NO_VOWELS = bytes(code for code in range(256) if code not in b"aeiouyAEIOUY")
-#: A digit inside letters, as words do not have it twice.
+#: A digit inside letters; words do not have two.
 _INSIDE = re.compile(rb"[A-Za-z][0-9]+(?=[A-Za-z])")
 _CAMEL_CASE = re.compile(rb"[A-Za-z][a-z]+(?:[A-Z][a-z]{2,}+)+\Z")
 _SWITCH = re.compile(rb"[a-z][A-Z]")
@@ -236,21 +236,21 @@ _NO_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha() or co
 _NO_DIGITS = bytes(code for code in range(256) if code not in b"0123456789")
 _SYMBOL = re.compile(rb"[!@#$%&*?~=+]")
 
-#: What people write for a password in a URL of documentation and tests.
+#: Sample passwords in URLs of documentation and tests.
 _SAMPLE_PASSWORDS = frozenset(
     b"""admin bar foo guest pass passw0rd passwd password password1 postgres pw pwd root secret test
     token user x-oauth-basic""".split()
 )
-#: Shorter words without digit or sign are taken for samples.
+#: Shorter words without a digit or sign count as samples.
 _MIN_WORD_PASSWORD_BYTES = 16
 
 
 def is_random(value: bytes, *, chosen: bool = False) -> bool:
-    """Tell whether a value looks drawn by lot.
+    """Return whether a value looks random.
 
     Args:
-        value: What stands between the quotes; at most some hundred bytes.
-        chosen: A person may have chosen it, as passwords are: words count then when they are mixed
+        value: The text between the quotes; at most a few hundred bytes.
+        chosen: A person may have chosen it, as with passwords: then words count if they are mixed
             with digits and signs.
     """
     if len(set(value)) < _MIN_DIFFERENT:
@@ -273,7 +273,7 @@ def is_random(value: bytes, *, chosen: bool = False) -> bool:
 
 
 def _is_mixed_case(value: bytes) -> bool:
-    """Tell letters in which capitals stand anywhere from those in which they begin words."""
+    """Return whether capitals stand anywhere in the letters, not only at the start of words."""
     if _CAMEL_CASE.match(value):
         return False
     return len(_SWITCH.findall(value)) * 8 >= len(value)
@@ -296,9 +296,9 @@ def _is_placeholder(value: bytes) -> bool:
 
 
 def is_password(value: bytes) -> bool:
-    """Tell whether the password part of a URL or a connection string is one.
+    """Return whether the password part of a URL or a connection string is a real password.
 
-    The place says that it is a password, so only placeholders and samples are refused.
+    Its position says that it is a password, so only placeholders and samples are rejected.
     """
     if value.lower() in _SAMPLE_PASSWORDS or len(set(value)) < 3:
         return False
@@ -310,7 +310,7 @@ def is_password(value: bytes) -> bool:
 
 
 def entropy(value: bytes) -> float:
-    """Give the Shannon entropy of the bytes of a value, bits a byte; 0 when it is empty."""
+    """Return the Shannon entropy of a value in bits per byte; 0 if it is empty."""
     size = len(value)
     if not size:
         return 0.0
@@ -331,9 +331,9 @@ _BARE = (
     rb"(?P<bare>[\w+/-]{16,256}+(?=&)"  # in the query of a URL
     rb"|[^\s\"'`$(){}<>\[\]\\;,|:=]{12,256}+={0,2}+(?![(\[{<$:=]))"
 )
-#: The kinds of values that only a name before them makes secret.
+#: The kinds of values that are secret only because of the name before them.
 _NAMED = frozenset({"double", "single", "back", "escaped", "prefixed", "bare"})
-#: At the end of a line a bare value may be anything, elsewhere only what keys are made of.
+#: At the end of a line a bare value may be anything, elsewhere only key characters.
 _LINE_ENDS = (b"", b"\n", b"\r")
 _DOTTED_NAME = re.compile(rb"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)+\Z")
 _BARE_KEY = re.compile(rb"[\w+/-]{16,}={0,2}\Z")
@@ -358,10 +358,10 @@ _CONNECTION_BYTES = 200
 
 _SCHEME = re.compile(rb"B(?:earer|asic)[ \t]{1,4}(?P<header>[\w.~+/-]{16,2000}+={0,2})")
 
-#: How far back the name of a value is looked for, and what names of secrets have in them.
+#: How far back the name of a value is searched for, and the stems in names of secrets.
 _NAME_BYTES = 80
 _STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred")
-#: From the last stem before a value up to the value; the group is how the name goes on.
+#: From the last stem before a value to the value; the group is the rest of the name.
 _NAME = re.compile(
     rb"""(?: passw(?:or)?d | passphrase | (?:pass|pwd|auth|authorization)(?![a-z]) | secret | token
       | credentials? | key )
@@ -370,16 +370,16 @@ _NAME = re.compile(
     \s*+ (?: [:=]=? | => )\s*+ [\w@$\\&]{0,2} ["'`]? \Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-#: What a key has to be of to be secret.
+#: Words before ``key`` that make it secret.
 _KEY_OF = re.compile(
     rb"(?:api|access|auth|private|secret|crypt(?:ion)?|signing|master|session|client|account|shared)"
     rb"[_.-]?\Z"
 )
 _KEY_OF_BYTES = 20
-#: Stems that are parts of other words, such as bypass and oauth.
+#: Other words that contain a stem: bypass, oauth, ….
 _SHORT_STEMS = (b"pass", b"pwd", b"auth")
 _PUBLIC_KEY = (b"publickey", b"public_key", b"public-key")
-#: A name that goes on with one of these means something about the secret, not the secret.
+#: A name that continues with one of these describes the secret and is not the secret.
 _ABOUT = re.compile(
     rb"""name | type | ur[il] | path | file | dir | field | label | placeholder | endpoint | header
     | param | prefix | suffix | format | pattern | regex | len | size | class | attr | column | hint
@@ -388,15 +388,15 @@ _ABOUT = re.compile(
     | kind | hash | digest | spec | source""",
     re.IGNORECASE | re.VERBOSE,
 )
-#: Names of values that a person may have chosen.
+#: Names of values that people may choose themselves.
 _CHOSEN = (b"pass", b"pwd", b"secret")
 _AWS_SECRET_BYTES = 40
 
 
-class _Judge:
-    """Says of the values in one text which are secrets, each distinct case once.
+class _ValueClassifier:
+    """Classifier of the values in one text, with each distinct case cached.
 
-    Without that memory, a hostile megabyte of one repeated assignment would take half a second.
+    Without the cache, a hostile megabyte of one repeated assignment would take half a second.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -404,7 +404,7 @@ class _Judge:
         self._known: dict[tuple[bytes, int], bool] = {}
 
     def is_secret(self, match: re.Match[bytes], kind: str) -> bool:
-        """Judge the group of a match that is named by the kind of its place."""
+        """Return whether the matched group is a secret for its kind of position."""
         start, end = match.span(kind)
         if kind in _NAMED:
             return self._is_named(start, end, kind)
@@ -427,7 +427,7 @@ class _Judge:
         return verdict
 
     def _is_named(self, start: int, end: int, kind: str) -> bool:
-        """Judge a value by the name before it, and then by its look."""
+        """Return whether the name before a value and the value itself indicate a secret."""
         before = self._text[max(0, start - _NAME_BYTES) : start]
         lower = before.lower()
         at = -1
@@ -447,8 +447,8 @@ class _Judge:
 
 
 def find_values(text: bytes, spans: Spans) -> None:
-    """Add the spans of the values in a text whose place makes them secrets."""
-    judge = _Judge(text)
+    """Add the spans of the values in a text that are secrets by their position."""
+    judge = _ValueClassifier(text)
     for places in (_SCHEME, _AFTER_COLON, _AFTER_EQUALS):
         for match in places.finditer(text):
             kind = match.lastgroup or ""
@@ -457,11 +457,11 @@ def find_values(text: bytes, spans: Spans) -> None:
 
 
 def _is_named_secret(before: bytes, at: int, value: bytes, after: bytes | None) -> bool:
-    """Tell whether the name before a value makes it a secret, and the value looks like one.
+    """Return whether the name before a value makes it a secret, and the value looks like one.
 
     Args:
         before: The text before the value, its opening quote included.
-        at: Where the last stem stands in it.
+        at: The offset of the last stem in it.
         value: The value.
         after: The byte after a value without quotes, empty at the end; None for a quoted one.
     """
@@ -472,14 +472,14 @@ def _is_named_secret(before: bytes, at: int, value: bytes, after: bytes | None) 
     if after is not None and not _is_setting(before, value, after):
         return False
     if len(value) == _AWS_SECRET_BYTES and b"access" in lower:
-        return True  # also the sample of AWS's own documentation
+        return True  # includes the sample in AWS's documentation
     return is_random(value, chosen=lower.startswith(_CHOSEN, at))
 
 
 def _is_of_secret(before: bytes, lower: bytes, at: int) -> bool:
-    """Tell by what stands before a stem whether it names a secret.
+    """Return whether a stem names a secret, judging by the text before it.
 
-    So does ``api_key`` but not ``key``, ``dbPass`` but not ``bypass``, nor a public key's token.
+    ``api_key`` does but not ``key``, ``dbPass`` but not ``bypass``, nor a public key's token.
     """
     if lower.startswith(b"key", at):
         return _KEY_OF.search(lower, max(0, at - _KEY_OF_BYTES), at) is not None
@@ -490,7 +490,7 @@ def _is_of_secret(before: bytes, lower: bytes, at: int) -> bool:
 
 
 def _is_setting(before: bytes, value: bytes, after: bytes) -> bool:
-    """Tell unquoted values in files of settings from names and comparisons in code."""
+    """Return whether an unquoted value is a setting, not a name or a comparison in code."""
     if after not in _LINE_ENDS and _BARE_KEY.match(value) is None:
         return False
     if before.rstrip().endswith((b"==", b"!=", b"<=", b">=")) or _DOTTED_NAME.match(value):

@@ -21,8 +21,8 @@ _NAMES = _words(
     """
 )
 
-#: What comes after the last dot, in lower case. Certificates (.crt, .cer) and public keys (.pub)
-#: are public by design. A .tfvars file is by Terraform's own advice not committed.
+#: Extensions, in lower case. Certificates (.crt, .cer) and public keys (.pub)
+#: are public by design. Terraform itself advises against committing .tfvars files.
 _EXTENSIONS = _words(
     """
     agekey env jceks jks kdb kdbx key keychain keystore keytab ovpn p12 p8 pem pfx pk8 pkcs12 ppk
@@ -30,10 +30,10 @@ _EXTENSIONS = _words(
     """
 )
 
-#: Endings of more than one part.
+#: Suffixes of more than one part.
 _ENDINGS = (".tfstate.backup", ".tfvars.json", ".pem.bak", ".key.bak", ".keychain-db")
 
-#: Folders of which every file is a secret, at any depth, and single files known by their folder.
+#: Folders in which every file is secret, at any depth, and single files known by their folder.
 _FOLDERS = ("/.aws/", "/.ssh/", "/.gnupg/", "/.password-store/")
 _PLACES = (
     "/.docker/config.json",
@@ -46,7 +46,7 @@ _PLACES = (
 _KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
 _SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount", "firebase-adminsdk")
 
-#: Parts of a name that say that the values in it are made up.
+#: Parts of a name that indicate sample values.
 _EXAMPLES = _words(
     """
     default defaults dist example examples sample samples schema skeleton stub template templates
@@ -55,7 +55,7 @@ _EXAMPLES = _words(
 )
 
 #: Files that talk about secrets rather than hold them: source code, documents, templates and
-#: what is drawn or generated. The two broad patterns leave them alone.
+#: drawings or generated files. The two broad patterns do not apply to them.
 _SOURCE_EXTENSIONS = _words(
     """
     ada adb adoc ads applescript as asm astro awk bas bash bat bats bicep bzl c c++ cc cgi cjs cl
@@ -72,16 +72,16 @@ _SOURCE_EXTENSIONS = _words(
     """
 )
 
-#: Where one secret is blotted out, another can show that it had hidden; honest texts have none.
+#: Redacting one secret can reveal another behind it; ordinary texts have none.
 _MAX_ROUNDS = 8
 
 
 def is_secret_file(path: str) -> str | None:
-    """Give the rule by which a file's name says that it holds secrets; None for other files.
+    """Return the rule by which a file counts as secret, or None.
 
-    The rule is a glob such as ``*.pem``, fit to be shown to the user. Upper and lower case are the
+    The rule is a glob (``*.pem``) that can be shown to the user. Upper and lower case are the
     same. The broad patterns ``*secret*`` and ``*credentials*`` do not apply to source code and
-    documents. About 1 µs for an ordinary path: the walk asks for each file.
+    documents. About 1 µs for an ordinary path: the walk calls this for each file.
     """
     lower = path.lower()
     name = lower[lower.rfind("/") + 1 :]
@@ -105,14 +105,14 @@ def is_secret_file(path: str) -> str | None:
 
 
 def redact(text: bytes) -> tuple[bytes, int]:
-    """Blot out the secrets in a text.
+    """Redact the secrets in a text.
 
     Each byte of a secret's value becomes ``*``; names of keys, quotes, line breaks and everything
     around it stay, so that spans and lines stay true. Redacting the result again changes nothing.
     Ordinary source passes at 145 MB/s a core, and time is linear in the size for any input.
 
     Returns:
-        The text, the same object when it holds no secret, and how many pieces were blotted out;
+        The text, the same object if it holds no secret, and how many pieces were redacted;
         each line of a private key is one.
     """
     count = 0
@@ -124,12 +124,12 @@ def redact(text: bytes) -> tuple[bytes, int]:
             break
         merged = _merged(spans)
         count += len(merged)
-        text = _blotted(text, merged)
+        text = _masked(text, merged)
     return text, count
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join spans that overlap; those that only touch stay two."""
+    """Merge overlapping spans; adjacent ones stay separate."""
     spans.sort()
     merged = [spans[0]]
     for start, end in spans[1:]:
@@ -141,8 +141,8 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _blotted(text: bytes, spans: list[tuple[int, int]]) -> bytes:
-    """Write ``*`` over the spans; they are sorted, apart, and hold no line break."""
+def _masked(text: bytes, spans: list[tuple[int, int]]) -> bytes:
+    """Overwrite the spans with ``*``; they are sorted, disjoint and hold no line break."""
     pieces: list[bytes] = []
     at = 0
     for start, end in spans:
@@ -159,7 +159,7 @@ def _is_example(name: str) -> bool:
 
 
 def _rule_of_hidden(lower: str, name: str) -> str | None:
-    """Look at folders that begin with a dot, and at the family of ``.env`` files."""
+    """Return the rule for a path with a hidden folder or for an ``.env`` file."""
     rooted = "/" + lower
     for folder in _FOLDERS:
         if folder in rooted:

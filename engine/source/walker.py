@@ -37,7 +37,7 @@ from engine.source.open_folders import (
 )
 from engine.source.secrets import is_secret_file
 
-#: Longer paths are not walked: such a tree would cost memory without bound.
+#: Longer paths are not walked: such a tree would cost unbounded memory.
 MAX_PATH_CHARACTERS: Final = 1 << 16
 
 _FILES_BETWEEN_CHECKS: Final = 1024  # for cancellation
@@ -52,32 +52,32 @@ _name_of = attrgetter("name")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkRules:
-    """What a caller may say about which files belong to the project."""
+    """The caller's choice of files that belong to the project."""
 
     include: tuple[str, ...] = ()  # globs; empty means every file
     exclude: tuple[str, ...] = ()  # globs; they win
     max_file_size_bytes: int = MIB  # 0 means 10 MiB
-    allow_secret_files: tuple[str, ...] = ()  # globs of files that are no secrets after all
+    allow_secret_files: tuple[str, ...] = ()  # globs of files that are not secret after all
     depth_limit: int = 4096  # folders between the root and a file
 
     def check(self) -> None:
-        """Make sure that every glob can be read.
+        """Check that every glob is valid.
 
         Raises:
-            InvalidInputError: One cannot; ``details`` has ``field`` and ``pattern``.
+            InvalidInputError: One is not; ``details`` has ``field`` and ``pattern``.
         """
         _compiled(self)
 
 
 def never() -> bool:
-    """Do not cancel."""
+    """Return False: the default of ``cancelled``."""
     return False
 
 
 def walk(
     root: str, rules: WalkRules, *, cancelled: Callable[[], bool] = never
 ) -> Iterator[FileEntry | Skip]:
-    """Give every file of a tree, and every file or folder that is out, with its reason.
+    """Yield every file of a tree, and every excluded file or folder with the reason.
 
     Within a folder the files come first, then the subfolders, both sorted by name; so the order
     depends on the tree alone. A link to a folder counts as a folder.
@@ -90,13 +90,13 @@ def walk(
     Raises:
         InvalidPathError: The root is missing, not a folder, or cannot be read.
         InvalidInputError: A glob is malformed.
-        Cancelled: From the iterator, when ``cancelled`` says so.
+        Cancelled: From the iterator, when ``cancelled`` returns True.
     """
     return Walk(root, rules, cancelled).run()
 
 
 class Walk:
-    """One walk; ``probe`` has one that keeps to the way to a path."""
+    """One walk; ``partial_walk`` has restricted ones."""
 
     def __init__(self, root: str, rules: WalkRules, cancelled: Callable[[], bool]) -> None:
         include, exclude, self._allowed = _compiled(rules)
@@ -115,7 +115,7 @@ class Walk:
         real_root = os.path.realpath(self._given_root)
         self._rule_files = RuleFiles(real_root)
         self._resolver = LinkResolver(descriptor, real_root, os.path.abspath(self._given_root))
-        self._linked: dict[Identity, str] = {}  # folders entered through links, and by which path
+        self._linked: dict[Identity, str] = {}  # folders entered through links, with the path taken
         rules = self._rule_files.at_root(self._globs)
         self._stack = FolderStack(OpenFolder(descriptor, "", "", rules, real_path=""))
         try:
@@ -152,7 +152,7 @@ class Walk:
         raise InvalidPathError(message, field="path", path=root)
 
     def _enter(self, following: PlainFolder | LinkedFolder) -> list[FileEntry | Skip]:
-        """Enter a folder and give the outcomes of its files; its folders become pending."""
+        """Enter a folder and return the outcomes of its files; its subfolders become pending."""
         if self._cancelled():
             raise Cancelled
         stack = self._stack
@@ -192,7 +192,7 @@ class Walk:
         return OpenFolder(self._stack.open_child(name), name, path, rules, real_path=real_path)
 
     def _refusal_of_opened(self, folder: OpenFolder, *, is_link: bool) -> Refusal | None:
-        """Say why an opened folder is not entered: the walk is or was in it already."""
+        """Return why an opened folder is not entered, if the walk is or was already in it."""
         if folder.identity in self._stack:
             where = display_path(folder.real_path) or "the root"
             return Refusal(SkipReason.SYMLINK_CYCLE, f"leads to {where}, which contains it")
@@ -244,11 +244,11 @@ class Walk:
         prefix: str,
         names: set[str],
     ) -> list[os.DirEntry[str]]:
-        """Give the entries of a folder that are looked at: all of them."""
+        """Return the entries of a folder to visit: all of them."""
         return entries
 
     def _made_by_tools(self, folder: OpenFolder, prefix: str, names: set[str]) -> str | None:
-        """Tell what in a folder says that a tool made all of it; None when nothing does."""
+        """Return the sign that a tool generated the whole folder, or None."""
         if not prefix or folder.rules.is_asked_for:
             return None
         if _VIRTUAL_ENVIRONMENT in names:
@@ -266,7 +266,7 @@ class Walk:
         outcomes: list[FileEntry | Skip],
         folders: list[tuple[str, Target | None]],
     ) -> None:
-        """Decide about the files; what is a folder goes to ``folders``."""
+        """Decide about the files; add the subfolders to ``folders``."""
         refusal_of_file = folder.rules.refusal_of_file
         add = outcomes.append
         limit_bytes = self._limit_bytes

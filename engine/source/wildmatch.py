@@ -1,18 +1,18 @@
-r"""Git's wildcards as sets of regular expressions, each searched in one pass with RE2.
+"""Git's wildcards as sets of regular expressions, each searched in one pass with RE2.
 
-A path is written from the folder of its patterns on, with a slash in front, and one behind when it
-is a folder: ``/src/a.c``, ``/src/``. A pattern becomes an expression of its own; RE2 tells which of
-thousands match in time linear in the path, however they are made.
+A path is written relative to the folder of its patterns, with a leading slash, and a trailing one
+for a folder: ``/src/a.c``, ``/src/``. Each pattern becomes one expression; RE2 finds which of
+thousands match in time linear in the path, whatever their form.
 
-The package ``pathspec`` has such sets too, but does not do (1.1.1, measured against git 2.39). Of
-300 random rule files with all wildcards 73 mean something else, bad lines left out: classes with
-``[:alpha:]`` or an escape, ``[!a]`` and a slash, tabs and the byte A0 at the end, names with a
-newline. Of 400 plain files with negations 2 do, as a pattern also matches what lies below: ``b``
-and ``!/a/`` take back ``a/b``. It compiles each rule for ``re`` as well, 0.7 s for 10,000; its one
-set holds some 2,000; and it cannot tell which patterns reach into a folder.
+The package ``pathspec`` has such sets too, but does not fit (1.1.1, measured against git 2.39). Of
+300 random rule files with all wildcards it reads 73 differently, malformed lines left out: classes
+with ``[:alpha:]`` or an escape, ``[!a]`` and a slash, tabs and the byte A0 at the end, names with a
+newline. Of 400 plain files with negations it reads 2 differently, as a pattern also matches what
+lies below: ``b`` and ``!/a/`` re-include ``a/b``. It also compiles each rule for ``re``, 0.7 s for
+10,000; its single set holds some 2,000; and it cannot tell which patterns reach into a folder.
 
-Where git up to 2.51 strays from its own manual (``foo**/bar`` also across folders), the manual and
-git 2.52 rule.
+Where git up to 2.51 deviates from its own manual (``foo**/bar`` also across folders), this module
+follows the manual and git 2.52.
 """
 
 import math
@@ -28,7 +28,7 @@ import re2
 BYTES: Final = "latin-1"
 CHARACTERS: Final = "utf-8"
 
-#: Longest name of the file systems in use, in bytes; a component that needs more never matches.
+#: Longest name in common file systems, in bytes; a component that needs more never matches.
 _NAME_MAX: Final = 255
 
 #: Expressions in one set, and its memory at most. Each set costs 0.5 µs a name; with rules such as
@@ -37,7 +37,7 @@ _NAME_MAX: Final = 255
 _SET_SIZE: Final = 4000
 _SET_BYTES: Final = 16 << 20
 
-#: What POSIX classes hold, as first and last characters of ranges; git looks at ASCII only.
+#: POSIX classes as the first and last characters of ranges; git considers ASCII only.
 _POSIX_CLASSES: Final = {
     "alnum": "09AZaz",
     "alpha": "AZaz",
@@ -66,7 +66,7 @@ _ANY_FOLDERS: Final = "(?:/.*)?"
 
 
 class BadPatternError(ValueError):
-    """A pattern that can match nothing; the message says why."""
+    """A pattern that cannot match anything; the message says why."""
 
 
 class NamePattern(NamedTuple):
@@ -82,7 +82,7 @@ Component = NamePattern | None
 
 
 class Pattern(NamedTuple):
-    """A pattern that was read."""
+    """A compiled pattern."""
 
     components: tuple[Component, ...]
     folders_only: bool = False
@@ -99,10 +99,10 @@ class _Piece(NamedTuple):
 
 
 def components_of(pattern: str, *, fold_case: bool = False) -> tuple[Component, ...]:
-    """Read a pattern; without the slash that anchors it and the one that asks for a folder.
+    """Parse a pattern without its anchoring slash and its trailing slash.
 
     Args:
-        pattern: Git's wildcards; one character of it stands for one character of a name.
+        pattern: Git's wildcards; one character stands for one character of a name.
         fold_case: The names that will be matched are in lower case (ASCII letters only).
 
     Raises:
@@ -120,7 +120,7 @@ def components_of(pattern: str, *, fold_case: bool = False) -> tuple[Component, 
             case "slash":
                 _close(components, pieces, before_escaped_slash=len(token[0]) > 1)
                 pieces = []
-            case "stars":  # within a name a run of stars is one star
+            case "stars":  # inside a name, several stars are one star
                 pieces.append(_Piece(_STAR, 0, stars=len(token[0])))
             case "one":
                 pieces.append(_Piece("[^/]", 1))
@@ -156,7 +156,7 @@ def _close(
 
 
 def _class_at(pattern: str, at: int, is_negated: bool, *, fold_case: bool) -> tuple[str, int]:
-    """Read a class from its first item: its regular expression and where it ends."""
+    """Parse a character class from its first item into a regular expression and its end."""
     ranges: list[tuple[str, str]] = []
     start = at
     while at == start or not pattern.startswith("]", at):
@@ -203,7 +203,7 @@ Sets = list[tuple[list[int], Match]]
 
 
 class _Expressions:
-    """Numbered regular expressions that are searched for together.
+    """Numbered regular expressions that are searched together.
 
     Args:
         numbered: The expressions, the lowest number first.
@@ -227,7 +227,7 @@ class _Expressions:
             self._add(entries[first : first + _SET_SIZE])
 
     def last(self, path: bytes) -> int:
-        """Return the highest number of the expressions that match a path, -1 when none does."""
+        """Return the highest number of the expressions that match a path, or -1."""
         for numbers, match in self.sets:
             found = match(path)
             if found:
@@ -254,18 +254,18 @@ class _Expressions:
 
 
 class PatternSet:
-    """Numbered patterns of one folder; of those that match a path the highest number counts.
+    """Numbered patterns of one folder; the highest number that matches a path wins.
 
     Args:
-        patterns: The patterns; their numbers are their places.
+        patterns: The patterns, numbered by position.
         encoding: Of the paths: ``BYTES`` when each character of a pattern stands for a byte, or
             ``CHARACTERS``.
 
     Attributes:
-        names: Numbers of the names at any depth, those of folders with a slash.
+        names: Numbers of patterns that are plain names at any depth; a slash marks folders.
         sets: Of the other patterns the numbers in each set and what searches for them, the highest
             numbers in front.
-        depth: The most names in a path that these match.
+        depth: The maximum number of names in a matching path.
     """
 
     def __init__(self, patterns: Iterable[Pattern], encoding: str) -> None:
@@ -280,11 +280,11 @@ class PatternSet:
         return len(self._patterns)
 
     def last(self, folder: bytes, name: bytes) -> int:
-        """Return the highest number of the patterns that match a path, -1 when none does.
+        """Return the highest number of the patterns that match a path, or -1.
 
         Args:
             folder: The folder's path, between slashes.
-            name: A name in it, with a slash behind when it is a folder.
+            name: A name in it, with a trailing slash for a folder.
         """
         number = self.names.get(name, -1)
         for numbers, match in self.sets:
@@ -294,18 +294,18 @@ class PatternSet:
         return number
 
     def naming(self, folder: bytes) -> list[int]:
-        """Return the numbers of the patterns that reach into a folder and say how it is named.
+        """Return the numbers of the patterns that reach into a folder and spell out its name.
 
         ``vendor/lib/**`` does for ``/vendor/``; ``**/*.c`` and ``*/x`` reach into every folder.
         """
         return self._naming.all(folder)
 
     def has_step(self, folder: bytes) -> bool:
-        """Tell whether a pattern takes a folder for one of its components other than ``**``."""
+        """Return whether a folder matches a component of a pattern other than ``**``."""
         return self._steps.last(folder) >= 0
 
     def reaches_into(self, folder: bytes) -> bool:
-        """Tell whether a pattern can match anything in a folder or below."""
+        """Return whether a pattern can match anything in a folder or below."""
         return self._reach.last(folder) >= 0
 
     @cached_property
@@ -325,7 +325,7 @@ class PatternSet:
         return _Expressions(enumerate(regexes), self._encoding)
 
     def _expressions(self) -> Iterator[tuple[int, str]]:
-        """Yield what has to be searched for; mere names are looked up."""
+        """Yield the expressions to search for; plain names are looked up instead."""
         for number, pattern in enumerate(self._patterns):
             name = _name_at_any_depth(pattern)
             if name is None:
@@ -347,22 +347,22 @@ def _name_at_any_depth(pattern: Pattern) -> str | None:
 
 
 def _whole_regex(pattern: Pattern) -> str:
-    """Return the expression of the paths that a pattern matches."""
+    """Return the expression for the paths that a pattern matches."""
     *before, last = pattern.components
     regex = "".join(map(_step_regex, before)) + ("/.+" if last is None else _step_regex(last))
     end = "$" if pattern.files_only else "/$" if pattern.folders_only else "/?$"
     if pattern.components[0] is not None:
         return f"^{regex}{end}"
-    # It may begin anywhere; a star at the start of a name says no more than that.
+    # It may begin anywhere; a star at the start of a name adds nothing.
     return regex.removeprefix(_ANY_FOLDERS).removeprefix(f"/{_STAR}") + end
 
 
 def _way_regex(pattern: Pattern, may_end: Callable[[Component], bool]) -> str:
-    """Return the expression of the folders on the way to what a pattern matches.
+    """Return the expression for the parent folders of what a pattern matches.
 
     Args:
         pattern: The pattern.
-        may_end: Whether the way counts as far as a component.
+        may_end: Whether the path may end at a component.
     """
     regex = ""
     *before, last = pattern.components

@@ -1,6 +1,6 @@
-"""A text → everything the index stores of it: symbols, chunks and their words.
+"""Analyse a text for the index: symbols, chunks and their words.
 
-A pure function of bytes, run in worker processes; what it returns goes to the writer as it is.
+A pure function of bytes, run in worker processes; the writer stores the result as it is.
 """
 
 from bisect import bisect_left
@@ -31,9 +31,9 @@ class ChunkRow(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """What the index stores of a text."""
+    """The data that the index stores for a text."""
 
-    packed_text: bytes  # by packing.pack_text
+    packed_text: bytes  # by store.compression.pack_text
     text_hash: bytes  # SHA-256 of the stored text
     size_bytes: int  # of the stored text
     line_count: int
@@ -46,13 +46,13 @@ class Analysis(NamedTuple):
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
     """Parse, chunk and split a valid UTF-8 text.
 
-    Never fails on any text: what the parser cannot read is chunked by lines, and
+    Never fails on any text: text that the parser cannot read is chunked by lines, and
     ``parse_result`` says so.
 
     Args:
         text: Valid UTF-8.
         language: A name of ``languages.LANGUAGES``.
-        deadline_ms: As for ``parse``; 0 does not parse at all, with the result ``failed``.
+        deadline_ms: As for ``parse``; 0 skips parsing, with the result ``failed``.
     """
     parsed = parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
     spans = chunks_of(text, parsed.symbols, language, parsed.comment_starts)
@@ -69,7 +69,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
 
 
 def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list[ChunkRow]:
-    """Give each chunk its words; symbols and spans are both in text order."""
+    """Return the rows of the chunks with their words; symbols and spans are in text order."""
     rows: list[ChunkRow] = []
     starts = [symbol.byte_start for symbol in symbols]
     last = 0
@@ -90,11 +90,11 @@ def _rows_of(text: bytes, symbols: list[Symbol], spans: list[ChunkSpan]) -> list
 
 
 def words_of_chunk(piece: bytes, own: Sequence[Symbol], owner: str) -> tuple[str, str, str]:
-    """Give the words of a chunk as they are stored: of names, of signatures, of the text.
+    """Return the words of a chunk as stored: of its names, its signatures and its text.
 
     Args:
         piece: Its text.
-        own: The symbols that start in it, in text order.
+        own: The symbols that start in the chunk, in text order.
         owner: Qualified name of the symbol that it belongs to; empty for none.
     """
     names = ""
@@ -110,7 +110,7 @@ def words_of_chunk(piece: bytes, own: Sequence[Symbol], owner: str) -> tuple[str
 
 
 def _described(symbol: Symbol) -> str:
-    """Give the words that describe a definition, beside its name.
+    """Return the words that describe a definition besides its name.
 
     The signature of a variable or a macro on one line is the line itself, whose words are in the
     body already; a header may have nothing else.

@@ -1,26 +1,24 @@
-"""Query matches → definitions and containers as they stand in the text.
+"""Turn query matches into definitions and containers, with plain names and signatures.
 
 The captures of ``queries/*.scm``:
 
-* ``@definition.<kind>`` the whole of a definition, with ``@name``, which goes on to the end of
-  ``@until`` (Haskell ``instance Class Type``); ``@body`` ends the signature. Without ``@name``
+* ``@definition.<kind>`` is a whole definition, with ``@name``, which continues to the end of
+  ``@until`` (Haskell ``instance Class Type``); ``@body`` ends the signature. Without ``@name``,
   both are the fields of these names;
   ``@receiver`` names a container that is not around it (``func (r *Type) …``);
-  ``@from`` is a word before the node with which the definition begins (OCaml ``let``).
-  the kinds of ``WORD_KINDS`` say that the text of ``@keyword`` tells the kind (Elixir, Ruby).
+  ``@from`` is a word before the node with which the definition begins (OCaml ``let``);
+  for the kinds in ``WORD_KINDS``, the text of ``@keyword`` determines the kind (Elixir, Ruby).
 * ``@scope`` with ``@name``: a container that is no definition itself (Rust ``impl``);
   ``@scope.instance`` is one whose members are public; ``@scope.file`` lasts to the end of the file;
   ``@scope.block``, without a name, holds statements.
 * ``@wrapper`` around ``@inner``: the definition inside takes the span of the wrapper;
   ``@wrapper.export`` makes it visible too.
-* ``@attribute``: stands before the definition that it belongs to and counts to its span.
-* ``@exported``: a name that the file exports; ``@exported.list``: there is a list of them;
-  ``@exported.commonjs`` with ``@target``: one that is assigned to ``module.exports``.
-* ``@visibility``: a word (Ruby ``private``) that holds for the rest of its container.
+* ``@attribute``: stands before its definition and is part of the definition's span.
+* ``@exported``: a name that the file exports; ``@exported.list``: the file has an export list;
+  ``@exported.commonjs`` with ``@target``: a name assigned to ``module.exports``.
+* ``@visibility``: a word (Ruby ``private``) that applies to the rest of its container.
 
-When two patterns give one name node, the pattern that stands first in the query wins.
-
-What a definition is called and how its first line reads: plain names and signatures.
+When two patterns capture the same name node, the first pattern of the query wins.
 """
 
 import re
@@ -73,7 +71,7 @@ WORD_KINDS: dict[str, dict[bytes, str]] = {
     "block": {b"variable": "variable", b"output": "property", b"module": "module"},
     "local": {b"locals": "variable"},
 }
-#: How others refer to a block of Terraform: by its own word, but for these. Blocks whose word tells
+#: How references name a Terraform block: by its own word, except for these. Blocks whose word tells
 #: no kind are instances of it.
 _BLOCK_PREFIXES = {b"resource": "", b"variable": "var", b"locals": "local"}
 _BLOCKS = frozenset({"block", "local"})
@@ -84,14 +82,14 @@ MAX_NAME_BYTES = 400  # longer "names" come from misread text
 _MOST_TRIMMED_BYTES = 4096  # blanks and line breaks at the end of a definition
 
 _ASSIGNED = frozenset({"variable", "constant"})
-#: A name for what another file defines is no definition.
+#: A name for a definition in another file is not a definition.
 _IMPORT = re.compile(rb"\s*=\s*(?:await\s+)?(?:require|@import|import)\b")
 #: ``TEST(suite, name)`` defines suite.name.
 _TEST_MACROS = frozenset({"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 _TWO_NAMES = re.compile(rb"\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _COMMONJS = ("module.exports", "exports")
 
-#: Kinds of containers that are no symbols.
+#: Kinds of containers that are not symbols.
 SCOPE = "scope"
 FILE_SCOPE = "file_scope"
 BLOCK = "block"
@@ -108,7 +106,7 @@ class Span(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A definition or, with the kind ``scope``, a container that is no definition."""
+    """A definition or, with the kind ``scope``, a container that is not a definition."""
 
     start: int  # of the span: with decorators, export, template<>
     end: int
@@ -124,7 +122,7 @@ class Definition(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """What the matches of a text say, before nesting."""
+    """The captures of a text, before nesting."""
 
     definitions: list[Definition]  # with scopes; sorted by start, then longer first
     attributes: dict[int, Span]  # by end
@@ -134,7 +132,7 @@ class Captured(NamedTuple):
 
 
 class Collector:
-    """Goes through the matches once and sorts them by what they are."""
+    """Collector that sorts the matches by role in one pass."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -168,7 +166,7 @@ class Collector:
         )
 
     def _role_of(self, captures: dict[str, list[Node]]) -> "tuple[_Handler, str, str]":
-        """Find the capture that says what a pattern is for."""
+        """Return the role of a pattern, determined by one of its captures."""
         for key in sorted(captures):  # "attribute" before "definition": one capture names the role
             role, _, detail = key.partition(".")
             if role in self._HANDLERS:
@@ -184,7 +182,7 @@ class Collector:
         return self._text[node.start_byte : node.end_byte]
 
     def _span(self, node: Node) -> Span:
-        """Give the span of a node without line breaks and blanks at its end."""
+        """Return the span of a node without line breaks and blanks at its end."""
         start, end = node.start_byte, node.end_byte
         line_end = node.end_point[0] + 1
         text = self._text
@@ -323,8 +321,8 @@ class Collector:
             wrapper = found if found is not wrapper else None
         return definition
 
-    #: Plain functions: bound ones kept by a collector would be a cycle, and nothing looks for
-    #: cycles while files are parsed.
+    #: Plain functions: bound methods stored in a collector would form a cycle, and the cycle
+    #: collector is off during parsing.
     _HANDLERS: ClassVar[dict[str, "_Handler"]] = {
         "definition": _on_definition,
         "scope": _on_scope,
@@ -344,7 +342,7 @@ def _text_order(definition: Definition) -> tuple[int, int, int]:
 
 MAX_SIGNATURE = 300  # characters
 
-#: Definitions that are shown by their line, not up to a body.
+#: Definitions whose signature is their line, not the text up to a body.
 ONE_LINE_KINDS = frozenset({"variable", "constant", "property", "field"})
 
 _WHOLE_NAMES = frozenset({SCOPE, FILE_SCOPE, "namespace", "module"})  # a.b stays one name
@@ -374,7 +372,7 @@ _LEADING_ANNOTATIONS = re.compile(
     r"#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])\s*)+"
 )
 _BLOCK_COMMENT = re.compile(rb"/\*.*?(?:\*/|$)", re.DOTALL)
-#: To the end of the line; the mark stands alone, so that "#{" and "://" are none.
+#: To the end of the line; the marker stands alone, so that "#{" and "://" do not count.
 _LINE_COMMENTS = {
     b"#": re.compile(rb"(?:^|(?<=\s))#+(?=\s|!|$)[^\n]*", re.MULTILINE),
     b"//": re.compile(rb"(?:^|(?<=\s))//+(?=\s|!|$)[^\n]*", re.MULTILINE),
@@ -388,7 +386,7 @@ _END = re.compile(r";?\s*\bend$")
 
 
 def plain_name(definition: Definition) -> tuple[str, str]:
-    """Give the name of a definition and its receiver, with dots and without type arguments.
+    """Return the name of a definition and its receiver, with dots and without type arguments.
 
     ``a::b<T>::c`` is ``c`` with the receiver ``a.b``; operators keep their signs.
     """
@@ -436,7 +434,7 @@ def _without_type_arguments(name: str) -> str:
 
 
 def signature_of(text: bytes, definition: Definition, language: Language) -> str:
-    """Give the definition up to its body as one line, without annotations and comments."""
+    """Return the definition up to its body as one line, without annotations and comments."""
     begin, end = definition.inner_start, definition.body_start
     if end < begin:
         end = definition.end
@@ -464,7 +462,7 @@ def signature_of(text: bytes, definition: Definition, language: Language) -> str
 
 
 def without_comments(raw: bytes, style: CommentStyle) -> bytes:
-    """Take the comments from the head of a definition, as far as their marks are plain."""
+    """Remove comments from the head of a definition, as far as their markers are plain."""
     if b"/*" in raw and b"*/" in style.closings:
         raw = _BLOCK_COMMENT.sub(b"", raw)
     for mark in style.line:

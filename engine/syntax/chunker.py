@@ -1,12 +1,13 @@
-"""A text and its symbols → chunks, the pieces that searches find.
+"""Cut a text into chunks, the units of search results, along its symbols.
 
-Chunks tile the text. A function, method or small class is one chunk, with the comment before it;
-what is larger is cut: a class into its header and its members, a long body at blank lines or where
-the indentation is lowest. Small neighbours of one container are joined. Looks at the text and the
-spans only, never at a tree, in time linear in both.
+Chunks tile the text. A function, method or small class is one chunk, together with the comment
+before it; anything larger is split: a class into its header and its members, a long body at blank
+lines or where the indentation is lowest. Small neighbours in one container are joined. The chunker
+looks at the text and the spans only, never at a tree, in time linear in both.
 
-The symbol of a chunk is the definition that fills at least half of it; else the container that its
-definitions share; else, at top level, the first of them; else what the piece was cut from.
+The symbol of a chunk is the definition that fills at least half of it; otherwise the container that
+its definitions share; otherwise, at top level, the first of them; otherwise the symbol that the
+piece was cut from.
 """
 
 import re
@@ -18,7 +19,7 @@ from engine.records import ChunkSpan, Symbol
 from engine.syntax.comments import comment_start
 from engine.syntax.languages import LANGUAGES
 
-TARGET_BYTES = 1500  # pieces of what is cut, and what small neighbours are joined up to
+TARGET_BYTES = 1500  # size of cut pieces, and the limit for joining small neighbours
 MAX_BYTES = 3000  # no chunk is larger; a function up to this size stays whole
 MIN_BYTES = 300  # below this a neighbour is small
 
@@ -27,18 +28,18 @@ _CONTAINERS = frozenset(
 )
 _OPEN_CONTAINERS = frozenset({"namespace"})  # never a chunk: it wraps whole files
 
-#: A byte of a word; what has none is closing brackets and blank lines.
+#: A byte of a word; text without one is closing brackets and blank lines.
 _WORD = re.compile(rb"[^\W_]|[\x80-\xff]")
 _AFTER_BLANK = re.compile(rb"\n[ \t\r]*\n(?:[ \t\r]*\n)*([ \t]*)")
 _LINE = re.compile(rb"\n([ \t]*)")
-_INDENT_COST = 40  # bytes of distance from the ideal cut that one column of indentation weighs
+_INDENT_COST = 40  # one column of indentation, in bytes of distance from the ideal cut
 
 
 _NONE_KNOWN: Mapping[int, int] = MappingProxyType({})
 
 
 class _Unit(NamedTuple):
-    """A piece that is not cut any more; units tile the text."""
+    """A piece that is not cut further; units tile the text."""
 
     start: int
     end: int
@@ -57,10 +58,10 @@ def chunks_of(
 
     Args:
         text: The whole text.
-        symbols: Its symbols, in the order that the parser gives.
+        symbols: Its symbols, in parser order.
         language: A name of ``languages.LANGUAGES``.
-        comment_starts: Where the comment before a symbol begins, by the symbol's ``byte_start``; it
-            is looked for where none is given.
+        comment_starts: Start of the comment before a symbol, by the symbol's ``byte_start``; it
+            is searched for where none is given.
 
     Returns:
         Spans that tile the text, in order, none of them empty. They begin at line starts, but for
@@ -73,7 +74,7 @@ def chunks_of(
 
 
 class _Cutter:
-    """Turns nested spans into units."""
+    """Converter of nested spans into units."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class _Cutter:
         self._nest()
 
     def _nest(self) -> None:
-        """Give each symbol its lines, with the comment before it, and its place in the nesting."""
+        """Assign each symbol its lines, including the comment before it, and its parent."""
         text, size = self._text, len(self._text)
         style, known = self._comments, self._comment_starts
         find, rfind = text.find, text.rfind
@@ -159,7 +160,7 @@ class _Cutter:
     def _add_pieces(self, units: list[_Unit], start: int, end: int, owner: int) -> None:
         if start == end:
             return
-        # Closing brackets and blank lines belong to what stands before them.
+        # Closing brackets and blank lines belong to the preceding unit.
         word = _WORD.search(self._text, start, end)
         split = end if word is None else self._text.rfind(b"\n", start, word.start()) + 1
         if start < split < end and split - start <= MIN_BYTES:
@@ -170,7 +171,7 @@ class _Cutter:
 
 
 def _pieces(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a stretch into pieces near the target; what is small enough stays whole."""
+    """Cut a span into pieces near the target size, unless it is small enough."""
     if end - start > MAX_BYTES:
         left = max(2, round((end - start) / TARGET_BYTES))
         while left > 1 or end - start > MAX_BYTES:
@@ -213,7 +214,7 @@ def _cut_near(text: bytes, start: int, ideal: int, end: int) -> int:
 
 
 class _Chunk:
-    """A chunk while units are joined to it."""
+    """A chunk under construction, joined from units."""
 
     __slots__ = ("container", "definitions", "end", "first", "largest", "largest_bytes", "start")
 
@@ -227,7 +228,7 @@ class _Chunk:
         self.add(unit)
 
     def add(self, unit: _Unit) -> None:
-        """Take in the unit that follows."""
+        """Append the next unit."""
         self.end = unit.end
         if unit.is_definition:
             if not self.definitions:
@@ -239,7 +240,7 @@ class _Chunk:
                 self.largest, self.largest_bytes = unit.symbol, size
 
     def symbol(self) -> int:
-        """Name the symbol that the chunk stands for."""
+        """Return the symbol of the chunk."""
         if 2 * self.largest_bytes >= self.end - self.start:
             return self.largest
         if self.definitions > 1 and self.container >= 0:
@@ -248,7 +249,7 @@ class _Chunk:
 
 
 def _joined(text: bytes, units: list[_Unit]) -> list[_Chunk]:
-    """Join small neighbours."""
+    """Join small neighbouring units into chunks."""
     chunks: list[_Chunk] = []
     current: _Chunk | None = None
     for position, unit in enumerate(units):
@@ -266,7 +267,7 @@ def _joined(text: bytes, units: list[_Unit]) -> list[_Chunk]:
 
 
 def _goes_on(text: bytes, chunk: _Chunk, units: list[_Unit], position: int) -> bool:
-    """Say whether a unit joins the chunk before it."""
+    """Return whether a unit joins the chunk before it."""
     unit = units[position]
     size, unit_size = chunk.end - chunk.start, unit.end - unit.start
     if size + unit_size > MAX_BYTES:
@@ -274,7 +275,7 @@ def _goes_on(text: bytes, chunk: _Chunk, units: list[_Unit], position: int) -> b
     if not unit.is_definition and unit_size < MIN_BYTES:
         if _WORD.search(text, unit.start, unit.end) is None:
             return True
-        # Loose lines, such as a comment over several definitions, go with what follows them.
+        # Loose lines (a comment over several definitions) join the unit after them.
         following = units[position + 1] if position + 1 < len(units) else None
         if following is not None and following.container == unit.container:
             together = size + unit_size
@@ -287,12 +288,12 @@ def _fits(chunk: _Chunk, size: int, unit_size: int, container: int) -> bool:
     if size >= MIN_BYTES and unit_size >= MIN_BYTES:
         return False
     if not chunk.definitions and size < MIN_BYTES:
-        return size + unit_size <= MAX_BYTES  # a header goes with its first member
+        return size + unit_size <= MAX_BYTES  # a header joins its first member
     return chunk.container == container and size + unit_size <= TARGET_BYTES
 
 
 def _numbered(text: bytes, chunks: list[_Chunk]) -> list[ChunkSpan]:
-    """Add the lines."""
+    """Add the line numbers."""
     spans = []
     count = text.count
     line = 1

@@ -1,31 +1,31 @@
-"""Find the comment that stands directly before a definition, and read it.
+"""Find and read the comment that stands directly before a definition.
 
 Works on lines of the text, never on the tree: the parser and the chunker see the same comment, and
-the cost is that of the lines looked at.
+the cost depends only on the lines looked at.
 """
 
 import re
 
 from engine.syntax.language_table import CommentStyle
 
-#: Most characters of a doc text.
+#: Maximum length of a doc text in characters.
 DOC_LIMIT = 1000
 _MOST_LINES = 200  # a longer run of comment lines is a licence or a listing, not a doc
-_MOST_INDENT_BYTES = 1000  # what begins further right stands behind other text
-_MOST_BLOCK_BYTES = 16_384  # how far back the opening of a block comment is looked for
+_MOST_INDENT_BYTES = 1000  # a comment further right stands behind other text
+_MOST_BLOCK_BYTES = 16_384  # how far back the opening of a block comment is searched for
 _LEADING_MARKS = re.compile(
     r"^[ \t]*(?:[/*#;%!]+(?:[ \t]*$)?|--+[ \t]?[|^]?(?:-*[ \t]*$)?|'+)", re.MULTILINE
 )
 
 
 def comment_start(text: bytes, start: int, style: CommentStyle) -> int:
-    """Give where the comment directly before a definition begins.
+    """Return the start of the comment directly before a definition.
 
     A ``/**`` block may have one blank line after it.
 
     Returns:
         The byte offset of the first comment line's start, or of the line of ``start`` when no
-        comment ends on the line before it. ``start`` itself when other text precedes it.
+        comment ends on the line before it. ``start`` itself if other text precedes it.
     """
     line_start = text.rfind(b"\n", max(0, start - _MOST_INDENT_BYTES), start) + 1
     if line_start == 0 and start >= _MOST_INDENT_BYTES:
@@ -53,7 +53,7 @@ def comment_start(text: bytes, start: int, style: CommentStyle) -> int:
 def _comment_line_start(
     text: bytes, before: int, top: int, line: bytes, style: CommentStyle
 ) -> int:
-    """Give where the comment begins that the line before ``top`` is or ends, else ``top``."""
+    """Return the start of the comment on or ending in the line before ``top``, or ``top``."""
     if style.line and line.startswith(style.line):
         return top if before == 0 and line.startswith(b"#!") else before
     if style.closings and line.endswith(style.closings):
@@ -63,7 +63,7 @@ def _comment_line_start(
 
 
 def _doc_block_before(text: bytes, end: int, top: int, style: CommentStyle) -> int:
-    """Give the line start of the ``/**`` block that ends before ``end``, or ``top``."""
+    """Return the line start of the ``/**`` block that ends before ``end``, or ``top``."""
     before = text.rfind(b"\n", 0, end - 1) + 1
     if not text[before : end - 1].rstrip().endswith(style.closings):
         return top
@@ -74,7 +74,7 @@ def _doc_block_before(text: bytes, end: int, top: int, style: CommentStyle) -> i
 def _block_start(
     text: bytes, before: int, end: int, blocks: tuple[tuple[bytes, bytes], ...]
 ) -> int:
-    """Give the line start of the block comment that ends between two offsets, or -1."""
+    """Return the line start of the block comment that ends between two offsets, or -1."""
     last = text[max(before, end - _MOST_INDENT_BYTES) : end].rstrip()
     for opening, closing in blocks:
         if not last.endswith(closing):
@@ -93,7 +93,7 @@ def _block_start(
 
 
 def doc_of(comment: bytes, style: CommentStyle) -> str:
-    """Read a comment as text: markers removed, lines stripped, at most ``DOC_LIMIT`` characters."""
+    """Return the text of a comment: no markers, stripped lines, up to ``DOC_LIMIT`` characters."""
     text = comment[: 4 * DOC_LIMIT].decode("utf-8", "replace").rstrip()
     for opening, closing in style.block:
         if opening in comment:
@@ -106,7 +106,7 @@ def doc_of(comment: bytes, style: CommentStyle) -> str:
     return "\n".join(map(str.strip, text.split("\n"))).strip()[:DOC_LIMIT].rstrip()
 
 
-#: OCaml's docs may follow: on the same line, or on the next one when nothing else stands there.
+#: OCaml's docs may follow the definition: on the same line, or alone on the next one.
 _DOC_BEHIND = re.compile(
     rb"[ \t;]*(\(\*\*(?![*/]).*?\*\))|"
     rb"[ \t]*\r?\n[ \t]*(\(\*\*(?![*/]).*?\*\))[ \t]*(?=\r?\n[ \t]*\r?\n|\s*end\b|\s*\Z)",
@@ -115,7 +115,7 @@ _DOC_BEHIND = re.compile(
 
 
 def doc_behind(text: bytes, end: int, style: CommentStyle) -> str:
-    """Read the ``(** … *)`` that belongs to what ends before it; empty when there is none."""
+    """Return the ``(** … *)`` after the definition that it documents, or an empty string."""
     found = _DOC_BEHIND.match(text, end, end + 4 * DOC_LIMIT)
     return doc_of(found.group(1) or found.group(2), style) if found is not None else ""
 
@@ -124,7 +124,7 @@ _STRING_PREFIX = re.compile(rb"[rRuUbB]{0,2}(\"\"\"|'''|\"|')")
 
 
 def docstring_at(text: bytes, start: int) -> str:
-    """Read the string literal that a body begins with; empty when it begins otherwise."""
+    """Return the string literal at the start of a body, or an empty string."""
     opening = _STRING_PREFIX.match(text, start)
     if opening is None:
         return ""

@@ -1,4 +1,4 @@
-"""Stages, arguments and environment variables of Dockerfiles, by instructions."""
+"""Find the stages, arguments and environment variables of Dockerfiles, by instructions."""
 
 import re
 from bisect import bisect_left
@@ -7,7 +7,7 @@ from engine.syntax.comments import comment_start
 from engine.syntax.languages import LANGUAGES
 from engine.syntax.outline import Entry
 
-#: An instruction goes on behind a backslash at the end of a line, and over comment lines then.
+#: An instruction continues after a backslash at the end of a line, then also over comment lines.
 _INSTRUCTION = re.compile(
     rb"^[ \t]*(FROM|ARG|ENV|RUN|COPY|ADD)\s((?:[^\\\n]+|\\[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*|\\)*)",
     re.MULTILINE | re.IGNORECASE,
@@ -21,7 +21,7 @@ _COMMENTS = LANGUAGES["dockerfile"].comments
 
 
 def entries_of_dockerfile(text: bytes) -> list[Entry]:
-    """Find the named stages of a Dockerfile, and what it sets by ``ARG`` and ``ENV``."""
+    """Return the named stages of a Dockerfile and the variables set by ``ARG`` and ``ENV``."""
     entries: list[Entry] = []
     stage: Entry | None = None
     lines = _one_word_lines(text) if b"<<" in text else {}
@@ -54,7 +54,7 @@ def _variable(start: int, end: int, name: str) -> Entry:
 
 
 def _environment(rest: bytes, start: int, end: int) -> list[Entry]:
-    """Read ``ENV NAME=value …`` and ``ENV NAME value``."""
+    """Return the variables of ``ENV NAME=value …`` and ``ENV NAME value``."""
     first = _ARGUMENT.match(rest)
     if first is None:
         return []
@@ -64,13 +64,13 @@ def _environment(rest: bytes, start: int, end: int) -> list[Entry]:
 
 
 def _end_of_stage(text: bytes, stage: Entry, following: int) -> int:
-    """Give where a stage ends: the comment before the next one is not its own."""
+    """Return the end of a stage, before the comment of the next one."""
     end = max(stage.head_end, comment_start(text, following, _COMMENTS))
     return stage.head_end + len(text[stage.head_end : end].rstrip())
 
 
 def _one_word_lines(text: bytes) -> dict[bytes, list[int]]:
-    """Give where each word stands alone on a line: there here-documents end."""
+    """Return where each word stands alone on a line, which ends here-documents."""
     lines: dict[bytes, list[int]] = {}
     for match in _ONE_WORD_LINE.finditer(text):
         lines.setdefault(match.group(1), []).append(match.end())
@@ -78,7 +78,7 @@ def _one_word_lines(text: bytes) -> dict[bytes, list[int]]:
 
 
 def _behind_documents(rest: bytes, position: int, lines: dict[bytes, list[int]]) -> int:
-    """Give where an instruction ends with its here-documents, which may hold anything."""
+    """Return the end of an instruction with its here-documents, which may hold anything."""
     for opening in _HERE_DOCUMENT.finditer(rest):
         ends = lines.get(opening.group(1), [])
         index = bisect_left(ends, position + 1)
@@ -88,7 +88,7 @@ def _behind_documents(rest: bytes, position: int, lines: dict[bytes, list[int]])
 
 
 def _first_of_each(entries: list[Entry]) -> list[Entry]:
-    """Leave out what is set again."""
+    """Drop repeated variables."""
     found: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         found.setdefault((entry.kind, entry.name), entry)

@@ -1,4 +1,4 @@
-"""Headings of Markdown and reStructuredText as symbols; by lines, without a grammar."""
+"""Find the headings of Markdown and reStructuredText, by lines, without a grammar."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _MARKDOWN = re.compile(
     rb"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?|(```+|~~~+)([^\n]*)|(=+|-+)[ \t]*)\r?$", re.MULTILINE
 )
 _FRONT_MATTER = re.compile(rb"---[ \t]*\r?\n(?:.*?\n)??---[ \t]*\r?(?:\n|$)", re.DOTALL)
-#: A line that an underline of dashes or equals signs does not make a heading.
+#: A line that is not a heading despite an underline of dashes or equals signs.
 _NO_TITLE = re.compile(rb"\s*(?:$|[#>|=-]|[*+][ \t]|\d+[.)][ \t]|    |\t)")
 _RST_LINE = re.compile(rb"^([=\-`:.'\"~^_*+#<>])\1{2,}[ \t]*\r?$", re.MULTILINE)
 _MARKUP = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])|<[^<>]*>|[`*]+|\{#[^{}]*\}\s*$")
@@ -31,9 +31,9 @@ class _Heading(NamedTuple):
 
 
 def headings_of(text: bytes, language: str) -> list[Symbol]:
-    """Give the headings of a document as symbols of the kind ``section``.
+    """Return the headings of a document as symbols of the kind ``section``.
 
-    A section goes on to the next heading of the same or a higher level and is qualified by the
+    A section continues to the next heading of the same or a higher level and is qualified by the
     headings around it.
 
     Args:
@@ -45,7 +45,7 @@ def headings_of(text: bytes, language: str) -> list[Symbol]:
 
 
 def _markdown(text: bytes) -> Iterator[_Heading]:
-    """Find ATX and setext headings outside of fenced code and front matter."""
+    """Find ATX and setext headings outside fenced code and front matter."""
     front_matter = _FRONT_MATTER.match(text)
     fence = b""
     last_end = front_matter.end() if front_matter is not None else 0
@@ -70,7 +70,7 @@ def _markdown(text: bytes) -> Iterator[_Heading]:
 
 
 def _restructured_text(text: bytes) -> Iterator[_Heading]:
-    """Find titles with an underline; levels go by the order in which their styles appear."""
+    """Find underlined titles; levels follow the order in which their styles appear."""
     levels: dict[tuple[bytes, bool], int] = {}
     for match in _RST_LINE.finditer(text):
         end = match.start() - 1
@@ -92,7 +92,7 @@ def _restructured_text(text: bytes) -> Iterator[_Heading]:
 
 
 def _plain(title: bytes) -> str:
-    """Take links, code marks and closing number signs from a title."""
+    """Remove links, code marks and closing number signs from a title."""
     decoded = _CLOSING_MARKS.sub("", title[:_MAX_LINE_BYTES].decode("utf-8", "replace"))
     return " ".join(_MARKUP.sub(r"\1", decoded).split())[:_MAX_TITLE].rstrip()
 

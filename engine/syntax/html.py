@@ -1,6 +1,6 @@
-"""Headings, named parts and elements with an id of HTML pages: what a person would jump to.
+"""Find the jump targets of HTML pages: headings, named landmarks and elements with an id.
 
-By tags, not by a tree: half of the HTML in a repository are templates and fragments.
+Scans tags, not a tree: half of the HTML in a repository consists of templates and fragments.
 """
 
 import re
@@ -14,12 +14,12 @@ _TAG = re.compile(
     rb"<!--.*?(?:-->|\Z)|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']+|\"[^\"]{0,500}\"|'[^']{0,500}')*)",
     re.DOTALL,
 )
-#: Elements whose content is no part of the page, or has ids for itself.
+#: Elements whose content is not part of the page, or has ids of its own.
 _OPAQUE = {
     tag: re.compile(rb"</%s\b[^<>]*>?" % tag, re.IGNORECASE)
     for tag in (b"script", b"style", b"svg", b"textarea")
 }
-#: Of these one ends where the next one begins.
+#: Elements that end where the next one of them begins.
 _IMPLIED = frozenset(b"dd dt li option p td th tr".split())
 _VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr".split())
 _LANDMARKS = frozenset(
@@ -30,13 +30,13 @@ _END_OF_HEADING = re.compile(rb"</h[1-6]\b[^<>]*>?", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     rb"(?<![\w:.-])(id|name|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))"
 )
-_NAMED = frozenset({b"a", b"form"})  # here a name says what an id does
+_NAMED = frozenset({b"a", b"form"})  # a name acts as an id here
 _COMPUTED = re.compile(rb"[{}<>$%]")
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 _ANCHOR_SIGN = re.compile(r"\s*[¶#§]\s*$")
 _MOST_TITLE_BYTES = 2000
 _MAX_TITLE = 200  # characters
-_MOST_OPEN = 2000  # elements; what is nested deeper is no page
+_MOST_OPEN = 2000  # elements; deeper nesting is not a page
 
 
 class _Open(NamedTuple):
@@ -53,7 +53,7 @@ class _Section(NamedTuple):
 def entries_of_html(text: bytes) -> list[Entry]:
     """Find headings, landmarks with a name, and elements with an id.
 
-    A heading stands for what follows it, up to the next one of its level or the end of the named
+    A heading covers the text after it, up to the next one of its level or the end of the named
     element around it. Names that a template computes are left out.
     """
     return _Page(text).entries()
@@ -102,7 +102,7 @@ class _Page:
             self._around.append(entry)
 
     def _close(self, tag: bytes, match: re.Match[bytes]) -> None:
-        """Close the innermost element of a tag, and those in it that nothing closes."""
+        """Close the innermost element of a tag, and unclosed ones inside it."""
         if not self._open_tags[tag]:
             return
         while self._open[-1].tag != tag:
@@ -118,7 +118,7 @@ class _Page:
             self._end(entry, end)
 
     def _enter(self, tag: bytes, match: re.Match[bytes], end: int) -> int:
-        """Note an element that has a name; give its index among the entries of elements, or -1."""
+        """Add an element with a name and return the index of its entry, or -1."""
         attributes = {
             key: double or single or bare
             for key, double, single, bare in _ATTRIBUTE.findall(match.group(3))

@@ -1,18 +1,17 @@
-"""Keys of JSON, YAML and TOML as symbols; by lines, without a grammar.
+"""Find the keys of JSON, YAML and TOML as symbols, line by line, without a grammar.
 
-Measured against the grammars: that of YAML kills the process on ``- - - …`` and on 700 nested keys,
-templates (``{{ … }}``) break it, and each takes as long as all else that is done to such a file.
+Measured against the grammars: YAML's kills the process on ``- - - …`` and on 700 nested keys,
+templates (``{{ … }}``) break it, and each takes as long as all other work on such a file.
+
+Only keys on a line of their own count. A key belongs to the nearest key above it with less
+indentation, as formatters write it; keys in arrays, below plain values and in objects on one line
+are left out. Linear in the size, whatever the text.
 
 A key with a mapping or object is a ``section``, down to the third level, and so is each TOML table;
-at the top a key with another value is a ``property``. Some shapes have better names: an entry of
-``scripts`` is a property, a Kubernetes object a section such as ``Deployment.shop``, an OpenAPI
-operation ``GET /users``; the items of a list at the top (Ansible) and of a TOML array of tables go
-by their ``name``.
-
-Reads JSON, YAML and TOML line by line and finds the keys that stand on a line of their own.
-
-A key belongs to the one above it that is indented less, as formatters write it. Keys in arrays,
-below plain values and in objects on one line do not count. Linear in the size, whatever the text.
+a top-level key with another value is a ``property``. Some shapes have better names: an entry of
+``scripts`` is a property, a Kubernetes object a section called ``Deployment.shop``, an OpenAPI
+operation ``GET /users``; the items of a top-level list (Ansible) and of a TOML array of tables are
+called by their ``name``.
 """
 
 import re
@@ -27,7 +26,7 @@ from engine.syntax.language_table import CommentStyle
 _MAX_DEPTH = 3
 _ANY_INDENT = 99
 
-#: Entries of these are wanted with plain values too.
+#: Keys whose entries count with plain values too.
 _COMMANDS = frozenset({"scripts", "tasks"})
 _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
 
@@ -44,7 +43,7 @@ _YAML_LINE = re.compile(
       [ \t]*:(?=[ \t\r\n]|\Z)[ \t]*([^\n]*) )""",
     re.MULTILINE | re.VERBOSE,
 )
-#: What may stand on the line of a key that has a mapping: a comment, an anchor, a tag.
+#: The rest of the line of a key with a mapping: a comment, an anchor, a tag.
 _YAML_NO_VALUE = re.compile(rb"(?:[&!][^\s#]*+[ \t]*+)*+(?:#.*)?\r?\Z")
 _YAML_PLAIN = re.compile(rb"""[ \t]*(?:"([^"\\]*)"|'([^']*)'|([^"'#&*!|>%@`\[\]{}][^#]*))""")
 _TOML_LINE = re.compile(
@@ -58,7 +57,7 @@ _TOML_TEXT = re.compile(rb"\"\"\".*?\"\"\"|'''.*?'''", re.DOTALL)
 
 
 class Key:
-    """A key and the stretch of the text that belongs to it."""
+    """A key and its span of the text."""
 
     __slots__ = ("depth", "end", "is_section", "is_wanted", "name", "parent", "prefix", "start")
 
@@ -76,16 +75,16 @@ class Key:
 
     @property
     def qualified_name(self) -> str:
-        """The name after those of what it stands in."""
+        """The name, prefixed with those of the enclosing keys."""
         return f"{self.prefix}.{self.name}" if self.prefix else self.name
 
 
 class _Chain:
-    """The keys that the reader is in, by indentation."""
+    """The open keys, by indentation."""
 
     def __init__(self) -> None:
         self.keys: list[Key] = []
-        self.limit = _ANY_INDENT  # what is indented more does not count
+        self.limit = _ANY_INDENT  # deeper indentation does not count
         self._open: list[tuple[int, Key]] = []
 
     @property
@@ -94,18 +93,18 @@ class _Chain:
         return not self._open
 
     def leave(self, indent: int, end: int) -> None:
-        """End the keys that stand at an indentation or deeper."""
+        """Close the keys at an indentation or deeper."""
         opened = self._open
         while opened and opened[-1][0] >= indent:
             opened.pop()[1].end = end
             self.limit = _ANY_INDENT
 
     def close(self) -> None:
-        """Pass over what is below the last key: it has no mapping."""
+        """Ignore the lines below the last key: it has no mapping."""
         self.limit = self._open[-1][0] if self._open else 0
 
     def enter(self, indent: int, start: int, written: bytes) -> Key | None:
-        """Begin a key below the last one; None when that is as deep as keys are looked at."""
+        """Open a key below the last one, or return None at the maximum depth."""
         opened = self._open
         depth = len(opened) + 1
         parent = opened[-1][1] if opened else None
@@ -131,7 +130,7 @@ def _name_known_shape(key: Key, parent: Key) -> None:
 
 
 def json_keys(text: bytes) -> list[Key]:
-    """Find the keys of a JSON object, comments allowed."""
+    """Return the keys of a JSON object, with comments allowed."""
     if _JSON_START.match(text) is None:
         return []
     chain = _Chain()
@@ -159,7 +158,7 @@ def json_keys(text: bytes) -> list[Key]:
 
 
 def yaml_keys(text: bytes) -> list[Key]:
-    """Find the keys of each document of a YAML stream."""
+    """Return the keys of each document of a YAML stream."""
     starts = [0, *(match.end() for match in _YAML_DOCUMENT.finditer(text))]
     ends = [*(match.start() for match in _YAML_DOCUMENT.finditer(text)), len(text)]
     keys: list[Key] = []
@@ -201,7 +200,7 @@ def _document_keys(text: bytes, start: int, end: int) -> list[Key]:
 
 
 def _ended(items: list[Key], end: int) -> list[Key]:
-    """End each item of a list where the next one begins, and keep those that have a name."""
+    """End each item of a list where the next one begins, and return the named ones."""
     for item, following in pairwise(items):
         item.end = following.start
     items[-1].end = end
@@ -211,7 +210,7 @@ def _ended(items: list[Key], end: int) -> list[Key]:
 
 
 def _kubernetes(keys: list[Key], named: dict[str, str], end: int) -> list[Key]:
-    """Put the keys of a Kubernetes object below a section of its name; keep its sections only."""
+    """Return the sections of a Kubernetes object below a section with its name."""
     whole = Key(keys[0].start, named["metadata.name"], prefix=named["kind"])
     whole.end = end
     whole.is_section = True
@@ -222,7 +221,7 @@ def _kubernetes(keys: list[Key], named: dict[str, str], end: int) -> list[Key]:
 
 
 def _plain(value: bytes | None) -> str:
-    """Give a plain YAML value without its quotes and its comment; empty for other values."""
+    """Return a plain YAML value without quotes and comment; empty for other values."""
     match = _YAML_PLAIN.match(value[:300]) if value else None
     if match is None:
         return ""
@@ -231,12 +230,12 @@ def _plain(value: bytes | None) -> str:
 
 
 def toml_keys(text: bytes) -> list[Key]:
-    """Find the tables of a TOML document, the keys before the first, and those of scripts."""
+    """Return the tables of a TOML document, the keys before the first, and those of scripts."""
     if b'"""' in text or b"'''" in text:
         text = _TOML_TEXT.sub(lambda match: match.group().replace(b"\n", b" "), text)
     keys: list[Key] = []
-    tables: list[tuple[list[str], Key]] = []  # from the outermost to the one that the reader is in
-    last: Key | None = None  # a key with a plain value, which ends where the next thing begins
+    tables: list[tuple[list[str], Key]] = []  # from the outermost to the current one
+    last: Key | None = None  # a key with a plain value, which ends where the next item begins
     is_array = False
     for match in _TOML_LINE.finditer(text):
         bracket, header, written, value = match.groups()
@@ -268,7 +267,7 @@ def _plain_key(start: int, parts: list[str], tables: list[tuple[list[str], Key]]
 def _enter_table(
     keys: list[Key], tables: list[tuple[list[str], Key]], start: int, parts: list[str]
 ) -> None:
-    """End the tables that a header ends, and begin its own below those that it names."""
+    """Close the tables that a header ends, and open its own below the tables it names."""
     while tables and (len(parts) <= len(tables[-1][0]) or not _begins(parts, tables[-1][0])):
         tables.pop()[1].end = start
     if not parts:
@@ -285,7 +284,7 @@ def _begins(parts: list[str], first: list[str]) -> bool:
 
 
 def _parts(written: bytes) -> list[str]:
-    """Part a dotted TOML key; empty when it is none."""
+    """Split a dotted TOML key; empty if malformed."""
     parts: list[str] = []
     at = 0
     while at < len(written):
@@ -298,7 +297,7 @@ def _parts(written: bytes) -> list[str]:
     return parts if all(parts) else []
 
 
-#: What reads a language.
+#: The reader of each language.
 READERS: dict[str, Callable[[bytes], list[Key]]] = {
     "json": json_keys,
     "toml": toml_keys,
@@ -308,9 +307,9 @@ READERS: dict[str, Callable[[bytes], list[Key]]] = {
 
 #: The languages that have keys.
 KEY_LANGUAGES = frozenset(READERS)
-#: Larger files are data: their keys are not looked at.
+#: Larger files are data: their keys are ignored.
 MAX_BYTES = 256 * 1024
-#: More symbols than these come from data: the deepest level goes until there are fewer.
+#: More symbols come from data: the deepest level is dropped until there are fewer.
 MAX_KEYS = 200
 
 _MAX_LINE_BYTES = 1000
@@ -320,9 +319,9 @@ _MOST_COMMENT_LINES = 50
 
 
 def keys_of(text: bytes, language: str, comments: CommentStyle) -> list[Symbol]:
-    """Give the keys of a data file as symbols of the kinds ``section`` and ``property``.
+    """Return the keys of a data file as symbols of the kinds ``section`` and ``property``.
 
-    Linear in the size. What is no such file gives few keys or none, never an error.
+    Linear in the size. Any other text results in few keys or none, never an error.
 
     Args:
         text: The whole text, at most ``MAX_BYTES``.
@@ -364,14 +363,14 @@ def keys_of(text: bytes, language: str, comments: CommentStyle) -> list[Symbol]:
 
 
 def _place_of(key: Key | None, places: dict[int, int]) -> int:
-    """Give the symbol of a key or of the nearest one around it that has one; -1 for none."""
+    """Return the symbol of a key or of its nearest enclosing key with one, or -1."""
     while key is not None and id(key) not in places:
         key = key.parent
     return places[id(key)] if key is not None else -1
 
 
 def _chosen(found: list[Key]) -> list[Key]:
-    """Leave out what is not worth a symbol, and the deepest levels when there are too many."""
+    """Return the keys worth a symbol, without the deepest levels if there are too many."""
     keys = [
         key
         for key in found
@@ -389,7 +388,7 @@ def _chosen(found: list[Key]) -> list[Key]:
 
 
 def _end_of(text: bytes, start: int, end: int, comments: CommentStyle) -> int:
-    """Take blank lines and the comment of what follows from the end of a key."""
+    """Return the end of a key before blank lines and the comment of the next key."""
     end = start + len(text[start:end].rstrip())
     for _ in range(_MOST_COMMENT_LINES):
         line_start = text.rfind(b"\n", start, end) + 1

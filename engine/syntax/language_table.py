@@ -1,26 +1,26 @@
-"""What is known of each language: names, files, comments, grammar and visibility.
+"""Table of languages: names, files, comments, grammar and visibility.
 
-Data only; the questions are answered in ``languages``.
+Data only; ``languages`` has the functions.
 """
 
 from typing import NamedTuple
 
 
 class CommentStyle(NamedTuple):
-    """How comments look."""
+    """The comment syntax of a language."""
 
-    line: tuple[bytes, ...]  # what begins a comment that ends with its line
+    line: tuple[bytes, ...]  # markers of comments that end with their line
     block: tuple[tuple[bytes, bytes], ...]  # opening and closing
     closings: tuple[bytes, ...]  # of the blocks
 
 
 class Grammar(NamedTuple):
-    """Where the grammar is, and what is asked of its trees."""
+    """A grammar and the queries for its trees."""
 
     module: str  # imported on first use: twenty grammars cost memory and time
     function: str
     queries: tuple[str, ...]  # files in queries/, read one after the other
-    exported: str  # name of the rule in visibility.RULES
+    exported: str  # name of the rule in symbols.RULES
     merges_clauses: bool = False  # neighbouring definitions of one name are one function
 
 
@@ -57,7 +57,7 @@ _PHP = _style((b"//", b"#"), ((b"/*", b"*/"),))
 _HASH_AND_C = _style((b"#", b"//"), ((b"/*", b"*/"),))
 _RUBY = _style((b"#",), ((b"=begin", b"=end"),))
 _POWERSHELL = _style((b"#",), ((b"<#", b"#>"),))
-#: Strings before definitions are their docs.
+#: Languages in which a string before a definition is its doc.
 _JULIA = _style((b"#",), ((b"#=", b"=#"), (b'"""', b'"""'), (b'"', b'"')))
 _NIM = _style((b"#",), ((b"#[", b"]#"),))
 _QUOTE = _style((b'"',))

@@ -1,6 +1,6 @@
-"""Which language a file is in, and the names that people use for languages and kinds.
+"""Detect the language of a file, and resolve the names that people use for languages and kinds.
 
-The data is in ``language_table``; grammars are loaded by ``parser``.
+The data is in ``language_table``; ``parser`` loads the grammars.
 """
 
 import re
@@ -10,10 +10,10 @@ from engine.syntax.language_table import TABLE, Language
 
 LANGUAGES: dict[str, Language] = {language.name: language for language in TABLE}
 
-#: Prose and data: what ranks below code.
+#: Prose and data, which rank below code.
 DOCUMENT_LANGUAGES = frozenset(name for name, item in LANGUAGES.items() if item.family != "code")
 
-#: What a symbol can be, over all languages.
+#: Kinds of symbols over all languages.
 KINDS: frozenset[str] = frozenset(
     {
         "function",
@@ -33,13 +33,13 @@ KINDS: frozenset[str] = frozenset(
         "property",
         "macro",
         "instance",  # of a type class, for a type; a resource of Terraform, of its type
-        "section",  # a heading with what stands below it, a named part of a page
+        "section",  # a heading with the text below it, a named part of a page
         "selector",  # a class or id for which a style sheet has rules
-        "target",  # what a build can be asked for: of a makefile, a stage of a Dockerfile
+        "target",  # a build target: of a makefile, a stage of a Dockerfile
     }
 )
 
-#: Other names of kinds, and names of several kinds at once.
+#: Other names of kinds, and names for several kinds at once.
 KIND_ALIASES: dict[str, frozenset[str]] = {
     "type": frozenset({"class", "struct", "interface", "enum", "trait", "type"}),
     "const": frozenset({"constant"}),
@@ -64,7 +64,7 @@ KIND_ALIASES: dict[str, frozenset[str]] = {
     "column": frozenset({"field"}),
 }
 
-#: What a filter for a language covers besides it: a language of its own for the same programs.
+#: Further languages that a filter for a language covers: variants for the same programs.
 DIALECTS: dict[str, frozenset[str]] = {"ocaml": frozenset({"ocaml", "ocaml-interface"})}
 
 _BY_FILENAME = {name: language.name for language in TABLE for name in language.filenames}
@@ -72,10 +72,10 @@ _BY_EXTENSION = {ext: language.name for language in TABLE for ext in language.ex
 _BY_INTERPRETER = {name: language.name for language in TABLE for name in language.interpreters}
 _BY_ALIAS = {name: language.name for language in TABLE for name in language.aliases}
 
-#: ``config.h.in`` is a header to be filled in.
+#: ``config.h.in`` is a template of a header.
 _TEMPLATE_SUFFIXES = frozenset({".in", ".template", ".example", ".sample", ".dist", ".default"})
 
-#: ``Dockerfile.dev``, ``LICENSE-MIT``: names that tell whatever follows.
+#: ``Dockerfile.dev``, ``LICENSE-MIT``: names that decide whatever follows.
 _SPEAKING_STEMS = frozenset(
     {
         "containerfile",
@@ -101,13 +101,13 @@ _OBJECTIVE_C_SIGNS = re.compile(rb"^\s*(?:@interface|@protocol|@class|#\s*import
 
 
 def language_of(path: str, head: bytes = b"") -> str | None:
-    """Say which language a file is in; ``None`` when it is not known.
+    """Return the language of a file, or None if unknown.
 
-    Costs about a microsecond for a name that tells; only other names are looked at closer.
+    Costs about a microsecond for a decisive name; only other names are examined further.
 
     Args:
         path: The file's path or name.
-        head: The first kilobytes, for names that do not tell: shebang lines, ``.h``.
+        head: The first kilobytes, for names that do not decide: shebang lines, ``.h``.
     """
     name = path[path.rfind("/") + 1 :].lower()
     found = _BY_FILENAME.get(name)
@@ -129,7 +129,7 @@ def language_of(path: str, head: bytes = b"") -> str | None:
 
 
 def _language_of_unusual(name: str, head: bytes) -> str | None:
-    """Look at the stem, at what a template is for, and at the shebang line."""
+    """Detect the language by the stem, the inner name of a template or the shebang line."""
     if head.startswith(b"#!"):
         found = _interpreter_of(head)
         if found is not None:
@@ -145,7 +145,7 @@ def _interpreter_of(head: bytes) -> str | None:
     words = head[2:200].split(b"\n", 1)[0].decode("utf-8", "replace").split()
     for word in words:
         program = word.rpartition("/")[2].lower()
-        # env, its options and its assignments stand before the interpreter.
+        # env, its options and its assignments precede the interpreter.
         if program == "env" or program.startswith("-") or "=" in program:
             continue
         return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(program.rstrip("0123456789.-"))
@@ -176,7 +176,7 @@ _AMBIGUOUS: dict[str, Callable[[bytes], str]] = {
 
 
 def language_named(name: str) -> str | None:
-    """Give the language that people mean by a name or extension (``c++``, ``py``)."""
+    """Return the language with a name, alias or extension (``c++``, ``py``)."""
     lowered = name.lower().strip()
     if lowered in LANGUAGES:
         return lowered
@@ -184,7 +184,7 @@ def language_named(name: str) -> str | None:
 
 
 def kinds_of(name: str) -> frozenset[str] | None:
-    """Give the kinds that a name covers: ``type`` is every class-like kind; else ``None``."""
+    """Return the kinds that a name covers (``type``: every class-like kind), or None."""
     lowered = name.lower().strip()
     alias = KIND_ALIASES.get(lowered)
     if alias is not None:
@@ -193,6 +193,6 @@ def kinds_of(name: str) -> frozenset[str] | None:
 
 
 def grammar_packages() -> tuple[str, ...]:
-    """Give the distributions that hold the grammars, sorted; their versions shape the symbols."""
+    """Return the distributions with the grammars, sorted; their versions affect the symbols."""
     modules = {language.grammar.module for language in TABLE if language.grammar is not None}
     return tuple(sorted(module.replace("_", "-") for module in modules))

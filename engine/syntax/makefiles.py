@@ -1,14 +1,14 @@
-"""Targets, variables and ``define`` blocks of makefiles, by lines.
+"""Find the targets, variables and ``define`` blocks of makefiles, by lines.
 
-The grammar that there is takes ``obj-$(X) += a.o`` for the start of a rule and swallows what
-follows; four of five makefiles of the Linux kernel have such lines.
+The available grammar reads ``obj-$(X) += a.o`` as the start of a rule and swallows the lines after
+it; four of five makefiles of the Linux kernel have such lines.
 """
 
 import re
 
 from engine.syntax.outline import Entry
 
-#: A line goes on behind a backslash at its end.
+#: A line continues after a backslash at its end.
 _LINE = re.compile(rb"(?:[^\\\n]+|\\\r?\n|\\)*(?:\n|\Z)")
 _MODIFIERS = rb"[ \t]*(?:(?:override|export|private)\s+)*"
 _DEFINE = re.compile(_MODIFIERS + rb"define\s+([^\s:?+=!]+)")
@@ -16,9 +16,9 @@ _END_OF_DEFINE = re.compile(rb"^[ \t]*endef\b[^\n]*", re.MULTILINE)
 _CONDITION = re.compile(rb"[ \t]*(?:(if(?:n?eq|n?def)?\b)|endif\b)")
 _ASSIGNMENT = re.compile(_MODIFIERS + rb"([^\s:?+!=#]+)\s*(?:[?!+]|:{1,3})?=")
 _ELSE = re.compile(rb"[ \t]*else\b")
-#: What begins neither a variable nor a rule.
+#: Starts of lines that are neither variables nor rules.
 _DIRECTIVE = re.compile(rb"[ \t]*(?:-?include|sinclude|else|vpath|unexport|undefine|load)\b")
-#: A reference: a colon or an equals sign in it says nothing about its line.
+#: A reference: a colon or an equals sign inside it does not matter to its line.
 _REFERENCE = re.compile(rb"\$?\([^()]*\)|\$\{[^{}]*\}")
 _MOST_NESTED = 10
 _WORD = re.compile(rb"[^\s&]+")
@@ -31,10 +31,10 @@ _RECIPE_HEAD = re.compile(rb"@?[\w-]+(?:[ ]+[*+$]?\w+(?:=(?:'[^']*'|\"[^\"]*\"|\
 
 
 def entries_of_makefile(text: bytes) -> list[Entry]:
-    """Find what a makefile or justfile defines.
+    """Return the definitions of a makefile or justfile.
 
-    A variable counts where the file sets it first, in each branch of a condition, and not where
-    it appends to it; a target where it has a recipe, or first.
+    A variable counts where the file first sets it, in each branch of a condition, and not where
+    it appends to it; a target where it has a recipe, or at its first mention.
     """
     return _Makefile(text).entries()
 
@@ -44,7 +44,7 @@ class _Makefile:
         self._text = text
         self._entries: list[Entry] = []
         self._rule: list[Entry] = []  # targets of the rule to which recipe lines belong
-        self._is_in_rule = False  # a tab begins a recipe line only behind a rule
+        self._is_in_rule = False  # a tab begins a recipe line only after a rule
         self._variables: set[tuple[str, int]] = set()  # with the branch
         self._targets: set[str] = set()
         self._conditions = 0  # how many are open
@@ -67,13 +67,13 @@ class _Makefile:
         return self._entries
 
     def _is_recipe(self, line: bytes) -> bool:
-        """Say whether a line behind a rule belongs to it; justfiles indent by blanks."""
+        """Return whether a line after a rule belongs to it; justfiles indent with blanks."""
         if line.startswith(b"  ") and not self._conditions:
             return _ASSIGNMENT.match(line) is None
         return line.startswith(b"\t")
 
     def _on_line(self, line: bytes, start: int, after: int) -> int:
-        """Look at a line that is no recipe; give where the next one begins."""
+        """Process a line that is not a recipe and return the start of the next one."""
         condition = _CONDITION.match(line)
         if condition is not None or _ELSE.match(line):
             self._branch += 1
@@ -136,7 +136,7 @@ class _Makefile:
                 self._rule.append(Entry(start, end, head_end, "target", name, "", doc))
 
     def _close_rule(self) -> None:
-        """Keep the targets of the rule: those with a recipe, and those that are new."""
+        """Add the targets of the rule: those with a recipe, and new ones."""
         for entry in self._rule:
             is_new = entry.name not in self._targets
             if is_new or b"\n\t" in self._text[entry.start : entry.end]:
@@ -147,7 +147,7 @@ class _Makefile:
 
 
 def _without_references(line: bytes) -> bytes:
-    """Put letters in the place of ``$(…)`` and blanks in that of line ends; offsets stay."""
+    """Replace ``$(…)`` by letters and line ends by blanks; offsets are unchanged."""
     line = line.replace(b"\\\n", b"  ")
     for _ in range(_MOST_NESTED):
         shorter = _REFERENCE.sub(_masked, line)

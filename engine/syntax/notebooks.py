@@ -1,4 +1,4 @@
-"""The symbols of a notebook that ``source.notebook`` made a text: its cells and what is in them."""
+"""Find the cells of a notebook, and the symbols in them, in the text made by ``source.content``."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ _MAX_SIGNATURE = 300  # characters
 
 
 class Cell(NamedTuple):
-    """A cell as it stands in the text."""
+    """A cell and its place in the text."""
 
     start: int  # of its header
     body_start: int
@@ -25,23 +25,23 @@ class Cell(NamedTuple):
     language: str  # as the notebook names it
 
 
-#: What parses the text of a cell in a language: its symbols.
+#: Parser of the text of a cell in a language, returning its symbols.
 ParseCell = Callable[[bytes, str], list[Symbol]]
 
 
 def is_notebook(text: bytes) -> bool:
-    """Say whether a text was made of a notebook; else it is the notebook's JSON."""
+    """Return whether a text is made from a notebook, not the notebook's JSON."""
     return not text or _HEADER.match(text) is not None
 
 
 def cell_symbols(text: bytes, parse_cell: ParseCell) -> list[Symbol]:
-    """Give each cell as a ``section``, followed by what it defines.
+    """Return each cell as a ``section``, followed by its definitions.
 
-    A Markdown cell is named by its first heading, any other ``cell N``. What a cell defines has
+    A Markdown cell is named by its first heading, any other ``cell N``. A definition in a cell has
     the cell as its parent and keeps its own qualified name.
 
     Args:
-        text: As ``source.notebook`` made it.
+        text: As made by ``source.content.notebook_text``.
         parse_cell: Parses one cell.
     """
     symbols: list[Symbol] = []
@@ -87,9 +87,9 @@ def _cells(text: bytes) -> Iterator[Cell]:
 
 
 def _readable(body: bytes, named: str) -> tuple[str | None, bytes]:
-    """Give the language of a cell, None when it is unknown, and its text as a grammar can read it.
+    """Return the language of a cell, None if unknown, and its text as a grammar can read it.
 
-    The length and the lines stay. Lines for the notebook become comments.
+    The length and the lines are unchanged. Lines for the notebook become comments.
     """
     language = language_named(named)
     if language != "python":
@@ -106,7 +106,7 @@ def _readable(body: bytes, named: str) -> tuple[str | None, bytes]:
 def _moved(
     symbols: list[Symbol], offset: int, header_line: int, cell: int, *, dropped: int
 ) -> Iterator[Symbol]:
-    """Give the symbols of a cell their places in the whole text.
+    """Return the symbols of a cell with their positions in the whole text.
 
     Args:
         symbols: Of the cell, without the first ``dropped``.

@@ -1,10 +1,7 @@
-"""Entries that a scanner found in a text → symbols: nesting, lines, signatures, docs.
+"""Turn the entries that a scanner finds into symbols: nesting, lines, signatures, docs.
 
-For languages that are read by scanners of their own, not by a grammar: those whose grammars fail on
-much of what people write (dialects of SQL, computed names in makefiles), and those whose structure
-is simple.
-
-Which languages are read by a scanner of their own, and by which.
+Scanners of our own replace grammars that fail on much real code (dialects of SQL, computed names in
+makefiles) and read languages with a simple structure. ``SCANNED_LANGUAGES`` lists them.
 """
 
 import functools
@@ -20,15 +17,15 @@ from engine.syntax.symbols import MAX_DEPTH
 
 
 class Entry(NamedTuple):
-    """A definition as a scanner sees it; offsets are bytes."""
+    """A definition found by a scanner; offsets are bytes."""
 
     start: int
     end: int
     head_end: int  # where the signature ends
     kind: str
     name: str
-    receiver: str = ""  # container that is not around it, with dots
-    doc: str = ""  # where no comment stands before it
+    receiver: str = ""  # container that does not enclose it, with dots
+    doc: str = ""  # used if no comment precedes it
 
 
 class _Container(NamedTuple):
@@ -47,8 +44,8 @@ def symbols_of_entries(
 
     Args:
         text: The whole text.
-        entries: In any order; one that begins inside of another and ends behind it is not in it.
-        style: How comments look, for docs and signatures.
+        entries: In any order; one that starts inside another but ends after it is not nested in it.
+        style: Comment syntax, for docs and signatures.
 
     Returns:
         The symbols by ``byte_start``, then longer first; and whether some were nested too deep.
@@ -107,7 +104,7 @@ def _doc(text: bytes, start: int, style: CommentStyle) -> str:
     return doc_of(text[top:start], style) if top < start else ""
 
 
-#: Finds the definitions of any text in time linear in its length.
+#: Scanner of the definitions of any text in time linear in its length.
 Scanner = Callable[[bytes], list[Entry]]
 
 #: Module and function of each; imported on first use: their patterns take 8 ms to compile.
@@ -122,13 +119,13 @@ _PLACES = {
     "template": ("html", "entries_of_html"),
 }
 
-#: The languages that are read so.
+#: The languages read by scanners.
 SCANNED_LANGUAGES = frozenset(_PLACES)
 
 
 @functools.cache
 def scanner_of(language: str) -> Scanner:
-    """Give the scanner of one of ``SCANNED_LANGUAGES``."""
+    """Return the scanner of one of ``SCANNED_LANGUAGES``."""
     module, function = _PLACES[language]
     scanner: Scanner = getattr(importlib.import_module(f"engine.syntax.{module}"), function)
     return scanner

@@ -1,27 +1,24 @@
-"""A text → its symbols, with tree-sitter, under a deadline.
+"""Parse a text into symbols with tree-sitter, under a deadline.
 
-Four facts of py-tree-sitter 0.26 shape this module:
+Four properties of py-tree-sitter 0.26 shape this module:
 
-* ``parse(bytes)`` ignores ``progress_callback`` and holds the GIL to its end (5 s for 1 MB of
-  ``"a"a``), so the text goes in through a read callable. The callback stops the parse by returning
+* ``parse(bytes)`` ignores ``progress_callback`` and holds the GIL until it ends (5 s for 1 MB of
+  ``"a"a``), so the text is passed by a read callable. The callback stops the parse by returning
   true.
-* The memory of what a read callable returns is never freed, so it always returns the same: a window
-  over the text (a worker kept every text that it had parsed, 400 MB of a large tree).
+* The memory returned by a read callable is never freed, so it always returns the same object: a
+  window over the text (a worker kept every text it had parsed, 400 MB of a large tree).
 * A tree made that way has no text: ``Node.text`` and query predicates (``#eq?``) read freed memory
   and kill the process. Queries here have no predicates; names are sliced from the text.
-* ``QueryCursor.matches(…, progress_callback)`` kills the process too, so a query cannot be stopped
-  once it runs; ``guards`` refuses the trees on which it would not end.
+* ``QueryCursor.matches(…, progress_callback)`` kills the process too, so a running query cannot be
+  stopped; ``preprocess`` rejects the trees on which it would not end.
 
 The tree is never walked recursively or turned into text: deep nesting would overflow the stack.
 
-Calls of macros that stand where items do, and hold items: ``cfg_net! { pub struct … }``.
-
-A grammar knows nothing of what a macro makes of its input and reads it as loose tokens. Most macros
-of Rust that stand between items only put conditions or attributes on the items that they are given,
-which are then written as anywhere else. So what stands between the braces is read as a text of its
-own, in its place, and counts when all of it is items.
-
-Calls elsewhere (``vec! {}`` in a function) are never looked at.
+Macro calls that hold items (``cfg_net! { pub struct … }``) get a parse of their own. A grammar
+reads the input of a macro as loose tokens, but most Rust macros between items only put conditions
+or attributes on the items they are given, which are written as anywhere else. The text between the
+braces is parsed in place, and counts when all of it is items. Calls elsewhere (``vec! {}`` in a
+function) are never looked at.
 """
 
 import functools
@@ -66,11 +63,11 @@ from engine.syntax.preprocess import (
 )
 from engine.syntax.symbols import symbols_of
 
-#: The languages that have such macros.
+#: The languages with macros that hold items.
 MACRO_LANGUAGES = frozenset({"rust"})
 #: Macros in macros are read down to this depth; each level reads its bytes once more.
 MAX_MACRO_DEPTH = 4
-#: A text with more of them was made by a program, or to do harm.
+#: A text with more of them is generated or hostile.
 MAX_MACROS = 5000
 
 _CALL = re.compile(rb"!\s*\{")
@@ -96,7 +93,7 @@ _DEFINITIONS = frozenset(
         "union_item",
     }
 )
-#: What else stands between items.
+#: Other nodes between items.
 _COMPANIONS = frozenset(
     {
         "attribute_item",
@@ -111,17 +108,17 @@ _COMPANIONS = frozenset(
 
 
 def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
-    """Give what stands between the braces of the macros that may hold items.
+    """Return the text between the braces of the macros that may hold items.
 
-    Those of the items of a tree, and of the members of its modules, traits and ``impl`` blocks.
+    Considers the items of a tree and the members of its modules, traits and ``impl`` blocks.
 
     Args:
         text: The whole text.
-        root: Of a tree over the text, or over a part of it.
+        root: The root of a tree over the text or a part of it.
         deadline: On the monotonic clock.
 
     Raises:
-        DeadlineReached: Time is up.
+        DeadlineReached: The deadline has passed.
     """
     found: list[Range] = []
     if _CALL.search(text, root.start_byte, root.end_byte) is None:
@@ -144,7 +141,7 @@ def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
 
 
 def holds_items_only(root: Node) -> bool:
-    """Say whether a tree without errors has items, or macros that may hold some, and no others."""
+    """Return whether a tree without errors holds only items and macros that may hold items."""
     has_some = False
     for child in _children(root):
         if child.type in _DEFINITIONS or _macro_of(child) is not None:
@@ -165,7 +162,7 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def _macro_of(node: Node) -> Node | None:
-    """Give the call of a macro that a statement is, with or without its semicolon."""
+    """Return the macro call that a statement consists of, with or without a semicolon, or None."""
     if node.type == _MACRO:
         return node
     if node.type == "expression_statement":
@@ -175,7 +172,7 @@ def _macro_of(node: Node) -> Node | None:
 
 
 def _body_of(text: bytes, macro: Node) -> Range | None:
-    """Give what stands between the braces of a call; nothing when it cannot be items."""
+    """Return the text between the braces of a call, or nothing if it cannot be items."""
     tokens = macro.child(macro.child_count - 1)
     if tokens is None or tokens.type != "token_tree" or tokens.child_count < 3:
         return None
@@ -192,8 +189,8 @@ def _body_of(text: bytes, macro: Node) -> Range | None:
 #: matches with 32; the cost on nested calls grows with the limit (250,000 of them take 2 s).
 _MATCH_LIMIT = 64
 
-#: The scanner of bash asks ``isalpha`` about whole code points, which reads past the table of the C
-#: library and kills the process on some characters beyond U+FFFF. They are letters to it now.
+#: The scanner of bash calls ``isalpha`` with whole code points, which reads past the table of the C
+#: library and kills the process on some characters beyond U+FFFF. They are replaced by letters.
 _TO_ASCII = bytes(range(128)) + b"x" * 128
 
 
@@ -201,7 +198,7 @@ _NO_COMMENTS: Mapping[int, int] = MappingProxyType({})
 
 
 class Parsed(NamedTuple):
-    """What a text defines."""
+    """The definitions of a text."""
 
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
@@ -210,10 +207,10 @@ class Parsed(NamedTuple):
 
 _WINDOW_BYTES = 64 << 10
 
-#: Of the cells of a notebook; one without a grammar is as well as any other.
+#: Severity of the results of notebook cells; a cell without a grammar counts as fine.
 _WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
 
-#: A file with more statements at its top is data; a match of each would take longer than the parse.
+#: A file with more top-level statements is data; matching each would take longer than the parse.
 _MAX_TOP_NODES = 50_000
 
 
@@ -238,17 +235,17 @@ def _loaded(grammar: Grammar) -> _Loaded:
 
 
 def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
-    """Find what a text defines. Never fails, whatever the text.
+    """Find the definitions of a text. Never fails, whatever the text.
 
     Args:
         text: Valid UTF-8.
         language: A name of ``languages.LANGUAGES``.
-        deadline_ms: After this time the parse stops and the symbols are given up.
+        deadline_ms: After this time the parse stops, without symbols.
 
     Returns:
-        The symbols, and how it went: ``ok``; ``errors`` (the text does not fit the grammar; what
-        could be read is there); ``too_deep`` (definitions nested deeper than the limit are left
-        out, and those in macros beyond the limits of these); ``timeout`` and ``no_grammar`` (no
+        The symbols and the result: ``ok``; ``errors`` (the text does not fit the grammar; its
+        readable parts are there); ``too_deep`` (definitions nested deeper than the limit are left
+        out, and those in macros beyond their limits); ``timeout`` and ``no_grammar`` (no
         symbols).
     """
     entry = LANGUAGES[language]
@@ -280,7 +277,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
 
 
 def _read_by_lines(text: bytes, entry: Language) -> Parsed:
-    """Find what a text defines whose language has no grammar, or none that is of use."""
+    """Find the definitions of a text in a language without a usable grammar."""
     language = entry.name
     if language in HEADING_LANGUAGES:
         return Parsed(headings_of(text, language), "ok")
@@ -294,7 +291,7 @@ def _read_by_lines(text: bytes, entry: Language) -> Parsed:
 
 
 def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
-    """Parse each cell on its own, so that a broken one harms no other; the worst result counts."""
+    """Parse each cell separately, so that broken ones affect no other; the worst result counts."""
     if not is_notebook(text):
         return Parsed([], "errors")
     results = {"ok"}
@@ -314,7 +311,7 @@ def _parse_notebook(text: bytes, deadline_ms: int) -> Parsed:
 
 
 def _readable(text: bytes, language: str) -> bytes:
-    """Give the text as the grammar can bear it; lengths and lines stay."""
+    """Return the text in a form that the grammar can read; lengths and lines are unchanged."""
     if language == "c":
         return without_macros(text)
     if language == "cpp":
@@ -325,7 +322,7 @@ def _readable(text: bytes, language: str) -> bytes:
 
 
 def _matches_of(root: Node, loaded: _Loaded) -> Matches:
-    """Ask both queries; the patterns of the second count on from those of the first.
+    """Run both queries; the second one's patterns are numbered after the first one's.
 
     A pattern that begins at the root would stay open over the whole file and slow down each step
     of the query (TypeScript: 9 instead of 30 MB/s). A query of its own that may begin at the root
@@ -345,9 +342,9 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
 def _add_macros(
     matches: Matches, text: bytes, root: Node, loaded: _Loaded, deadline: float
 ) -> bool:
-    """Add what is defined in macros that hold items, level by level; say whether some is lost.
+    """Add the definitions in macros, level by level, and return whether some were left out.
 
-    What else the text defines stays when time runs out.
+    The other definitions of the text are kept when time runs out.
     """
     count = 0
     try:
@@ -370,7 +367,7 @@ def _add_macros(
 
 
 def _top_count(root: Node) -> int:
-    """Count the statements at the top; some grammars put them into a node of their own."""
+    """Count the top-level statements; some grammars put them into a node of their own."""
     count = root.child_count
     if count <= 4:
         return max((child.child_count for child in root.children), default=0)
@@ -378,7 +375,7 @@ def _top_count(root: Node) -> int:
 
 
 class _Window(threading.local):
-    """A stretch of the text that the parser looks at; each thread has its own."""
+    """The part of the text that the parser reads; each thread has its own."""
 
     def __init__(self) -> None:
         self.view = memoryview(bytearray(_WINDOW_BYTES))
@@ -390,7 +387,7 @@ _window = _Window()
 def _root_of(
     text: bytes, language: TreeSitterLanguage, deadline: float, part: Range | None = None
 ) -> Node:
-    """Parse a text, or a part of it, whose nodes have the places that they have in the whole."""
+    """Parse a text or a part of it; nodes have the positions of the whole text."""
     view = _window.view
     monotonic = time.monotonic
     end = len(text) if part is None else part.end_byte

@@ -1,29 +1,25 @@
-"""Recognise the texts and trees on which a parser or a query has no end.
+"""Guard parsers and queries against pathological input, and blank text that grammars misread.
 
-A deadline stops most parses, but not a single step of one, and no query. What is named here was
-measured; a text that gets past these guards is left to the limits of the worker process.
+Guards: a deadline stops most parses, but neither a single step of one nor a query. The limits here
+were measured; the worker process limits the damage of a text that passes them.
 
-Blank the macros of C and C++ that no grammar can read; the text keeps its length and lines.
+Rewrites keep the length and the lines of the text. Each of these constructs costs a definition or
+the rest of a file, and none affects what the file defines.
 
-``class EXPORTED Name``, ``EXTERN int name(…)``, ``A_CONSTEXPR Name(…)`` and lines such as
-``BEGIN_NAMESPACE`` or ``PUBLIC_IN_TESTS:`` are sound once the preprocessor has run, and wreck a
-parse before it has: a class is read as a function, or all to the end of the file as one error. By
-convention such macros are in upper case.
-
-The patterns begin with a literal, which makes the search for them three times faster.
-
-Rewrite what the grammars of Kotlin and C# misread; the text keeps its length and lines.
-
-Each of these costs a definition or the rest of a file, and none matters to what the file defines.
+C and C++: ``class EXPORTED Name``, ``EXTERN int name(…)``, ``A_CONSTEXPR Name(…)`` and lines like
+``BEGIN_NAMESPACE`` or ``PUBLIC_IN_TESTS:`` are valid once the preprocessor has run, and wreck a
+parse before it has: a class is read as a function, or everything to the end of the file as one
+error. By convention such macros are in upper case. The patterns begin with a literal, which makes
+the search three times faster.
 
 Kotlin:
 
 * ``annotation class Name`` after an annotation is read as an infix call.
-* ``context(name: Type)`` before a function is not known.
-* A line that begins with a name such as ``in1`` continues the line before it with the operator
+* ``context(name: Type)`` before a function is not supported.
+* A line that begins with a name such as ``in1`` continues the previous line with the operator
   ``in``.
 
-C#: a ``#if`` between the name of a type and its body is taken for the name.
+C#: a ``#if`` between the name of a type and its body is read as the name.
 """
 
 import re
@@ -34,7 +30,7 @@ from tree_sitter import Node
 
 
 class DeadlineReached(Exception):  # noqa: N818 - a signal, not an error
-    """Time is up."""
+    """The deadline has passed."""
 
 
 #: Below this depth of the tree a query takes seconds for each ten thousand levels: its depths are
@@ -61,16 +57,16 @@ _MOST_OPEN_ANGLES = {
 }
 #: The scanner of Swift reads a run of ``#`` again from each of them: 16,000 take 0.75 s.
 _SWIFT_MARKS = b"#" * 4000
-#: The scanner of OCaml calls itself for each comment in a comment: 500,000 kill the process.
+#: The scanner of OCaml recurses for each comment in a comment: 500,000 kill the process.
 _MOST_NESTED_COMMENTS = 10_000
 _COMMENT_MARK = re.compile(rb"\(\*|\*\)")
 
 
 def is_beyond_deadlines(text: bytes, language: str) -> bool:
-    """Recognise the texts on which one step of a parser, which nothing can stop, has no end."""
+    """Return whether a single step of a parser, which nothing can stop, would not end on a text."""
     most = _MOST_OPEN_ANGLES.get(language)
     if most is not None and len(text) > most:
-        shifts = text.count(b"<<")  # are not open
+        shifts = text.count(b"<<")  # do not open anything
         if text.count(b"<") - 2 * shifts - text.count(b">") > most:
             return True
     if language in _CHAINED_LANGUAGES:
@@ -79,7 +75,7 @@ def is_beyond_deadlines(text: bytes, language: str) -> bool:
 
 
 def _has_deep_comments(text: bytes) -> bool:
-    """Say whether comments of OCaml are nested deeper than the stack of its scanner bears."""
+    """Return whether OCaml comments are nested too deep for the stack of the scanner."""
     if text.count(b"(*") <= _MOST_NESTED_COMMENTS:
         return False
     depth = 0
@@ -92,10 +88,10 @@ def _has_deep_comments(text: bytes) -> bool:
 
 
 def is_too_deep(root: Node, deadline: float) -> bool:
-    """Say whether a tree is deeper than a query can bear.
+    """Return whether a tree is too deep for a query.
 
-    Looks only at nodes that hold enough others to reach the limit, which in texts that people
-    write are a few at the top.
+    Looks only at nodes that hold enough others to reach the limit, which in ordinary texts
+    are a few at the top.
     """
     if root.descendant_count < _MAX_TREE_DEPTH:
         return False
@@ -117,7 +113,7 @@ def is_too_deep(root: Node, deadline: float) -> bool:
     return False
 
 
-#: Nodes of OCaml whose children look flat and hang in a chain that is as deep as they are many: a
+#: Nodes of OCaml whose children look flat but form a chain as deep as their number: a
 #: query climbs it from each of them. 2.6 ns a step; 2e8 of them are 0.5 s.
 _CHAINED = frozenset(
     {"or_pattern", "sequence_expression", "tuple_expression", "tuple_pattern", "tuple_type"}
@@ -128,7 +124,7 @@ _LONG_CHAIN = 1000
 
 
 def has_long_chains(root: Node, language: str, deadline: float) -> bool:
-    """Say whether a query over a tree would climb chains of hidden nodes without end."""
+    """Return whether a query over a tree would climb hidden chains of nodes for too long."""
     if language not in _CHAINED_LANGUAGES:
         return False
     steps = 0
@@ -152,10 +148,10 @@ def has_long_chains(root: Node, language: str, deadline: float) -> bool:
 
 
 def is_query_bounded(root: Node, deadline: float) -> bool:
-    """Say whether a query over a tree with errors ends in good time.
+    """Return whether a query over a tree with errors ends in acceptable time.
 
-    Unreadable text hangs flat in an ERROR node, and a query scans for each of its children the
-    later ones up to the next named one. 900 kB of brackets or dashes take it minutes.
+    Unreadable text lies flat in an ERROR node, and a query scans for each of its children the
+    later ones up to the next named one. 900 kB of brackets or dashes take minutes.
     """
     if root.end_byte < _SMALL_BYTES:
         return True
@@ -214,7 +210,7 @@ _AT_LINE_START = re.compile(
     rb"(?:[ \t]*(?=\r?\n)|[ \t]+(?=template[ \t]*<|"
     rb"[A-Za-z_~][\w:]*(?:<[^\n>]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[A-Za-z_~(]))"
 )
-#: Macros that say by their name which specifier they stand for, whatever follows.
+#: Macros whose name is that of a specifier, whatever follows.
 _SPECIFIERS = (b"CONSTEXPR", b"CONSTEVAL", b"EXPLICIT", b"INLINE", b"NODISCARD")
 _SPECIFIER = re.compile(
     rb"(?:"
@@ -222,13 +218,13 @@ _SPECIFIER = re.compile(
     + rb")[A-Z0-9_]{0,40}(?:\([^()\n]{0,200}\))?(?=[ \t]+[A-Za-z_~])"
 )
 _NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-_MOST_BEFORE = 200  # bytes of a line that are looked at before a macro
-#: What a condition says does not matter here, and some cannot be read: __has_include(<header>).
+_MOST_BEFORE = 200  # bytes examined before a macro on its line
+#: The content of a condition is irrelevant here, and can be unreadable: __has_include(<header>).
 _CONDITION = re.compile(rb"#[ \t]*(?:el)?if[ \t]+((?:[^\\\n]|\\\r?\n|\\)*)")
 
 
 def without_macros(text: bytes) -> bytes:
-    """Put blanks in the place of macros that stand where the grammar knows none."""
+    """Blank the macros in places where the grammar allows none."""
     for pattern in _IN_CLASS_HEAD:
         text = pattern.sub(_blanked, text)
     text = _AT_LINE_START.sub(_blanked, text)
@@ -252,7 +248,7 @@ def _made_true(match: re.Match[bytes]) -> bytes:
 
 
 def without_specifiers(text: bytes) -> bytes:
-    """Put blanks in the place of macros whose names say that they are specifiers of C++."""
+    """Blank the macros whose names say that they are C++ specifiers."""
     if not any(word in text for word in _SPECIFIERS):
         return text
     kept = bytearray(text)
@@ -272,13 +268,13 @@ _CONTEXT = re.compile(rb"^[ \t]*context\([^()\n]*\)(?=[ \t]*\r?\n)", re.MULTILIN
 _LIKE_IN = re.compile(rb"in[0-9_]")
 _LINE_LIKE_IN = re.compile(rb"(\n[ \t]*)in(?=[0-9_])")
 
-#: Between a head and its ``{``: only conditions, and what begins with a colon or a comma.
+#: Between a head and its ``{``: only conditions, and lines that begin with a colon or a comma.
 _CONDITIONS = re.compile(rb"#if[^\n]*(?:\n[ \t]*(?:#[^\n]*|[:,][^\n;{}]*)){1,12}(?=\n[ \t]*\{)")
 _CONDITION_LINE = re.compile(rb"#[^\n]*")
 
 
 def without_snags(text: bytes, language: str) -> bytes:
-    """Put blanks or a name that the grammar can read in their place."""
+    """Replace constructs that the grammar misreads by blanks or a readable name."""
     rewrite = _REWRITES.get(language)
     return text if rewrite is None else rewrite(text)
 

@@ -1,7 +1,7 @@
-"""What SQL scripts create: tables with columns, views, routines, types, …; by statements.
+"""Find what SQL scripts create: tables with columns, views, routines, types, …; by statements.
 
-A statement counts where ``CREATE`` begins a line. The grammar that there is knows one dialect and
-fails on half of the scripts that people write; a wrong guess here costs one statement.
+A statement counts where ``CREATE`` begins a line. The available grammar knows one dialect and fails
+on half of real scripts; a wrong guess here costs one statement.
 """
 
 import re
@@ -86,7 +86,7 @@ class _Start(NamedTuple):
 
 
 def entries_of_sql(text: bytes) -> list[Entry]:
-    """Find what a script creates, the columns that it adds to tables, and its named queries."""
+    """Return what a script creates, the columns that it adds to tables, and its named queries."""
     comments = [match.span() for match in _COMMENT.finditer(text)] if b"/*" in text else []
     starts = [
         _Start(match, _KINDS[match.group(2).upper()], len(match.group(1)))
@@ -112,7 +112,7 @@ def entries_of_sql(text: bytes) -> list[Entry]:
 def _outside(
     matches: Iterator[re.Match[bytes]], spans: list[tuple[int, int]]
 ) -> Iterator[re.Match[bytes]]:
-    """Leave out the matches that begin in one of some spans; both are in text order."""
+    """Yield the matches that begin outside the spans; both are in text order."""
     index = 0
     for match in matches:
         while index < len(spans) and spans[index][1] <= match.start():
@@ -122,7 +122,7 @@ def _outside(
 
 
 def _limit(text: bytes, starts: list[_Start], index: int) -> int:
-    """Give where a statement ends at the latest: before the next one that is not indented more."""
+    """Return the latest end of a statement: before the next one that is not indented more."""
     start = starts[index]
     limit = len(text)
     later = starts[index + 1 : index + 1 + _MOST_INNER]
@@ -144,7 +144,7 @@ def _limit(text: bytes, starts: list[_Start], index: int) -> int:
 
 
 def _statement(text: bytes, start: _Start, limit: int) -> tuple[list[Entry], int]:
-    """Read a statement; give what it defines and where it ends."""
+    """Return the definitions of a statement and its end."""
     match, kind = start.match, start.kind
     receiver, name = _parts(match.group(3))
     begin = match.start() + start.indent
@@ -171,11 +171,11 @@ def _has(kind: str) -> bool:
 def _end_and_columns(
     text: bytes, begin: int, limit: int, *, has_columns: bool
 ) -> tuple[int, list[tuple[int, int]], int]:
-    """Go from the name to the end of a statement.
+    """Scan from the name to the end of a statement.
 
     Returns:
-        The end; the spans between the commas of the list that the name has; where this list opens,
-        -1 without one.
+        The end; the spans between the commas of the list after the name; where this list opens,
+        or -1.
     """
     depth, opening, item = 0, -1, -1
     columns: list[tuple[int, int]] = []
@@ -201,13 +201,13 @@ def _end_and_columns(
 
 
 def _opens_columns(text: bytes, begin: int, token: re.Match[bytes]) -> bool:
-    """Say whether a bracket opens the list of columns, and no query."""
+    """Return whether a bracket opens the list of columns, not a query."""
     before = _BEFORE_COLUMNS.match(text, begin, token.start())
     return before is not None and _QUERY.match(text, token.end()) is None
 
 
 def _end_of_routine(text: bytes, start: _Start, end: int, limit: int) -> int:
-    """Give where a routine ends whose body has statements of its own."""
+    """Return the end of a routine whose body has statements of its own."""
     name_end = start.match.end()
     if _QUOTED_BODY.search(text, name_end, end) is not None:
         return end
@@ -236,7 +236,7 @@ def _column(text: bytes, span: tuple[int, int]) -> Entry | None:
 
 
 def _parts(name: bytes) -> tuple[str, str]:
-    """Give the qualifier and the last part of a name without quotes; ``""`` for a template."""
+    """Return the qualifier and the last part of an unquoted name; ``""`` for a template."""
     parts = [part.decode("utf-8", "replace").strip("`'\"[]") for part in _PART.findall(name)]
     last = parts.pop() if parts else ""
     return ".".join(part for part in parts if "{" not in part), "" if "{" in last else last

@@ -1,6 +1,6 @@
-"""Class and id selectors, variables, mixins and keyframes of style sheets, by their braces.
+"""Find class and id selectors, variables, mixins and keyframes of style sheets, by their braces.
 
-One scanner for CSS, SCSS and Less: they differ in what may stand before a brace, not in the braces.
+One scanner serves CSS, SCSS and Less: they differ in the text before a brace, not in the braces.
 """
 
 import re
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engine.syntax.outline import Entry
 
-#: What ends a statement, and what may hold such a character without ending one.
+#: Characters that end a statement, and constructs that may contain them.
 _TOKEN = re.compile(
     rb"[{};]|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?|\([^(){}\"'\n]*\)|"
     rb"[#@]\{[^{}\n]*\}?|(?<![:\w])//[^\n]*",
@@ -35,7 +35,7 @@ _INTERPOLATION = re.compile(rb"[#@]\{[^{}]*\}")  # a part of a name that is comp
 _COMBINATOR = re.compile(rb"[\s>+~]+")
 _SELECTOR = re.compile(rb"([.#%])(-{0,2}[A-Za-z_\x80-\xff](?:[\w\x80-\xff-]|\\.)*+)(?!\x00)")
 _SUFFIX = re.compile(rb"&([_-][\w-]*)")
-_MOST_PRELUDE = 20_000  # bytes of a list of selectors that are looked at
+_MOST_PRELUDE = 20_000  # bytes examined of a list of selectors
 
 
 class _Block(NamedTuple):
@@ -47,15 +47,15 @@ class _Block(NamedTuple):
 
 class _Candidate(NamedTuple):
     scope: int
-    is_about: bool  # else the rule is about something in it
+    is_about: bool  # False: the rule styles something inside it
     entry: Entry
 
 
 def entries_of_stylesheet(text: bytes) -> list[Entry]:
-    """Find what a style sheet defines.
+    """Return the definitions of a style sheet.
 
-    A class or id counts once within a rule, and once outside of all: where a rule is about it, or
-    else where one mentions it first.
+    A class or id counts once within a rule, and once outside all rules: where a rule styles it, or
+    else at its first mention.
     """
     return _StyleSheet(text).entries()
 
@@ -103,7 +103,7 @@ class _StyleSheet:
         self._blocks.append(_Block(scope, outer, first, len(self._found)))
 
     def _select(self, prelude: bytes, span: tuple[int, int]) -> None:
-        """Note the classes and ids in a list of selectors."""
+        """Record the classes and ids in a list of selectors."""
         plain = _COMMENT.sub(b" ", prelude)
         plain = _ARGUMENTS.sub(b"", _ARGUMENTS.sub(b"", _INTERPOLATION.sub(b"\0", plain)))
         outer = self._blocks[-1].outer
@@ -126,7 +126,7 @@ class _StyleSheet:
         self._found.append(_Candidate(self._blocks[-1].scope, is_about, entry))
 
     def _declare(self, start: int, end: int) -> None:
-        """Note a custom property, or a variable outside of all rules."""
+        """Record a custom property, or a variable outside all rules."""
         start = self._without_blanks(start, end)
         if self._text[start : start + 1] not in (b"-", b"$", b"@"):
             return
@@ -153,7 +153,7 @@ class _StyleSheet:
         return match.end() if match is not None else start
 
     def _chosen(self) -> list[Entry]:
-        """Take each name once: where a rule is about it, else where it is mentioned first."""
+        """Keep each name once: where a rule styles it, else at its first mention."""
         chosen: dict[tuple[int, str, str], _Candidate] = {}
         for candidate in self._found:
             entry = candidate.entry

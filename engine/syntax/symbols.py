@@ -1,6 +1,6 @@
-"""Definitions as they stand in the text → symbols: nesting, kinds, docs, visibility.
+"""Turn definitions into symbols: nesting, kinds, docs, visibility.
 
-Whether a definition can be used from outside its file, by the rules of its language.
+Visibility is whether a definition can be used outside its file by the rules of its language.
 """
 
 import re
@@ -25,14 +25,14 @@ from engine.syntax.language_table import Language
 
 
 class Facts(NamedTuple):
-    """What a rule may look at."""
+    """The facts that a visibility rule may use."""
 
     name: str
     kind: str
     words: frozenset[str]  # that stand before the name in the definition: modifiers, mainly
     parent_kind: str  # "" at top level
     parent_exported: bool  # true at top level
-    receiver: str  # container that is not around it, with dots; "" without
+    receiver: str  # container that does not enclose it, with dots; "" without
     is_wrapped_export: bool  # the definition stands in an export statement
     listed: frozenset[str]  # names that the file exports by a list
     has_list: bool  # the file has such a list
@@ -148,7 +148,7 @@ RULES: dict[str, Rule] = {
     "julia": _julia,
 }
 
-#: Rules that do not look at the words before the name.
+#: Rules that do not use the words before the name.
 WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed", "julia"})
 
 
@@ -172,11 +172,11 @@ _CONSTRUCTORS = {
 }
 #: Here a receiver is a table or the type that is extended: ``function M.name``, ``fun Type.name``.
 _FREE_RECEIVERS = frozenset({"lua", "kotlin", "julia"})
-#: Here a receiver is no name of the file.
+#: Here a receiver is not a name of the file.
 _FOREIGN_RECEIVERS = frozenset({"hcl"})
-#: Here a method that is named as its class makes its objects.
+#: Here a method with the name of its class is a constructor.
 _NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp", "julia"})
-#: Here a macro is known everywhere, wherever it stands.
+#: Here a macro is visible everywhere, wherever it stands.
 _FLAT_MACROS = frozenset({"c", "cpp"})
 #: Here a function without a body that stands in another one is declared, not defined.
 _HAS_PROTOTYPES = frozenset({"c", "cpp", "typescript", "tsx"})
@@ -197,7 +197,7 @@ _NO_WORDS: frozenset[str] = frozenset()
 
 
 class _Container(NamedTuple):
-    """An open container while the definitions are gone through in text order."""
+    """An open container during the pass over the definitions in text order."""
 
     end: int
     span: tuple[int, int]
@@ -241,7 +241,7 @@ class _Builder:
         self._merges = grammar.merges_clauses
         self._constructor = _CONSTRUCTORS.get(language.name, "")
         self._next_visibility = 0
-        self._held: dict[tuple[int, int], str] = {}  # span of a container: word that holds in it
+        self._held: dict[tuple[int, int], str] = {}  # span of a container: word that applies there
         self._symbols: list[Symbol] = []
         self._comment_starts: dict[int, int] = {}
         self._pending: list[tuple[int, str]] = []  # symbol and the name of its parent
@@ -250,7 +250,7 @@ class _Builder:
         self._last: dict[tuple[int, str, str], int] = {}
 
     def build(self) -> Found:
-        """Go through the definitions in text order with the stack of open containers."""
+        """Build the symbols in text order with the stack of open containers."""
         is_too_deep = False
         stack = [_TOP]
         has_visibility = bool(self._captured.visibility)
@@ -276,7 +276,7 @@ class _Builder:
         return Found(self._symbols, self._comment_starts, is_too_deep)
 
     def _note_visibility(self, stack: list[_Container], before: int) -> None:
-        """Note the words like ``private`` up to an offset with the containers they stand in."""
+        """Apply the words like ``private`` up to an offset to the containers they stand in."""
         words = self._captured.visibility
         while self._next_visibility < len(words) and words[self._next_visibility][0] < before:
             offset, word = words[self._next_visibility]
@@ -288,10 +288,10 @@ class _Builder:
     def _enter(
         self, definition: Definition, name: str, receiver: str, around: _Container
     ) -> _Container | None:
-        """Make the symbol of a definition; give it as a container for what follows."""
+        """Add the symbol of a definition and return it as a container for the next ones."""
         words = self._words(definition, around) if self._needs_words else _NO_WORDS
         kind = self._kind(definition, (name, receiver), around, words)
-        if kind == "struct" and name in _STRUCT_WORDS:  # it is the module that is the struct
+        if kind == "struct" and name in _STRUCT_WORDS:  # the module itself is the struct
             outer, _, name = around.qualified_name.rpartition(".")
             around = around._replace(qualified_name=outer)
         if (
@@ -341,7 +341,7 @@ class _Builder:
         return _Container(definition.end, span, body, index, "", qualified, kind, is_exported)
 
     def _remember(self, index: int, receiver: str, around: _Container) -> None:
-        """Note a symbol for those that will look for it by name."""
+        """Register a symbol for lookups by name."""
         symbol = self._symbols[index]
         self._last[around.symbol, around.qualified_name, symbol.name] = index
         owner = receiver.rpartition(".")[2] or around.pending_parent
@@ -357,7 +357,7 @@ class _Builder:
         around: _Container,
         words: frozenset[str],
     ) -> str:
-        """Give the kind that a definition has where it stands; empty when it is none there."""
+        """Return the kind of a definition in its place, or empty if it does not count there."""
         kind = definition.kind
         name, receiver = names
         if name in _STATEMENTS and self._language in _HAS_CONDITIONS:
@@ -376,7 +376,7 @@ class _Builder:
         return "constant" if kind == "property" and "const" in words else kind
 
     def _is_none(self, definition: Definition, name: str, around: _Container) -> bool:
-        """Say whether a function in a function is only declared, or the call of a macro."""
+        """Return whether a function in a function is only a declaration or a macro call."""
         if around.kind not in _RUNS:
             return False
         if definition.body_start < 0 and self._language in _HAS_PROTOTYPES:
@@ -394,7 +394,7 @@ class _Builder:
     def _is_repeated(
         self, definition: Definition, name: str, kind: str, around: _Container
     ) -> bool:
-        """Say whether a definition is no symbol of its own: assigned again, or a further clause."""
+        """Return whether a definition is only a reassignment or a further clause of a symbol."""
         last = self._last.get((around.symbol, around.qualified_name, name))
         if last is None:
             return False
@@ -422,7 +422,7 @@ class _Builder:
         return words | {held} if held is not None else words
 
     def _doc(self, definition: Definition) -> tuple[int, int, str]:
-        """Give start, first line and doc of a definition with the attributes before it."""
+        """Return the start, first line and doc of a definition including its attributes."""
         start, line_start, doc = definition.start, definition.line_start, ""
         text = self._text
         if self._captured.attributes:
@@ -457,7 +457,7 @@ class _Builder:
                 doc = docstring_at(text, written.end())
 
     def _resolve_parents(self) -> None:
-        """Give members of ``impl`` blocks and receivers the type of that name as their parent."""
+        """Set the named type as the parent of members of ``impl`` blocks and of receivers."""
         symbols, types = self._symbols, self._types
         for index, owner in self._pending:
             parent = types.get(owner, -1)
@@ -466,7 +466,7 @@ class _Builder:
 
 
 def _is_named_twice(definition: Definition, name: str, around: _Container) -> bool:
-    """Say whether what is around gives the same body the same name: ``f = function f() {}``."""
+    """Return whether the enclosing definition shares name and body: ``f = function f() {}``."""
     return (
         definition.body_start == around.body_start >= 0
         and around.qualified_name.rpartition(".")[2] == name
@@ -474,7 +474,7 @@ def _is_named_twice(definition: Definition, name: str, around: _Container) -> bo
 
 
 def _scope(definition: Definition, name: str, around: _Container) -> _Container:
-    """Open a container that is no symbol."""
+    """Open a container that is not a symbol."""
     return _Container(
         definition.end,
         (definition.start, definition.end),

@@ -1,17 +1,17 @@
-"""Identifiers into words, once, for the keyword index, the queries and the built-in model.
+"""Split identifiers into words for the keyword index, the queries and the built-in model.
 
 ``getHTTPResponse``, ``get_http_response`` and ``get http response`` all become the words
 ``get http response``. A whole identifier is found as the phrase of its words, so it needs no
-word of its own in the body of a chunk, which keeps the index small.
+term of its own in the body of a chunk, which keeps the index small.
 """
 
 import re
 
 # One alternation, most frequent case first (measured: 31 MB/s a core, against 14 MB/s for
 # splitting with look-arounds). Single letters carry no meaning and a fifth of the index. A word
-# never reaches over anything but letters and digits, so each run of them can be split alone.
+# never extends beyond letters and digits, so each run of them can be split alone.
 _ASCII_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])|[A-Z][a-z]|[0-9]+")
-# Latin letters with marks join the words around them; runs of any other script are one word.
+# Latin letters with marks join the adjacent words; a run of any other script is one word.
 _WORD = re.compile(
     r"[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ÿ]{2,}|[A-ZÀ-ÖØ-Þ]{2,}(?![a-zß-öø-ÿ])|[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]"
     r"|[0-9]+|[^\W\x00-\xff]+"
@@ -22,10 +22,10 @@ _MOST_KNOWN = 50_000  # runs; a 30 MB tree has 90,000 different ones
 _MOST_KNOWN_BYTES = 40  # of a run; longer ones are data and do not come again
 
 
-class _Known(dict[bytes, str]):
-    """Runs of ASCII letters and digits, each with its words.
+class _WordCache(dict[bytes, str]):
+    """Cache of the words of runs of ASCII letters and digits.
 
-    Code repeats its identifiers: nearly all runs are known, which makes splitting twice as fast.
+    Code repeats its identifiers: nearly all runs are cached, which makes splitting twice as fast.
     """
 
     def __missing__(self, run: bytes) -> str:
@@ -37,7 +37,7 @@ class _Known(dict[bytes, str]):
         return words
 
 
-_known_words = _Known().__getitem__
+_known_words = _WordCache().__getitem__
 
 
 def words_of(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def words_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> str:
-    """Give the words of a text joined by single spaces: what the keyword index stores."""
+    """Return the words of a text joined by single spaces, as stored in the keyword index."""
     if text.isascii():
         return " ".join(
             filter(None, map(_known_words, text.encode().translate(_SEPARATED).split()))
@@ -56,7 +56,7 @@ def terms_of(text: str) -> str:
 
 
 def name_terms_of(name: str) -> str:
-    """Give the words of an identifier and, if there are several, the identifier run together.
+    """Return the words of an identifier and, if there are several, all of them joined into one.
 
     The joined form lets ``getuserbyid`` typed without case or underscores find ``getUserById``.
     ``SCREAMING_SNAKE`` has none: nobody types it so, and headers have millions of them.

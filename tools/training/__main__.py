@@ -4,9 +4,9 @@
         [--dimension N]
 
 MIRRORS holds bare git directories, OWNER+NAME/repo; LIST names repositories, one OWNER/NAME a line;
-no line of those in FILE is learned from. OUT receives ``static.bin``, ``manifest.json`` (each
-repository with commit, licence and number of pairs) and the counted words of each repository,
-which a second run takes up again.
+no line of those in FILE is used for training. OUT receives ``static.bin``, ``manifest.json`` (each
+repository with commit, licence and number of pairs) and the word counts of each repository, which
+a second run reuses.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Work(NamedTuple):
 
 
 def main() -> None:
-    """Read the repositories, learn, write the weights."""
+    """Read the repositories, train and write the weights."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def read(work: Work) -> None:
-    """Make the shard of one repository, unless it is there."""
+    """Write the shard of one repository, unless it exists."""
     if not work.shard.exists():
         save_shard(shard_of(pairs_of(work.mirror, work.excluded)), work.shard)
 

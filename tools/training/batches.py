@@ -1,4 +1,4 @@
-"""All pairs as arrays over the rows of a model, and batches of them as sparse matrices."""
+"""Store all pairs as arrays over the rows of a model, and sample batches as sparse matrices."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from tools.training.vocabulary import expanded, rows_of
 BATCH: Final = 1024
 BLOCK: Final = 128  # pairs of one repository in a row: the hardest negatives are its own
 _QUERY_WORDS_DROPPED: Final = 0.1
-_ASKED: Final = 0.35  # of the questions begin like one
-#: How people begin a question, and what they end a phrase with.
+_ASKED: Final = 0.35  # share of the questions that begin like a question
+#: Typical starts of questions and ends of phrases.
 _OPENINGS: Final = (
     "how does", "how is", "how are", "how to", "where is", "where are", "what is", "what does",
     "which", "how", "where", "find", "how do", "when is", "code that", "function to", "class for",
@@ -29,24 +29,24 @@ _ENDINGS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BagShape:
-    """How the words of an answer count."""
+    """The weights of the words of an answer."""
 
     field_factors: tuple[float, float, float] = (8.0, 1.0, 1.0)  # name, signature, body
     path_factors: tuple[float, float] = (1.0, 2.0)  # folders, stem
-    count_power: float = 0.75  # a word that stands n times counts n to this power
+    count_power: float = 0.75  # a word that occurs n times counts n to this power
     word_drop: float = 0.25
     field_drop: float = 0.2  # of the names and of the signatures
     path_drop: float = 0.3
 
     def answer_weights(self) -> NDArray[np.float32]:
-        """Give the weight of each code of an answer's words."""
+        """Return the weight of each code of an answer's words."""
         counts = np.maximum(np.arange(FIELD_CODES), 1) ** self.count_power
         unused = np.zeros(FIELD_CODES)
         fields = [factor * counts for factor in self.field_factors]
         return np.concatenate([*fields, unused]).astype(np.float32)
 
     def path_weights(self) -> NDArray[np.float32]:
-        """Give the weight of each code of a path's words."""
+        """Return the weight of each code of a path's words."""
         fields = [np.full(FIELD_CODES, factor) for factor in (*self.path_factors, 0.0, 0.0)]
         return np.concatenate(fields).astype(np.float32)
 
@@ -64,7 +64,7 @@ class Corpus(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What one step learns from: matrices of n × rows, and the pairs that are no negatives."""
+    """The input of one step: matrices of n × rows, and the pairs that are not negatives."""
 
     queries: csr_matrix
     answers: csr_matrix
@@ -92,9 +92,9 @@ def corpus_of(shards: Sequence[Shard], splitter: Splitter) -> Corpus:
 
 
 def distinct(corpus: Corpus) -> NDArray[np.int64]:
-    """Give the numbers of the pairs without those that ask the same of the same file again.
+    """Return the numbers of the pairs without repeated questions about the same file.
 
-    A class with many members would else be asked for by its name once a member.
+    Otherwise the name of a class would be a question once for each of its members.
     """
     keys = (corpus.kinds, corpus.files, corpus.query_hashes)
     order = np.lexsort(keys)  # stable: the first of equal ones comes first
@@ -114,14 +114,14 @@ def _joined(bags: list[Bags]) -> Bags:
 
 
 class Sampler:
-    """Draws batches; everything is decided by the seed.
+    """Sampler of batches; the seed decides everything.
 
     Args:
         corpus: The pairs.
         rows: Of the model.
         shape: How words count.
-        splitter: For the words that questions begin and end with.
-        random: The source of every choice.
+        splitter: Splits the words that questions begin and end with.
+        random: The source of all randomness.
     """
 
     def __init__(
@@ -144,11 +144,11 @@ class Sampler:
 
     @property
     def size(self) -> int:
-        """How many pairs an epoch has."""
+        """The number of pairs in an epoch."""
         return len(self._numbers)
 
     def batches(self) -> Iterator[Batch]:
-        """Give one epoch: every distinct pair once, in blocks of one repository."""
+        """Yield one epoch: every distinct pair once, in blocks of one repository."""
         random = self._random
         order = random.permutation(self._numbers)
         order = order[np.argsort(self._corpus.repositories[order], kind="stable")]
@@ -170,7 +170,7 @@ class Sampler:
                 yield self.batch(chosen)
 
     def batch(self, chosen: NDArray[np.integer]) -> Batch:
-        """Make the matrices of some pairs."""
+        """Return the matrices of some pairs."""
         corpus, shape, random = self._corpus, self._shape, self._random
         words, codes, owners = _taken(corpus.answers, chosen)
         weights = self._answer_weights[codes]
@@ -192,7 +192,7 @@ class Sampler:
         return Batch(self._queries(chosen), answers, paths, self._masked(chosen))
 
     def whole(self, chosen: NDArray[np.integer]) -> tuple[csr_matrix, csr_matrix]:
-        """Give the questions and answers of some pairs with all their words and no others."""
+        """Return the questions and answers of some pairs with all their words and no others."""
         shape = (len(chosen), self._rows)
         words, _, owners = _taken(self._corpus.queries, chosen)
         queries = _matrix(words, np.ones(len(words), np.float32), owners, shape)
@@ -214,7 +214,7 @@ class Sampler:
         return _matrix(all_words, weights, all_owners, (len(chosen), self._rows))
 
     def _masked(self, chosen: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Mark pieces of one file and equal questions: they may answer each other."""
+        """Mark pieces of one file and equal questions, which may answer each other."""
         files = self._corpus.files[chosen]
         asked = self._corpus.query_hashes[chosen]
         masked: NDArray[np.bool_] = files[:, None] == files
@@ -230,7 +230,7 @@ def _rows_of_phrase(phrase: str, splitter: Splitter) -> NDArray[np.uint16]:
 def _taken(
     bags: Bags, chosen: NDArray[np.integer]
 ) -> tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.int64]]:
-    """Give words, codes and the number of the bag among the chosen, for some bags."""
+    """Return the words, codes and positions of the chosen bags."""
     starts = bags.offsets[chosen]
     lengths = bags.offsets[chosen + 1] - starts
     ends = np.cumsum(lengths)

@@ -1,7 +1,7 @@
-"""Bare git mirrors → the source files and commits that training reads.
+"""Read the source files and commits for training from bare git mirrors.
 
-Everything is streamed from ``git`` processes that read only; which files and commits of a large
-repository are taken is decided by hashes of their names, so that equal mirrors give equal corpora.
+Everything is streamed from read-only ``git`` processes. Hashes of names decide which files and
+commits of a large repository are sampled, so that equal mirrors give equal corpora.
 """
 
 import os
@@ -26,7 +26,7 @@ _MAX_DIFF_BYTES: Final = 30_000_000
 _FILE_BYTES: Final = range(150, 200_000)
 _TEST_SHARE: Final = 0.3  # of the test files that are taken
 _DISTINCTIVE_CHARS: Final = 30
-_EXCLUDED_SHARE: Final = 0.3  # of the distinctive lines, from which on a piece is a copy
+_EXCLUDED_SHARE: Final = 0.3  # of the distinctive lines: from here on a piece is a copy
 _EXCLUDED_LINES: Final = 3
 
 _VENDORED: Final = re.compile(
@@ -54,7 +54,7 @@ class SourceFile(NamedTuple):
 
 
 class Hunk(NamedTuple):
-    """What a commit left behind at one place."""
+    """The result of a commit in one place."""
 
     path: str
     context: bytes  # what git names as the definition around it
@@ -82,15 +82,15 @@ class Mirror:
         self.directory = mirrors / name.replace("/", "+", 1) / "repo"
 
     def exists(self) -> bool:
-        """Say whether the mirror has a commit that can be read."""
+        """Return whether the mirror has a commit that can be read."""
         return self.directory.is_dir() and bool(self.head())
 
     def head(self) -> str:
-        """Give the newest commit; empty when there is none."""
+        """Return the newest commit, or an empty string."""
         return _output(self.directory, "rev-parse", "--verify", "-q", "HEAD").decode().strip()
 
     def licence(self) -> str:
-        """Give the licence of the licence file at the root, as an SPDX expression."""
+        """Return the licence of the licence file at the root, as an SPDX expression."""
         names = _output(self.directory, "ls-tree", "--name-only", "-z", "HEAD").split(b"\0")
         for name in sorted(names):
             if _LICENCE_FILE.match(name.decode("utf-8", "replace")):
@@ -101,7 +101,7 @@ class Mirror:
         return _NO_LICENCE
 
     def files(self) -> Iterator[SourceFile]:
-        """Give texts of the newest tree that people wrote, up to the caps."""
+        """Yield the hand-written texts of the newest tree, up to the limits."""
         left = MAX_SOURCE_BYTES
         left_prose = MAX_DOCUMENT_BYTES
         for path, data in self._blobs(self._chosen()):
@@ -121,13 +121,13 @@ class Mirror:
             yield SourceFile(path, language, inspected.text)
 
     def every_text(self) -> Iterator[bytes]:
-        """Give every file of the newest tree up to a size, vendored ones as well."""
+        """Yield every file of the newest tree up to a size, including vendored ones."""
         for _, data in self._blobs(self._listed()):
             if b"\0" not in data[:1024]:
                 yield data
 
     def commits(self) -> Iterator[Commit]:
-        """Give commits that are no merges, spread over the history, newest first."""
+        """Yield commits without merges, spread over the history, newest first."""
         listed = _output(self.directory, "rev-list", "--no-merges", "HEAD").split()
         step = max(1, min(len(listed) // MAX_COMMITS, 6))
         chosen = listed[::step][:MAX_COMMITS]
@@ -144,7 +144,7 @@ class Mirror:
             git.kill()
 
     def _listed(self) -> list[tuple[str, str]]:
-        """List ``(path, blob)`` of the newest tree whose size is right."""
+        """List ``(path, blob)`` of the files of the newest tree with a suitable size."""
         found = []
         for line in _output(self.directory, "ls-tree", "-r", "-l", "-z", "HEAD").split(b"\0"):
             meta, _, raw = line.partition(b"\t")
@@ -156,7 +156,7 @@ class Mirror:
         return found
 
     def _chosen(self) -> list[tuple[str, str]]:
-        """List the files worth reading in an order that no name decides."""
+        """List the files worth reading in pseudo-random order."""
         order = []
         for path, blob in self._listed():
             if _VENDORED.search(path) or is_lock_file(path):
@@ -168,7 +168,7 @@ class Mirror:
         return [(path, blob) for _, path, blob in sorted(order)]
 
     def _blobs(self, wanted: list[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
-        """Read blobs one after the other; those the mirror lacks are passed over."""
+        """Yield blobs one after the other; blobs missing in the mirror are skipped."""
         with _process(self.directory, "cat-file", "--batch") as git:
             assert git.stdin is not None
             assert git.stdout is not None
@@ -184,14 +184,14 @@ class Mirror:
 
 
 def distinctive_lines(text: bytes) -> Lines:
-    """Give a 63-bit hash of each line of a text; 0 for lines too short to tell anything."""
+    """Return a 63-bit hash of each line of a text; 0 for lines too short to be distinctive."""
     return np.fromiter(
         (_line_hash(line.strip()) for line in text.split(b"\n")), np.int64, text.count(b"\n") + 1
     )
 
 
 def excluded_lines(mirrors: Iterable[Mirror]) -> Lines:
-    """Give the sorted hashes of the distinctive lines of repositories that must not be seen."""
+    """Return the sorted hashes of the distinctive lines of held-out repositories."""
     parts = [np.zeros(0, np.int64)]
     for mirror in mirrors:
         lines = [distinctive_lines(text) for text in mirror.every_text()]
@@ -202,7 +202,7 @@ def excluded_lines(mirrors: Iterable[Mirror]) -> Lines:
 
 
 def is_copy(lines: Lines, excluded: Lines) -> bool:
-    """Say whether so many distinctive lines are excluded ones that the text is taken from there."""
+    """Return whether enough distinctive lines are excluded for the text to be a copy."""
     told = lines[lines > 0]
     if not len(told) or not len(excluded):
         return False
@@ -218,13 +218,13 @@ def _line_hash(line: bytes) -> int:
 
 
 def _number_of(name: str) -> float:
-    """Give a number from 0 to 1 that a name alone decides."""
+    """Return a number from 0 to 1 derived from a name alone."""
     digest = blake2b(os.fsencode(name), digest_size=4).digest()
     return int.from_bytes(digest, "little") / 2**32
 
 
 class _DiffReader:
-    """Collects the hunks of one commit after the other."""
+    """Collector of the hunks of successive commits."""
 
     def __init__(self) -> None:
         self._subject = ""
@@ -235,13 +235,13 @@ class _DiffReader:
         self._changed = 0
 
     def text(self, line: bytes) -> None:
-        """Take a line of a hunk."""
+        """Add a line of a hunk."""
         self._changed += line[:1] != b" "
         if line[:1] != b"-":
             self._body.append(line[1:])
 
     def other(self, line: bytes) -> None:
-        """Take a line that ends a hunk."""
+        """Process a line that ends a hunk."""
         self.end_hunk()
         if found := _DIFF_PATH.match(line):
             self._path = _wanted_path(os.fsdecode(found[1]))
@@ -249,14 +249,14 @@ class _DiffReader:
             self._context = found[1]
 
     def end_hunk(self) -> None:
-        """Keep the hunk that was read, if there is one."""
+        """Store the current hunk, if any."""
         if self._body and self._path is not None:
             text = b"".join(self._body)
             self._hunks.append(Hunk(self._path, self._context, text, self._changed))
         self._body, self._changed = [], 0
 
     def next_commit(self, subject: str) -> Commit:
-        """Give the commit that ends here, and begin another."""
+        """Return the finished commit and begin the next one."""
         self.end_hunk()
         done = Commit(self._subject, self._hunks)
         self._subject, self._hunks, self._path = subject, [], None

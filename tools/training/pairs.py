@@ -1,12 +1,10 @@
-"""A repository → pairs of something a person could ask and the chunk that answers it.
+"""Find training pairs in a repository: a plausible question and the chunk that answers it.
 
-All pairs are found in the code itself: a comment and what it describes, a commit's subject and
-the lines it changed, a name and what it names, a heading and the text below it. What the question
-says is taken out of the answer, so that a model has to know which words belong together.
+All pairs come from the code itself: a comment and what it describes, a commit's subject and the
+lines it changed, a name and its definition, a heading and the text below it. The words of the
+question are removed from the answer, so that a model has to learn which words belong together.
 
-A source file → the chunks that can answer, with what they are made of.
-
-Pairs of one repository as compact arrays, kept in a file of their own.
+The pairs of one repository are stored as compact arrays in a file of their own.
 """
 
 import re
@@ -37,7 +35,7 @@ _DEADLINE_MS: Final = 4000
 
 
 class Place(NamedTuple):
-    """Where an answer stands."""
+    """The place of an answer."""
 
     folders: str  # words of the path's folders
     stem: str  # words of its name
@@ -45,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a chunk says, as words joined by spaces."""
+    """The content of a chunk, as words joined by spaces."""
 
     name_terms: str
     signature_terms: str
@@ -53,7 +51,7 @@ class Answer(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A chunk with what it was made of."""
+    """A chunk with its sources."""
 
     place: Place
     row: ChunkRow
@@ -63,7 +61,7 @@ class Piece(NamedTuple):
 
     @property
     def is_definition(self) -> bool:
-        """Say whether the symbol that the chunk stands for starts in it."""
+        """Return whether the symbol that the chunk stands for starts in it."""
         return self.whole is not None and self.whole in self.own
 
     def answer(
@@ -73,7 +71,7 @@ class Piece(NamedTuple):
         names: str | None = None,
         signatures: str | None = None,
     ) -> Answer:
-        """Give the chunk's words, with those of the texts given in the place of its own."""
+        """Return the chunk's words, with those of the given texts instead of its own."""
         row = self.row
         return Answer(
             row.name_terms if names is None else names,
@@ -82,7 +80,7 @@ class Piece(NamedTuple):
         )
 
     def answer_without(self, name: str, signatures: str) -> Answer:
-        """Give the chunk's words with a name taken out of all its texts."""
+        """Return the chunk's words with a name removed from all its texts."""
         others = [name_terms_of(each.name) for each in self.own if each.name != name]
         return self.answer(
             text=self.text.replace(name.encode(), b" "),
@@ -98,7 +96,7 @@ def place_of(path: str, file: int) -> Place:
 
 
 def pieces_of(source: SourceFile, file: int, excluded: Lines) -> Iterator[Piece]:
-    """Cut a file into chunks; those that are copies of what must not be seen are left out."""
+    """Cut a file into chunks, without copies of held-out repositories."""
     analysis = analyse(source.text, source.language, deadline_ms=_DEADLINE_MS)
     lines = distinctive_lines(source.text)
     place = place_of(source.path, file)
@@ -158,7 +156,7 @@ _PROSE_LINE: Final = re.compile(r"[^\n]*`[A-Za-z_][^\n]*")
 
 
 class Kind(IntEnum):
-    """Where a pair comes from."""
+    """The origin of a pair."""
 
     DOC = 0
     COMMENT = 1
@@ -172,7 +170,7 @@ class Kind(IntEnum):
     WINDOW = 9
 
 
-#: The most pairs of a kind that one repository gives.
+#: The maximum number of pairs of a kind from one repository.
 CAPS: Final[dict[Kind, int]] = {
     Kind.DOC: 4000,
     Kind.COMMENT: 2000,
@@ -192,7 +190,7 @@ _SHORT: Final = frozenset({Kind.NAME, Kind.CLASS, Kind.PATH})
 class Pair(NamedTuple):
     """A question, as words joined by spaces, and its answer.
 
-    The place has no path words when the question is made of them.
+    The place has no path words if the question consists of them.
     """
 
     kind: Kind
@@ -202,7 +200,7 @@ class Pair(NamedTuple):
 
 
 class _Collector:
-    """Keeps pairs up to the caps and drops what comes twice."""
+    """Collector of pairs up to the limits, without duplicates."""
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
@@ -210,7 +208,7 @@ class _Collector:
         self._seen: set[tuple[Kind, str, int]] = set()
 
     def add(self, kind: Kind, query: str, answer: Answer, place: Place) -> None:
-        """Take a pair, if its question says something and its answer is long enough."""
+        """Add a pair if its question is meaningful and its answer long enough."""
         words = query.split()
         if len(words) < (1 if kind in _SHORT else 3) or self._left[kind] <= 0:
             return
@@ -225,11 +223,11 @@ class _Collector:
 
 
 def pairs_of(mirror: Mirror, excluded: Lines) -> list[Pair]:
-    """Make the pairs of one repository.
+    """Return the pairs of one repository.
 
     Args:
         mirror: The repository.
-        excluded: Sorted hashes of lines that must not be seen, from ``corpora.excluded_lines``.
+        excluded: Sorted hashes of held-out lines, from ``corpora.excluded_lines``.
     """
     collector = _Collector()
     files: dict[str, int] = {}
@@ -253,7 +251,7 @@ def pairs_of(mirror: Mirror, excluded: Lines) -> list[Pair]:
 
 
 def subject_of(written: str) -> str:
-    """Give what a commit's subject says, without tags and numbers; empty when it says nothing."""
+    """Return a commit's subject without tags and numbers, or empty if it is meaningless."""
     if _DULL_COMMIT.search(written):
         return ""
     plain = _COMMIT_SUFFIX.sub("", _COMMIT_PREFIX.sub("", written))
@@ -261,12 +259,12 @@ def subject_of(written: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Give the first sentence of a comment."""
+    """Return the first sentence of a comment."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
 
 
 def _add_file(collector: _Collector, pieces: list[Piece]) -> None:
-    """Make the pairs of one file of code."""
+    """Add the pairs of one file of code."""
     for at, piece in enumerate(pieces):
         for symbol in piece.own:
             _add_doc(collector, piece, symbol)
@@ -317,7 +315,7 @@ def _add_comments(collector: _Collector, piece: Piece) -> None:
 
 
 def _add_name(collector: _Collector, piece: Piece) -> None:
-    """Pair the words of a function's name with what it does."""
+    """Pair the words of a function's name with its body."""
     symbol = piece.whole
     if symbol is None or symbol.kind not in _CALLABLES or not piece.is_definition:
         return
@@ -340,7 +338,7 @@ def _add_class(collector: _Collector, piece: Piece) -> None:
 
 
 def _add_paths(collector: _Collector, pieces: list[Piece]) -> None:
-    """Pair the words of a path with what its file holds."""
+    """Pair the words of a path with the content of its file."""
     for piece in pieces:
         folders, stem, file = piece.place
         near = " ".join(folders.split()[-2:])
@@ -400,7 +398,7 @@ def _add_mentions(
                 piece = named.get(name)
                 if piece is None:
                     continue
-                # Half of the questions do not say the name.
+                # Half of the questions do not contain the name.
                 around = said if piece.row.hash[4] % 2 else said.replace(quoted[0], " ")
                 collector.add(Kind.MENTION, terms_of(around[:400]), piece.answer(), piece.place)
                 break
@@ -423,7 +421,7 @@ def _add_commit(
 
 
 def _class_of(symbol: Symbol) -> str:
-    """Give the name of the type that a symbol is or belongs to; empty when there is none."""
+    """Return the name of the type that a symbol is or belongs to, or an empty string."""
     if symbol.kind in _CLASSES:
         return symbol.name
     containers = symbol.qualified_name.split(".")
@@ -438,14 +436,14 @@ def _described(symbol: Symbol) -> str:
 FIELD_CODES: Final = 64
 NAME, SIGNATURE, BODY = 0, 1, 2
 FOLDERS, STEM = 0, 1
-MAX_WORDS: Final = {NAME: 24, SIGNATURE: 60, BODY: 130}  # different ones of a field
+MAX_WORDS: Final = {NAME: 24, SIGNATURE: 60, BODY: 130}  # maximum of distinct words of a field
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
 
 
 class Bags(NamedTuple):
-    """Bags of words one after the other: those of bag i are ``offsets[i]:offsets[i + 1]``."""
+    """Concatenated bags of words: bag i is ``offsets[i]:offsets[i + 1]``."""
 
     words: NDArray[np.integer]
     codes: Codes
@@ -453,7 +451,7 @@ class Bags(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """The pairs of a repository over words of its own."""
+    """The pairs of a repository over its own list of words."""
 
     vocabulary: list[str]
     kinds: Codes
@@ -465,12 +463,12 @@ class Shard(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many pairs."""
+        """The number of pairs."""
         return len(self.kinds)
 
 
 class _Builder:
-    """Collects bags."""
+    """Collector of bags."""
 
     def __init__(self, ids: dict[str, int]) -> None:
         self._ids = ids
@@ -492,7 +490,7 @@ class _Builder:
         self._offsets.append(len(self._words))
 
     def bags(self) -> Bags:
-        """Give what was collected."""
+        """Return what was collected."""
         return Bags(
             np.array(self._words, np.int32),
             np.array(self._codes, np.uint8),
@@ -526,7 +524,7 @@ def shard_of(pairs: Sequence[Pair]) -> Shard:
 
 
 def save_shard(shard: Shard, file: Path) -> None:
-    """Write a shard; the file appears whole or not at all."""
+    """Write a shard atomically."""
     blob = "\n".join(shard.vocabulary).encode("utf-8", "surrogatepass")
     part = file.with_suffix(".part.npz")
     np.savez(
@@ -545,7 +543,7 @@ def save_shard(shard: Shard, file: Path) -> None:
 
 
 def load_shard(file: Path) -> Shard:
-    """Read what ``save_shard`` wrote."""
+    """Read a shard written by ``save_shard``."""
     with np.load(file) as data:
         blob = data["vocabulary"].tobytes().decode("utf-8", "surrogatepass")
         bags = [

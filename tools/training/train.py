@@ -1,22 +1,17 @@
-"""Learning the rows and factors of a static model.
+"""Train the rows and factors of a static model, join several runs and write the model file.
 
-Adam (Kingma and Ba 2015), applied to the rows that a batch touches, with a count of steps for each
-row; the rate falls linearly. Rows begin at random, factors as smooth inverse frequencies (Arora
-et al. 2017): the more often a word stands in code, the less it says.
+Optimiser: Adam (Kingma and Ba 2015), applied to the rows that a batch touches, with a step count
+for each row; the learning rate falls linearly. Rows are initialised at random, factors as smooth
+inverse frequencies (Arora et al. 2017): the more frequent a word is in code, the lower its weight.
 
-Several runs → one model.
+Loss, with a gradient derived by hand: a question's score for an answer is the cosine with the chunk
+plus a share of the cosine with its path. The loss is InfoNCE (van den Oord et al. 2018) over the
+answers of the batch, in both directions, at several leading dimensions at once (Matryoshka,
+Kusupati et al. 2022).
 
-Runs that differ by their seed alone make different mistakes. Their rows side by side give the mean
-of their cosines; of these dimensions, the principal directions of many texts are kept, strongest
-first, so that the leading dimensions serve alone.
-
-The loss of a batch and its gradient, by hand.
-
-A question's score for an answer is the cosine with the chunk plus a share of the cosine with its
-path. The loss is InfoNCE (van den Oord et al. 2018) over the answers of the batch, in both
-directions, at several leading dimensions at once (Matryoshka, Kusupati et al. 2022).
-
-Weights → the file that the program reads.
+Joining: runs that differ by their seed alone make different mistakes. Their rows side by side give
+the mean of their cosines; of these dimensions, the principal directions of many texts are kept,
+strongest first, so that the leading dimensions work alone.
 """
 
 import json
@@ -55,7 +50,7 @@ def contrast(
     path_share: float,
     sizes: tuple[int, ...],
 ) -> Scored:
-    """Give the loss of a batch.
+    """Return the loss of a batch.
 
     Args:
         sums: Weighted sums of the rows of the questions, answers and paths, n × dimension each.
@@ -85,7 +80,7 @@ def contrast(
 
 
 def normalised(sums: Floats) -> tuple[Floats, Floats]:
-    """Scale rows to length 1; gives the lengths, n × 1, as well. Rows of zeros stay."""
+    """Return the rows scaled to length 1, and their lengths, n × 1. Zero rows stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None] + np.float32(_TINY)
     return sums / lengths, lengths
 
@@ -97,7 +92,7 @@ def _through_norm(slope: Floats, unit: Floats, length: Floats) -> Floats:
 
 
 def _cross_entropy(logits: Floats) -> tuple[float, Floats]:
-    """Give the loss of both directions and its gradient with respect to the logits."""
+    """Return the loss of both directions and its gradient with respect to the logits."""
     count = len(logits)
     right = np.diagonal(logits)
     value = 0.0
@@ -128,7 +123,7 @@ def joined(
     Args:
         tables: Rows × dimension of a run each, the factors multiplied in.
         corpus: The pairs; their questions and answers are the texts.
-        sampler: Makes matrices of them, without chance.
+        sampler: Makes matrices of them, without randomness.
         dimension: How many dimensions to keep.
         random: Chooses the texts.
 
@@ -138,7 +133,7 @@ def joined(
     count = min(_TEXTS, len(corpus.kinds))
     chosen = np.sort(random.choice(len(corpus.kinds), count, replace=False))
     queries, answers = sampler.whole(chosen)
-    # Of each run an answer is as long as of the others in the mean, so that none prevails.
+    # Answers have the same mean length in each run, so that none dominates.
     scaled = [table / np.float32(_mean_length(answers @ table)) for table in tables]
     wide = np.concatenate(scaled, axis=1)
     spread = np.zeros((wide.shape[1], wide.shape[1]))
@@ -161,18 +156,18 @@ _EPSILON: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a model is made of."""
+    """The hyperparameters of a model."""
 
     runs: int = 3  # that differ by their seed, to be joined
     joined_dimension: int = 192  # of all runs together
     dimension: int = 256  # of one run
-    sizes: tuple[int, ...] = (256, 128)  # leading dimensions that are to serve alone
+    sizes: tuple[int, ...] = (256, 128)  # leading dimensions that must work alone
     epochs: float = 1.0
     rate: float = 4e-3
     factor_rate: float = 2e-2  # of the logarithms of the factors
     temperature: float = 0.06
     path_share: float = 0.4
-    mean_share: float = 0.0  # of its chunks, in the vector of a file; not learned with
+    mean_share: float = 0.0  # of its chunks, in the vector of a file; not used in training
     decays: tuple[float, float] = (0.9, 0.98)
     seed: int = 1
     shape: BagShape = field(default_factory=BagShape)
@@ -191,13 +186,13 @@ class Weights:
         self.logs = logs
 
     def table(self) -> Floats:
-        """Give the rows times their factors."""
+        """Return the rows times their factors."""
         scaled: Floats = self.rows * np.exp(self.logs)[:, None]
         return scaled
 
 
 def first_weights(corpus: Corpus, rows: int, recipe: Recipe) -> Weights:
-    """Begin: random rows, factors by how rare a word is."""
+    """Return the initial weights: random rows, and factors by the rarity of a word."""
     random = np.random.default_rng(recipe.seed)
     shares = row_frequencies(corpus.answers, rows)
     spread = np.float32(1 / np.sqrt(recipe.dimension))
@@ -208,7 +203,7 @@ def first_weights(corpus: Corpus, rows: int, recipe: Recipe) -> Weights:
 
 
 class Adam:
-    """Adam for the rows that a step touches.
+    """Adam optimiser for the rows that a step touches.
 
     Args:
         values: The parameters, changed in place; their first axis is the rows.
@@ -246,11 +241,11 @@ class Adam:
 
 
 class Trainer:
-    """Takes steps.
+    """Trainer that runs single steps.
 
     Args:
         weights: The parameters, changed in place.
-        recipe: How.
+        recipe: The hyperparameters.
     """
 
     def __init__(self, weights: Weights, recipe: Recipe) -> None:
@@ -260,7 +255,7 @@ class Trainer:
         self._logs = Adam(weights.logs, recipe.decays)
 
     def gradients(self, batch: Batch) -> tuple[float, NDArray[np.integer], Floats, Floats]:
-        """Give the loss, the rows a batch touches, and the gradients of those rows and factors."""
+        """Return the loss, the rows in a batch, and the gradients of those rows and factors."""
         recipe, weights = self._recipe, self._weights
         touched, matrix = _narrowed(
             vstack([batch.queries, batch.answers, batch.paths], format="csr")
@@ -283,10 +278,10 @@ class Trainer:
         return scored.value, touched, d_rows, d_logs
 
     def step(self, batch: Batch, progress: float) -> float:
-        """Learn from a batch; gives its loss.
+        """Train on a batch and return its loss.
 
         Args:
-            batch: What from.
+            batch: The batch.
             progress: From 0 at the beginning to 1 at the end.
         """
         value, touched, d_rows, d_logs = self.gradients(batch)
@@ -297,7 +292,7 @@ class Trainer:
 
 
 def _narrowed(matrix: csr_matrix) -> tuple[NDArray[np.integer], csr_matrix]:
-    """Keep the columns that are used; gives their numbers, and the matrix over them."""
+    """Return the numbers of the used columns, and the matrix over them."""
     touched, columns = np.unique(matrix.indices, return_inverse=True)
     kept = (matrix.data, columns.astype(np.int32), matrix.indptr)
     return touched, csr_matrix(kept, shape=(matrix.shape[0], len(touched)))
@@ -310,18 +305,18 @@ def train(
     recipe: Recipe,
     tell: Callable[[int, int, float], None],
 ) -> Floats:
-    """Learn a model.
+    """Train a model.
 
     Args:
         corpus: The pairs.
         rows: How many rows the vocabulary has.
         splitter: Cuts words into rows.
-        recipe: How.
+        recipe: The hyperparameters.
         tell: Called after each step with its number, the number of all of the run, and a running
             loss.
 
     Returns:
-        Rows × dimension, the factors multiplied in; the leading dimensions serve alone.
+        Rows × dimension, the factors multiplied in; the leading dimensions work alone.
     """
     tables = []
     for run in range(recipe.runs):
@@ -346,7 +341,7 @@ def _run(
     recipe: Recipe,
     tell: Callable[[int, int, float], None],
 ) -> Weights:
-    """Learn with one seed."""
+    """Train with one seed."""
     weights = first_weights(corpus, rows, recipe)
     trainer = Trainer(weights, recipe)
     steps = max(1, round(recipe.epochs * sampler.size / BATCH))
@@ -364,15 +359,15 @@ def _without_end(sampler: Sampler) -> Iterator[Batch]:
 
 
 def exported(header: Header, words: Sequence[str], table: NDArray[np.float32]) -> bytes:
-    """Give the bytes of a weights file.
+    """Return the bytes of a weights file.
 
     Args:
-        header: What stands before the weights; its sizes are taken from the rows and the words.
+        header: The header before the weights; its sizes are taken from the rows and the words.
         words: Words and pieces, one a row.
         table: Rows × dimension, the factors multiplied in.
     """
     levels, scales = quantised(table)
-    scales /= scales.max()  # only directions count, and float16 holds these well
+    scales /= scales.max()  # only directions matter, and float16 represents these well
     blob = "\n".join(words).encode()
     sizes = {"rows": len(words), "dimension": table.shape[1], "word_bytes": len(blob)}
     line = json.dumps(header._replace(**sizes)._asdict(), sort_keys=True).encode()

@@ -1,7 +1,7 @@
-"""The words a model knows, and pieces of words for all others.
+"""Choose the words of a model, and pieces of words for all others.
 
-A word that enough repositories use has a row of its own; any other word is cut into known words
-and pieces, the longest first, so that no identifier is without a vector.
+A word that enough repositories use has a row of its own; any other word is split into known words
+and pieces, the longest first, so that every identifier has a vector.
 """
 
 from collections import Counter
@@ -30,8 +30,8 @@ def vocabulary_of(
 
     Args:
         shards: One a repository.
-        max_words: The most words that have a row of their own.
-        max_pieces: The most pieces of other words, single letters included.
+        max_words: The maximum number of words with a row of their own.
+        max_pieces: The maximum number of pieces of other words, single letters included.
 
     Returns:
         The words, most widely used first, and the pieces that are not words themselves.
@@ -53,7 +53,7 @@ def vocabulary_of(
 def rows_of(
     words: Sequence[str], splitter: Splitter
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """Give the rows of each word: those of word i are ``rows[offsets[i]:offsets[i + 1]]``."""
+    """Return the rows of all words: word i has ``rows[offsets[i]:offsets[i + 1]]``."""
     found = [splitter.rows(word) for word in words]
     offsets = np.zeros(len(found) + 1, np.int64)
     np.cumsum([len(rows) for rows in found], out=offsets[1:])
@@ -62,7 +62,7 @@ def rows_of(
 
 
 def expanded(bags: Bags, rows: NDArray[np.uint16], offsets: NDArray[np.int64]) -> Bags:
-    """Put rows in the place of words; a word of several pieces becomes several entries."""
+    """Replace words by rows; a word of several pieces becomes several entries."""
     lengths = np.diff(offsets)[bags.words]
     ends = np.cumsum(lengths)
     starts = np.repeat(offsets[bags.words] - (ends - lengths), lengths)
@@ -91,19 +91,19 @@ def _pieces(others: Iterable[str], known: set[str], most: int) -> list[str]:
         for size in _PIECE_CHARS:
             found.update({word[at : at + size] for at in range(len(word) - size + 1)})
     single = [letter for letter in _ALPHABET if letter not in known]
-    # A long run says more than a short one.
+    # A long run is more informative than a short one.
     order = sorted(found, key=lambda piece: (-found[piece] * len(piece), piece))
     frequent = [piece for piece in order if piece not in known and piece.isascii()]
     return (single + frequent)[:most]
 
 
 def row_frequencies(bags: Bags, rows: int) -> NDArray[np.float64]:
-    """Give the share of each row among all entries."""
+    """Return the share of each row among all entries."""
     counts = np.bincount(bags.words, minlength=rows) + 1.0
     shares: NDArray[np.float64] = counts / counts.sum()
     return shares
 
 
 def known_rows(words: Sequence[str], pieces: Sequence[str]) -> Mapping[str, int]:
-    """Number words and pieces as the weights file does."""
+    """Return the rows of words and pieces as in the weights file."""
     return {word: row for row, word in enumerate([*words, *pieces])}

@@ -1,4 +1,4 @@
-; C, and what C++ shares with it.
+; C, and the parts that C++ shares with it.
 
 (function_definition
   declarator: [

@@ -1,4 +1,4 @@
-; Asked of the top of the file only.
+; Matched against the top of the file only.
 
 ; A block after a macro: TEST_CASE("name") { … }.
 (translation_unit (compound_statement) @scope.block)

@@ -1,4 +1,4 @@
-; What C++ has beside c.scm.
+; C++, in addition to c.scm.
 
 (template_declaration
   [

@@ -1,9 +1,9 @@
-; What JavaScript and TypeScript share.
+; Shared by JavaScript and TypeScript.
 
 (export_statement declaration: (_) @inner) @wrapper.export
 (export_statement value: (_) @inner) @wrapper.export
 
-; Names that are exported by a list or handed to module.exports.
+; Names exported by a list or assigned to module.exports.
 (export_specifier name: (identifier) @exported)
 (export_statement value: (identifier) @exported)
 
@@ -86,12 +86,12 @@
     (class !name body: (_) @body)
   ]) @definition.function
 
-; A call that is handed a named function is what defines it: on('event', function name() {}).
+; A call with a named function as an argument defines it: on('event', function name() {}).
 (expression_statement
   (call_expression
     arguments: (arguments (function_expression name: (_)) @inner))) @wrapper
 
-; Its own name, where it is not the one that it is given: f(function name() {}).
+; The own name of a function, if it gets no other: f(function name() {}).
 (function_expression
   name: (identifier) @name
   body: (_) @body) @definition.function

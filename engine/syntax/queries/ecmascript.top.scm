@@ -1,4 +1,4 @@
-; Asked of the top of the file only.
+; Matched against the top of the file only.
 
 (program
   (expression_statement

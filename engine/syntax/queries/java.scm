@@ -32,7 +32,7 @@
   name: (_) @name
   body: (_) @body) @definition.constructor
 
-; Constants: the other fields are left out, see symbols.py.
+; Constants; other fields are omitted, see symbols.py.
 (class_body
   (field_declaration
     (modifiers "static" "final")

@@ -1,4 +1,4 @@
-; What JavaScript has beside ecmascript.scm.
+; JavaScript, in addition to ecmascript.scm.
 
 (field_definition
   property: (_) @name

@@ -52,7 +52,7 @@
   name: (_) @name
   (class_body)? @body) @definition.class
 
-; Extension functions stand outside of the type that they extend.
+; Extension functions stand outside the type that they extend.
 (function_declaration
   (user_type . (identifier) @receiver)
   .

@@ -1,4 +1,4 @@
-; What TypeScript and TSX have beside ecmascript.scm.
+; TypeScript and TSX, in addition to ecmascript.scm.
 
 (ambient_declaration (_) @inner) @wrapper
 

@@ -48,7 +48,7 @@ def test_a_pointer_of_git_lfs_is_told_apart() -> None:
 
 
 def test_a_skip_names_the_path_and_says_why() -> None:
-    assert inspect("x.py", b"%PDF-1.4\n", "python") == Skip("x.py", SkipReason.BINARY, "not a text")
+    assert inspect("x.py", b"%PDF-1.4\n", "python") == Skip("x.py", SkipReason.BINARY, "not text")
     found = inspect("x.js", b"a();" * 5000, "javascript")
     assert found == Skip("x.js", SkipReason.MINIFIED, "lines of 20000 bytes on average")
 
