@@ -1,1 +1,1 @@
-"""The faces of the engine: the command line, the pages, the JSON API, and the one for agents."""
+"""The interfaces to the engine: command line, web pages, JSON API and MCP server."""

@@ -1,7 +1,4 @@
-"""A run that is asked for over HTTP or MCP: waited for as long as a client does, then told of.
-
-Definitions by name, with how many there are besides those that are shown.
-"""
+"""Operations that interfaces share: index a folder and wait for a short run; find symbols."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,15 +10,15 @@ from engine.records import IndexOptions, SymbolHit
 from engine.state_records import Job, Waits
 from web.wording import count
 
-#: How long an answer may wait: clients give up after 30 s.
+#: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
 
 class Asked(NamedTuple):
-    """A run that was asked for, as far as it is now."""
+    """The current state of a requested run."""
 
     job: Job
-    is_duplicate: bool  # the same was asked for already, and goes on
+    is_duplicate: bool  # an identical job was already active
 
 
 def index(
@@ -33,23 +30,23 @@ def index(
     on_change: Callable[[Job], None] | None = None,
     enough: Callable[[], bool] | None = None,
 ) -> Asked:
-    """Ask for a folder to be indexed, and wait for the end of a short run.
+    """Submit a job that indexes a folder, and wait for it if it is short.
 
-    Blocks the thread. Somebody must run jobs: a server does, others call
-    ``catalog.jobs.start_detached`` before, so that the job outlives them.
+    Blocks the thread. A runner must exist: a server has one, other callers first call
+    ``catalog.jobs.start_detached``, so that the job outlives them.
 
     Args:
         catalog: The projects.
         path: The folder.
-        options: Scope to store and how to run.
-        wait_s: How long to wait at most; 0 means not at all.
-        on_change: Hears of the job in this thread while it waits, at most ten times a second.
-        enough: Asked as often; when true there is no more waiting.
+        options: The scope to store, and how to run.
+        wait_s: Seconds to wait at most; 0 for not at all.
+        on_change: Called in this thread with the changed job, at most ten times a second.
+        enough: Polled as often; ends the wait when it returns true.
 
     Raises:
-        InvalidInputError: The folder, a pattern or the size is not valid.
-        UnavailableError: No room on the disk, or the model is away and the caller would wait.
-        JobConflictError: A job with other parameters is active on this project.
+        InvalidInputError: The folder, a pattern or the size is invalid.
+        UnavailableError: The disk is full, or the model is unavailable and the caller would wait.
+        JobConflictError: A job with other parameters is active for this project.
     """
     submitted = catalog.jobs.submit(
         path, options, waits=Waits.IF_SHORT if wait_s > 0 else Waits.NEVER
@@ -62,8 +59,8 @@ def index(
     return Asked(job, submitted.duplicate)
 
 
-_MOST = 1000  # that are asked for at once
-_COUNTED = 400  # as many are read in any case, so that to count them costs nothing
+_MOST = 1000  # symbols read at once
+_COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +68,20 @@ class FoundSymbols:
     """Symbols, best first."""
 
     symbols: tuple[SymbolHit, ...]
-    total: int  # at least, when ``is_more``
-    is_more: bool  # not all of them are counted
+    total: int  # a lower bound if ``is_more``
+    is_more: bool  # not all are counted
 
     @property
     def truncated(self) -> bool:
-        """Whether there are others."""
+        """Whether there are more than are shown."""
         return self.is_more or self.total > len(self.symbols)
 
     def as_json(self) -> dict[str, object]:
-        """Give the shape of every face."""
+        """Return the JSON shape of all interfaces."""
         return {"symbols": self.symbols, "total": self.total, "truncated": self.truncated}
 
     def says_more(self, advice: str) -> str:
-        """Say how many there are and how to see others; "" when all are shown."""
+        """Describe how many there are and how to see more; empty if all are shown."""
         if not self.truncated:
             return ""
         more = " or more" if self.is_more else ""
@@ -101,14 +98,14 @@ def find_symbols(
     """
     most = limit
     if 1 <= limit <= _MOST:
-        counted = 0 if match == "fuzzy" else _COUNTED  # likely names are looked for, and costly
+        counted = 0 if match == "fuzzy" else _COUNTED  # fuzzy matching is costly
         most = min(max(limit + 1, counted), _MOST)
     found = index.symbols(name, kind=kind, match=match, limit=most)
     return FoundSymbols(tuple(found[:limit]), len(found), is_more=len(found) >= most)
 
 
 def joined(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
-    """Give what several projects have as one answer."""
+    """Merge the results of several projects."""
     symbols = [symbol for each in found for symbol in each.symbols]
     symbols.sort(key=lambda symbol: -symbol.score)
     return FoundSymbols(

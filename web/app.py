@@ -1,8 +1,7 @@
-"""The server's application: routes, what stands before them, and what lives as long as it does.
+"""The server's application: routes, security checks, lifespan and background threads.
 
-What a server does besides answering: it has jobs run, and keeps indexes equal to their folders.
-
-Jobs run in a process of their own: what a run does in Python would hold up those who search.
+Besides answering requests, a server runs jobs and watches projects. Jobs run in a process of their
+own, as their Python code would slow down concurrent searches.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ from engine.errors import ConflictError, EngineError, ProjectNotFoundError
 from engine.state_records import WatchState
 from web.api import openapi
 from web.api.health import health, metrics, version
-from web.api.maintenance import Treatments
+from web.api.maintenance import Maintenance
 from web.api.openapi import openapi_config
 from web.api.requests import ApiRequest, handlers_of
 from web.api.routes import api_router, with_errors
@@ -32,34 +31,34 @@ from web.pages.routes import pages_router
 from web.security.serving import Serving
 from web.security.shield import Logs, Shield
 
-#: How many projects are read before anybody asks; each takes 0.1 to 1 s and its memory.
+#: Projects that are loaded before the first query; each takes 0.1 to 1 s, and memory.
 _MOST_WARM = 3
-#: How soon after the first pattern of a project its texts are learned.
+#: Seconds between looks for projects whose n-gram filter should be built, after a first pattern.
 _LEARN_S = 0.25
-#: How soon after a runner has ended another one is started.
+#: Seconds until another runner is started after one has ended.
 _TURN_S = 0.5
-#: How long a process may take to become the runner.
+#: Seconds that a process may take to become the runner.
 _START_S = 10.0
-#: How often it is looked whether each project has its watcher.
+#: Seconds between checks that each project has its watcher.
 _LOOK_S = 2.0
-#: How long a project is left alone that cannot be watched, such as one whose folder is away.
+#: Seconds until a project that cannot be watched is tried again, e.g. if its folder is missing.
 _PATIENCE_S = 15.0
-#: How soon it is noted again that a project cannot be watched: what was noted counts for an hour.
+#: Seconds until an unwatchable project is logged again; a log entry counts for an hour.
 _NOTE_AGAIN_S = 1800.0
 
-#: Is told what went wrong: a type of event, and its context.
+#: Logs a failure: an event type and its context.
 Note = Callable[..., None]
 
 
 class Upkeep:
-    """Has jobs run and watches projects in threads, from ``start`` to ``stop``.
+    """Threads that run jobs and watch projects, from ``start`` to ``stop``.
 
-    Another process may do either already; then it is seen to here when that one ends.
+    If another process does either already, this one takes over when that one ends.
 
     Args:
         catalog: The projects.
         serving: Which of them are served, and whether they are watched.
-        note: Hears what goes wrong.
+        note: Logs failures.
     """
 
     def __init__(self, catalog: Catalog, serving: Serving, note: Note) -> None:
@@ -73,7 +72,7 @@ class Upkeep:
         self._note_again_s: dict[str, float] = {}
 
     def start(self) -> None:
-        """Begin; the roots that are served are indexed by jobs."""
+        """Start the threads, and submit jobs for the served roots."""
         acts = [self._run_jobs] + ([self._watch] if self._serving.watches else [])
         for act in (self._index_roots, self._look, self._warm, self._learn, *acts):
             thread = threading.Thread(target=act, name=act.__name__.strip("_"), daemon=True)
@@ -81,7 +80,7 @@ class Upkeep:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Begin nothing more; watchers end with the catalog, and the runner when it is idle."""
+        """Stop the threads; watchers end with the catalog, and the runner when it is idle."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -91,12 +90,12 @@ class Upkeep:
             try:
                 self._catalog.jobs.submit(root)
             except ConflictError:
-                continue  # something is being done about it already
+                continue  # a job is active already
             except EngineError as error:
                 self._note("not_indexed", level="error", project=root, reason=error.message)
 
     def _warm(self) -> None:
-        """Have the projects that are probably asked first answer at once when they are."""
+        """Load the projects that are probably searched first."""
         for root in (self._serving.roots or self._catalog.roots())[:_MOST_WARM]:
             if self._stop.is_set():
                 return
@@ -104,12 +103,12 @@ class Upkeep:
                 self._catalog.open(root).warm()
 
     def _learn(self) -> None:
-        """Have patterns that follow a first one look into few texts."""
+        """Build the n-gram filters that later pattern searches use."""
         while not self._stop.wait(_LEARN_S):
             self._catalog.learn(self._stop.is_set)
 
     def _look(self) -> None:
-        """Count what projects hold before the first page asks; 50 of them take a second."""
+        """Fill the cache of project summaries before the first page; 50 projects take a second."""
         with suppress(EngineError, OSError):
             self._catalog.views.look()
 
@@ -147,7 +146,7 @@ class Upkeep:
             watcher = self._catalog.watch(root, create=False)
             self._is_watched[root] = lambda: watcher.status.state is not WatchState.STOPPED
             self._note_again_s.pop(root, None)
-        except ProjectNotFoundError:  # forgotten; who indexes it again has it followed again
+        except ProjectNotFoundError:  # forgotten; indexing it again resumes watching
             return
         except EngineError as error:
             is_elsewhere = isinstance(error, ConflictError)
@@ -158,7 +157,7 @@ class Upkeep:
             self._not_before_s[root] = time.monotonic() + wait_s
 
 
-#: What lives as long as the server, beside what is here: entered in order, left in reverse.
+#: A context that lives as long as the server; entered in order, left in reverse.
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
@@ -169,14 +168,13 @@ def create_app(
     handlers: Sequence[ControllerRouterHandler] = (),
     lifespans: Sequence[Lifespan] = (),
 ) -> Litestar:
-    """Make the application of a server.
+    """Create the application of a server.
 
     Args:
-        catalog: The projects; stays open as long as the server lives, and is closed by whoever
-            opened it.
-        serving: Where the server listens, what it serves, and who may ask.
-        handlers: More routes and mounted applications; all stand behind the same checks.
-        lifespans: What they need for as long as the server lives.
+        catalog: The projects; stays open as long as the server lives, and is closed by the caller.
+        serving: Where the server listens, what it serves, and to whom.
+        handlers: Additional routes and mounted applications, behind the same checks.
+        lifespans: Their contexts.
     """
     pages = Pages()
     log = catalog.server_log()
@@ -189,7 +187,7 @@ def create_app(
         catalog=catalog,
         serving=serving,
         observer=catalog.observer(version()),
-        treatments=Treatments(note),
+        treatments=Maintenance(note),
     )
     app = Litestar(
         route_handlers=[
@@ -219,7 +217,7 @@ def create_app(
 
 
 def service_of(app: Litestar) -> Service:
-    """Give what the handlers of an application work with."""
+    """Return the service of an application."""
     service = app.state.service
     assert isinstance(service, Service)
     return service

@@ -1,8 +1,7 @@
-"""What the codes of the engine's error tree mean outside: exit code and HTTP status, once.
+"""Error codes mapped to exit codes and HTTP statuses, and hints translated for each interface.
 
-The error's own ``as_json`` gives the one JSON shape; nothing here makes another.
-
-What to do about an error, in the words of who is told: the engine's hints are for a terminal.
+The JSON shape of an error is that error's own ``as_json``. The engine writes hints for a terminal;
+``translate`` rewrites them for HTTP, pages and agents.
 """
 
 import os
@@ -16,17 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.errors import EngineError
 
 if TYPE_CHECKING:
-    from engine.state_records import Job  # a search does without it
+    from engine.state_records import Job  # not loaded for a search
 
 
 class Outcome(NamedTuple):
-    """How an error leaves the program."""
+    """Exit code and HTTP status of an error."""
 
     exit_code: int
     http_status: int
 
 
-_LOG_LIMIT_BYTES = 1 << 20  # then the log is put aside as cairn.log.1, so two of them are kept
+_LOG_LIMIT_BYTES = 1 << 20  # then the log is rotated to cairn.log.1
 
 OK = 0
 FAILURE = 1
@@ -37,7 +36,7 @@ UNAVAILABLE = 5
 DAMAGED = 6
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
-#: By the code of a branch of the error tree, which errors keep when a job stores them.
+#: By error code, which is also stored with failed jobs.
 OUTCOMES: dict[str, Outcome] = {
     "internal_error": Outcome(FAILURE, 500),
     "validation_error": Outcome(BAD_INPUT, 400),
@@ -48,7 +47,7 @@ OUTCOMES: dict[str, Outcome] = {
 }
 
 
-#: What a server refuses besides: codes and statuses of HTTP that no other face has.
+#: Additional codes of the HTTP server.
 REFUSALS: dict[str, int] = {
     "unauthorized": 401,
     "forbidden": 403,
@@ -60,16 +59,16 @@ REFUSALS: dict[str, int] = {
     "misdirected_request": 421,
     "too_many_requests": 429,
     "headers_too_large": 431,
-    "timeout_error": 504,  # more time was asked for than a request may take, or than was given
+    "timeout_error": 504,  # the request took longer than allowed or requested
 }
 
 
 class Refusal(Exception):  # noqa: N818 - a signal: the server's answer, not a failure
-    """A request that a server does not carry out.
+    """A request that the server refuses.
 
     Args:
-        code: Of ``REFUSALS``, or of the error tree.
-        message: What was got and what was wanted; no full stop.
+        code: A code of ``REFUSALS`` or ``OUTCOMES``.
+        message: What was received and what was expected; no full stop.
         hint: What to do now.
         details: Machine-readable facts.
     """
@@ -82,26 +81,26 @@ class Refusal(Exception):  # noqa: N818 - a signal: the server's answer, not a f
 
     @property
     def status(self) -> int:
-        """The status of HTTP."""
+        """The HTTP status."""
         return REFUSALS.get(self.code) or outcome_of_code(self.code).http_status
 
     def as_json(self) -> dict[str, object]:
-        """Give the one error shape."""
+        """Return the one error shape."""
         return {"error": self.code, "message": self.message, "details": self.details}
 
 
 def nothing_here() -> Refusal:
-    """Say that no route has this path."""
+    """Return the refusal of an unknown path."""
     return Refusal("not_found", "there is nothing here")
 
 
 def wrong_method() -> Refusal:
-    """Say that the route has no such method."""
+    """Return the refusal of an unsupported method."""
     return Refusal("method_not_allowed", "this method does not work here")
 
 
-class JobFailed(Exception):  # noqa: N818 - a signal: what failed has happened elsewhere
-    """A job that a command waited for has failed; the command ends as its error would end it."""
+class JobFailed(Exception):  # noqa: N818 - a signal: the failure happened elsewhere
+    """A job that a command waited for has failed; the command exits with the code of its error."""
 
     def __init__(self, job: "Job") -> None:
         super().__init__(job.job_id)
@@ -109,17 +108,17 @@ class JobFailed(Exception):  # noqa: N818 - a signal: what failed has happened e
 
 
 def outcome_of(error: EngineError) -> Outcome:
-    """Give exit code and HTTP status of an error, by its code."""
+    """Return exit code and HTTP status of an error."""
     return outcome_of_code(error.code)
 
 
 def outcome_of_code(code: str) -> Outcome:
-    """Give exit code and HTTP status of a stored error; those of a failure if it is not known."""
+    """Return exit code and HTTP status of an error code; an unknown one is an internal error."""
     return OUTCOMES.get(code, OUTCOMES["internal_error"])
 
 
 _WHERE = r"(?:, where PATH is the project's folder)?"
-#: What hints name, as the engine writes it.
+#: What hints refer to, as the engine writes it.
 _NAMED: Mapping[str, re.Pattern[str]] = {
     "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
     "why": re.compile(r"cairn why PATH\b"),
@@ -131,12 +130,11 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
 
 
 def translate(error: EngineError, words: Mapping[str, str]) -> EngineError:
-    """Give an error with its hint in other words; the same error.
+    """Rewrite the hint of an error for another interface, and return the error.
 
     Args:
         error: The error.
-        words: By what is named (``new``, ``why``, ``cancel``, ``jobs``, ``repair``, ``index``) how
-            it is called where the error goes, as ``re.sub`` takes it.
+        words: Replacements, as ``re.sub`` takes them, for the keys of ``_NAMED``.
     """
     for name, pattern in _NAMED.items():
         if name in words:
@@ -145,14 +143,14 @@ def translate(error: EngineError, words: Mapping[str, str]) -> EngineError:
 
 
 def log_traceback(error: BaseException, folder: str) -> str:
-    """Append a traceback to ``cairn.log``; its path.
+    """Append a traceback to ``cairn.log`` and return its path.
 
     Args:
-        error: What was raised.
-        folder: Where the log lives; made when it is not there.
+        error: The exception.
+        folder: The log folder; created if missing.
 
     Raises:
-        OSError: The folder cannot be written.
+        OSError: The folder is not writable.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, "cairn.log")

@@ -1,4 +1,4 @@
-"""What happened to a job as a time line."""
+"""The events of a job as a timeline in text."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -14,12 +14,12 @@ _Words = Callable[[Mapping[str, object]], list[str]]
 
 
 def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
-    """Give a line an event: time, time since the first one, what happened, and how things stood.
+    """Yield a line for each event: time, time since the first event, type and details.
 
-    A line of its own says the day whenever it is another one.
+    A separate line shows each new day.
 
     Args:
-        events: In their order; lines are given as they come.
+        events: The events in order; lines are yielded as events arrive.
         style: Colours or none.
     """
     first: datetime | None = None
@@ -37,7 +37,7 @@ def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
 
 
 def said_of(event: JobEvent) -> str:
-    """Give in words what is known of an event."""
+    """Describe the details of an event."""
     words = _WORDS.get(event.type)
     return ", ".join(words(event.context)) if words else ""
 

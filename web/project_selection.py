@@ -1,7 +1,4 @@
-"""Projects by their names, as ``project:`` of a query has them: one way for all faces.
-
-Which project a command speaks of when it is not told, or told by a path inside it.
-"""
+"""Selection of a project by name (as in the ``project:`` filter), path, or current folder."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -20,22 +17,22 @@ from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_
 from engine.roots import project_id_of
 
 _MOST_LISTED = 50
-_MOST_SHOWN = 200  # characters of a name that is none
+_MOST_SHOWN = 200  # characters of an unknown name
 
 
 def can_be_name(text: str) -> bool:
-    """Say whether a text can be a project's name, or the end of its path: no path is begun so."""
+    """Return whether a text can be a project's name or the end of its path."""
     return not text.startswith(("/", "~")) and text.split("/", 1)[0] not in ("", ".", "..")
 
 
 def open_chosen(catalog: Catalog, text: str) -> Index:
-    """Open the project of a path, or the only one that is called so.
+    """Open the project of a path, or the only one with this name.
 
-    A path wins where there is one; a name that stands for no folder is not looked for above the
-    current one.
+    An existing path takes precedence; a name that is not a path is not looked up in the folders
+    above the current one.
 
     Raises:
-        ProjectNotFoundError: There is none, or there are several; the hint names those there are.
+        ProjectNotFoundError: None or several match; the hint lists the projects.
     """
     if can_be_name(text) and not os.path.exists(text):
         return open_called(catalog, text)
@@ -52,10 +49,10 @@ def open_chosen(catalog: Catalog, text: str) -> Index:
 
 
 def open_at(catalog: Catalog, path: str) -> Index:
-    """Open the project of a path, which is there, or is gone with its whole project.
+    """Open the project of a path, which must exist unless its whole project is missing.
 
     Raises:
-        ProjectNotFoundError: Nothing is there, or it is in no project.
+        ProjectNotFoundError: The path does not exist, or is in no project.
     """
     index = catalog.open(path)
     check_is_there(path, index.root)
@@ -63,10 +60,10 @@ def open_at(catalog: Catalog, path: str) -> Index:
 
 
 def check_is_there(path: str, root: str) -> None:
-    """Refuse a path that only looks as if it were in the project around it.
+    """Refuse a path that does not exist in an existing project.
 
     Raises:
-        ProjectNotFoundError: The project is on the disk, and the path is not.
+        ProjectNotFoundError: The project exists on disk, and the path does not.
     """
     if os.path.exists(root) and not os.path.lexists(os.path.expanduser(path)):
         raise ProjectNotFoundError(
@@ -75,14 +72,14 @@ def check_is_there(path: str, root: str) -> None:
 
 
 def open_called(catalog: Catalog, name: str) -> Index:
-    """Open the only project that is called so.
+    """Open the only project with this name.
 
     Args:
         catalog: The projects.
         name: The end of a root's path, whole folders only, or the start of an id.
 
     Raises:
-        ProjectNotFoundError: There is none, or there are several; ``projects`` lists them.
+        ProjectNotFoundError: None or several match; ``projects`` lists them.
     """
     roots = catalog.roots()
     return catalog.open(_only(name, [root for root in roots if is_called(root, name)], roots))
@@ -106,10 +103,10 @@ _NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very
 
 
 def current_folder() -> str:
-    """Give the folder that the command runs in.
+    """Return the current folder.
 
     Raises:
-        InvalidPathError: It has been deleted under the shell.
+        InvalidPathError: It has been deleted.
     """
     try:
         return os.getcwd()
@@ -124,15 +121,15 @@ def index_of(
 
     Args:
         catalog: The projects there are.
-        path: A root or a folder inside one. ``None``: the current folder, and when that is in no
-            project the only project there is.
-        by_name: What is no such path may be the name of a project, as in ``project:``.
-        destroys: The command deletes something: the only project there is must be named.
+        path: A root or a folder inside one. ``None``: the current folder, or if that is in no
+            project, the only project that exists.
+        by_name: Whether a project's name is accepted too, as in ``project:``.
+        destroys: Whether the command deletes something, so that the project must be named.
 
     Raises:
         InvalidPathError: The current folder no longer exists.
-        ProjectNotFoundError: No project holds the path; the hint lists those there are.
-        DamagedIndexError: The only project there is cannot be opened.
+        ProjectNotFoundError: No project contains the path; the hint lists the projects.
+        DamagedIndexError: The only project cannot be opened.
     """
     if path is not None:
         return open_chosen(catalog, path) if by_name else open_at(catalog, path)
@@ -154,16 +151,15 @@ def index_of(
 
 
 def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
-    """Open the project of a file that was named on the command line.
+    """Open the project of a file given on the command line.
 
     Args:
         catalog: The projects there are.
         project: As for ``index_of``.
-        path: As typed. An absolute one outside of the project of the current folder speaks of its
-            own project.
+        path: As typed. An absolute path outside the current project selects its own project.
 
     Raises:
-        EngineError: As of ``index_of``.
+        EngineError: As for ``index_of``.
     """
     if project is None and os.path.isabs(path):
         for place in (current_folder(), path):
@@ -177,12 +173,12 @@ def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
 
 
 def _holds(index: Index, path: str) -> bool:
-    """Say whether a typed path lies below the root of a project."""
+    """Return whether a typed path is below the root of a project."""
     return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
 
 
 def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> str:
-    """Give the root of the project that a path belongs to, whose index may be damaged.
+    """Return the root of the project that a path belongs to; its index may be damaged.
 
     Args:
         catalog: The projects there are.
@@ -191,8 +187,8 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
 
     Raises:
         InvalidPathError: The current folder no longer exists.
-        ProjectNotFoundError: No project holds the path; the hint lists those there are.
-        DamagedIndexError: The only project there is cannot be opened, so that its root is unknown.
+        ProjectNotFoundError: No project contains the path; the hint lists the projects.
+        DamagedIndexError: The only project cannot be opened, so its root is unknown.
     """
     try:
         root = catalog.doctor(current_folder() if path is None else path).root
@@ -206,7 +202,7 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
 
 
 def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
-    """Give what is wrong with the first of projects that cannot be opened."""
+    """Return the error of the first project that cannot be opened."""
     first = projects[0]
     return DamagedIndexError(
         first.error or f"the index {first.project_id}.db cannot be opened",
@@ -216,10 +212,10 @@ def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
 
 
 def root_of(project: ProjectSummary) -> str:
-    """Give the root of a listed project as the disk spells it.
+    """Return the root of a listed project with its original bytes.
 
-    Where bytes are not UTF-8, a listed path has U+FFFD. The folders that are listed in the same
-    way are tried: the project's id, which is a hash of the root, tells the right one.
+    A listed path has U+FFFD where bytes are not UTF-8. All folders that are displayed the same are
+    tried; the project's id, a hash of its root, identifies the right one.
     """
     if _NOT_UTF8 not in project.path:
         return project.path
@@ -242,12 +238,12 @@ def _names_like(folder: str, shown: str) -> list[str]:
 
 
 def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchRequest], SearchAnswer]:
-    """Give the function that answers searches in the chosen projects.
+    """Return a function that searches the selected projects.
 
     Args:
         catalog: The projects there are.
-        paths: Roots, folders in them, or names of projects. None: as ``index_of``, but a query
-            with ``project:`` is put to all projects, of which it chooses.
+        paths: Roots, folders in them, or names of projects. Empty: as ``index_of``, but a query
+            with ``project:`` selects from all projects.
 
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
@@ -266,7 +262,7 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
 
 
 def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
-    """Give the root above each path; a path that has none stays, for the search to report."""
+    """Return the root of each path; a path without one is kept, for the search to report."""
     roots: list[str] = []
     for path in paths:
         try:
@@ -279,15 +275,15 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
 
 
 def absolute(path: str, index: Index, *, from_root: bool) -> str:
-    """Give the absolute path of a file that was named on the command line.
+    """Return the absolute path of a file given on the command line.
 
-    Links above the root are resolved; those below it stay, as the index knows files by the paths
-    that the walk took.
+    Links above the root are resolved; those below it are kept, as the index names files by the
+    paths that the walk took.
 
     Args:
         path: As typed: absolute, or relative.
         index: The project.
-        from_root: A relative path starts at the project's root, not at the current folder.
+        from_root: Whether a relative path starts at the root, not at the current folder.
 
     Raises:
         InvalidPathError: The current folder no longer exists.
@@ -298,4 +294,4 @@ def absolute(path: str, index: Index, *, from_root: bool) -> str:
         if os.path.realpath(typed[:end] or "/") == index.root:
             return os.path.join(index.root, typed[end:].lstrip("/"))
     folder, name = os.path.split(typed)  # a link from elsewhere leads into the project
-    return os.path.join(os.path.realpath(folder), name)  # a link at the end is the file meant
+    return os.path.join(os.path.realpath(folder), name)  # a final link is itself the file

@@ -1,9 +1,7 @@
-"""JSON shapes: records become objects whose keys stand in the order of their fields.
+"""Records as JSON objects, and JSON as msgspec types.
 
-Everything printed is valid UTF-8 JSON: bytes of file names that are not UTF-8 become U+FFFD, and no
-control character reaches a terminal unescaped.
-
-Values as types of msgspec, in any thread.
+Keys are in the order of the record's fields. Output is valid UTF-8: other bytes of file names
+become U+FFFD, and no control character reaches a terminal unescaped.
 """
 
 import dataclasses
@@ -22,9 +20,9 @@ from web.terminal import rejoined
 
 _OPTIONAL = {"errors", "notes", "missing", "matches", "snippet_line", "explain"}
 _PLAIN = frozenset({bool, int, type(None)})
-_DIGITS = 6  # after the point; scores and milliseconds say nothing beyond
+_DIGITS = 6  # decimals; scores and milliseconds are not more precise
 
-# json leaves these as they are; a terminal would obey some of them.
+# json does not escape these, and a terminal would interpret some of them.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -34,8 +32,8 @@ class _Encoded(Protocol):
 
 
 def as_json(value: object) -> object:
-    """Give a record, or a collection of them, as what ``json`` can write."""
-    kind: Any = type(value)  # of which a cache is not sure that it has a hash
+    """Convert a record, or a collection of records, to what ``json`` can write."""
+    kind: Any = type(value)  # Any, as mypy does not know it to be hashable
     if kind in _PLAIN:
         return value
     if kind is str:
@@ -55,12 +53,12 @@ def as_json(value: object) -> object:
 
 @cache
 def _names_of(kind: type[Any]) -> tuple[str, ...]:
-    """Give the names of a record's fields, in their order."""
+    """Return the names of a record's fields, in order."""
     return tuple(each.name for each in dataclasses.fields(kind))
 
 
 def answer_json(answer: SearchAnswer) -> dict[str, object]:
-    """Give the answer to a search; keys of ``_OPTIONAL`` are there only when they say something."""
+    """Return the JSON of a search answer, without empty values of ``_OPTIONAL`` keys."""
     shape = as_json(answer)
     assert isinstance(shape, dict)
     for each in (shape, *shape["hits"]):
@@ -71,19 +69,19 @@ def answer_json(answer: SearchAnswer) -> dict[str, object]:
 
 
 def checkpoint_json(checkpoint: Checkpoint) -> dict[str, object]:
-    """Give the keys of a checkpoint; the score is that of a search alone."""
+    """Return the JSON of a checkpoint; only search results have a score."""
     shape = as_json(checkpoint)
     assert isinstance(shape, dict)
     return {name: value for name, value in shape.items() if name != "score" or value is not None}
 
 
 def report_json(report: Mapping[str, object]) -> dict[str, object]:
-    """Give what an indexing run did, by the names of ``IndexReport``; notes only when any."""
+    """Return the JSON of an ``IndexReport``, without empty notes."""
     return {name: value for name, value in report.items() if name != "notes" or value}
 
 
 def json_line(value: object, stream: _Encoded) -> str:
-    """Give one object as one line that the stream's encoding can carry."""
+    """Return an object as one line of JSON in the stream's encoding."""
     text = json.dumps(as_json(value), ensure_ascii=not _is_utf8(stream), separators=(", ", ": "))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text) + "\n"
 
@@ -101,36 +99,36 @@ def _valid(text: str) -> str:
 
 Wanted = TypeVar("Wanted")
 
-_met: set[Any] = set()
+_prepared: set[Any] = set()
 _lock = threading.Lock()
 
 
-def met(wanted: Any) -> Any:
-    """Give a type, after msgspec has learned all that it is made of.
+def _prepare(wanted: Any) -> Any:
+    """Return a type after msgspec has inspected it under a lock.
 
-    msgspec learns a struct at its first use and lets others use it meanwhile: two threads that are
-    the first together end the process with a segmentation fault (seen with 0.22.0).
+    msgspec inspects a struct at its first use without a lock: two threads that use it first at the
+    same time crash the process with a segmentation fault (seen with 0.22.0).
     """
-    if wanted not in _met:
+    if wanted not in _prepared:
         with _lock:
             msgspec.json.Decoder(wanted)
-            _met.add(wanted)
+            _prepared.add(wanted)
     return wanted
 
 
 def converted(value: object, wanted: type[Wanted]) -> Wanted:
-    """Give a value, as JSON has it, as a type.
+    """Convert a decoded JSON value to a type.
 
     Raises:
-        msgspec.ValidationError: It is none of these.
+        msgspec.ValidationError: The value does not fit the type.
     """
-    return msgspec.convert(value, met(wanted))  # type: ignore[no-any-return]
+    return msgspec.convert(value, _prepare(wanted))  # type: ignore[no-any-return]
 
 
 def parsed(body: bytes, wanted: type[Wanted]) -> Wanted:
-    """Give JSON as a type.
+    """Decode JSON as a type.
 
     Raises:
-        msgspec.DecodeError: It is no JSON; of which ValidationError: it is none of these.
+        msgspec.DecodeError: It is not JSON; its subclass ValidationError: it does not fit the type.
     """
-    return msgspec.json.decode(body, type=met(wanted))  # type: ignore[no-any-return]
+    return msgspec.json.decode(body, type=_prepare(wanted))  # type: ignore[no-any-return]

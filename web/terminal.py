@@ -1,7 +1,7 @@
-"""What a terminal may be shown: safe text, colours, and how wide it is.
+"""Terminal output: safe text, colours, and widths.
 
-The only module of ``web`` that reads the environment (``NO_COLOR`` and ``TERM``, which are no
-settings of this program but habits of terminals).
+The only module of ``web`` that reads the environment (``NO_COLOR`` and ``TERM``, which are
+conventions of terminals and not settings of this program).
 """
 
 import os
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How to mark up text; plain unless there is a terminal to see it."""
+    """Text styles of a terminal; plain text elsewhere."""
 
     color: bool = False
 
@@ -63,25 +63,25 @@ class Style:
 
 
 def style_for(stream: TextIO) -> Style:
-    """Give colours to a terminal that wants them, to nothing else."""
+    """Return a style with colours for a terminal that wants them, otherwise a plain one."""
     refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Style(color=stream.isatty() and not refused)
 
 
 def columns_of(stream: TextIO) -> int | None:
-    """Give the width of a terminal in columns; ``None`` for anything else, which has no end."""
+    """Return the width of a terminal in columns, or None if the stream is not one."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def width_of(text: str) -> int:
-    """Give the columns that printable text takes: two for wide characters, none for marks."""
+    """Return the columns of printable text: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
 
 
 def shortened(text: str, width: int, *, keep: str = "start") -> str:
-    """Cut printable text to a width; an ellipsis stands for what went.
+    """Cut printable text to a width; an ellipsis marks the cut.
 
     Args:
         text: One line.

@@ -1,9 +1,7 @@
-"""Answers as text for people. ``markdown`` writes for prompts, ``schemas`` for programs.
+"""Answers as text for terminals and as Markdown for prompts; ``schemas`` has the JSON.
 
-What comes from a repository (paths, names, code, messages about them) passes ``printable`` before
-it is shown: a file must not be able to command the terminal.
-
-Answers as Markdown for prompts: places and signatures first, code in fences.
+Text from a repository (paths, names, code, messages about them) passes ``printable`` before it is
+shown, so that a file cannot send control sequences to the terminal.
 """
 
 import re
@@ -24,18 +22,18 @@ from web.wording import count, duration, notes_on, percent
 
 
 def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> str:
-    """Give the answer to a search: hits with their snippets, notes, then one line of totals.
+    """Return a search answer as text: hits with their snippets, notes, then a line of totals.
 
     Args:
-        answer: What was found.
-        request: What was asked; says what to try when nothing was found.
+        answer: The answer.
+        request: The search, for suggestions if nothing was found.
         style: Colours or none.
     """
     return _answer_text(answer, style, nothing=_nothing_found(answer, request))
 
 
 def related_text(answer: SearchAnswer, style: Style) -> str:
-    """Give code like that of a place in the form of a search."""
+    """Return similar code as text, in the form of a search answer."""
     return _answer_text(answer, style, nothing=f"nothing similar to {printable(answer.query)}")
 
 
@@ -50,7 +48,7 @@ def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str) -> str:
 
 
 def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
-    """Give one hit: place, kind, symbol and score; signature; code with line numbers; why."""
+    """Return a hit: place, kind, symbol and score; signature; code with line numbers; why."""
     place = f"{printable(hit.path)}:{hit.line_start}-{hit.line_end}"
     if with_project:
         place = f"{printable(hit.project)}/{place}"
@@ -70,7 +68,7 @@ def hit_text(hit: Hit, style: Style, *, with_project: bool) -> str:
 
 
 def explanation_lines(explanation: Explanation) -> list[str]:
-    """Give the sum that makes a score, then for each word where the hit has it and how rare."""
+    """Return the terms of a score, then for each word where the hit has it and how rare it is."""
     total = " + ".join(f"{name} {value:.4f}" for name, value in explanation.shares.items()) or "0"
     factors = [f"{name} {value:.4g}" for name, value in explanation.factors.items()]
     if factors and len(explanation.shares) > 1:
@@ -95,7 +93,7 @@ def explanation_lines(explanation: Explanation) -> list[str]:
 
 
 def _numbered(hit: Hit, style: Style) -> list[str]:
-    """Number the lines of a snippet; those with matches get a > and the matches a colour."""
+    """Return the numbered lines of a snippet; matches are coloured, and their lines have a >."""
     code = hit.snippet.rstrip("\r\n").split("\n")
     first = hit.snippet_line or hit.line_start
     width = len(str(first + len(code) - 1))
@@ -122,7 +120,7 @@ def _highlighted(line: str, matches: Sequence[MatchSpan], style: Style) -> str:
 
 
 def totals_of(answer: SearchAnswer) -> str:
-    """Say in one line how much was found, how long it took, and how much could be seen."""
+    """Summarize an answer in one line: number of hits, time, and coverage."""
     found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
     if answer.truncated:
         found += " or more"
@@ -134,7 +132,7 @@ def totals_of(answer: SearchAnswer) -> str:
 
 
 def coverage_text(coverage: Coverage) -> str:
-    """Say how much of a project can be found, and what to do when it is not all."""
+    """Describe how much of a project is covered, and how to complete it."""
     text = _share_text(coverage)
     if not coverage.complete:
         text += ", the last indexing run did not finish or is still going; cairn index completes it"
@@ -174,12 +172,12 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest) -> str:
 
 
 def symbols_text(hits: Sequence[SymbolHit], style: Style, *, nothing: str) -> str:
-    """Give symbols as two lines each, place and signature.
+    """Return symbols as two lines each: place and signature.
 
     Args:
         hits: In the order of the answer.
         style: Colours or none.
-        nothing: What to say when there are none.
+        nothing: The text if there are none.
     """
     if not hits:
         return nothing + "\n"
@@ -197,9 +195,9 @@ def symbols_text(hits: Sequence[SymbolHit], style: Style, *, nothing: str) -> st
 
 
 def outline_text(hits: Sequence[SymbolHit], style: Style) -> str:
-    """Give the symbols of one file as a tree by line, containers above what they contain."""
+    """Return the symbols of a file as a tree in source order."""
     lines: list[str] = []
-    open_ends: list[int] = []  # last lines of the symbols around the present one
+    open_ends: list[int] = []  # last lines of the enclosing symbols
     for hit in sorted(hits, key=lambda each: (each.line_start, -each.line_end)):
         while open_ends and open_ends[-1] < hit.line_end:
             open_ends.pop()
@@ -213,14 +211,14 @@ _BACKTICKS = re.compile("`+")
 
 
 def search_markdown(answer: SearchAnswer, totals: str = "") -> str:
-    """Give the answer to a search as Markdown that can be pasted into a prompt.
+    """Return a search answer as Markdown for a prompt.
 
-    The match of a hit is its score as a share of the best one's. A fence is longer than any run of
+    The match of a hit is its score relative to the best hit's. A fence is longer than any run of
     backticks in the code it holds, so that code cannot end it.
 
     Args:
-        answer: What was found.
-        totals: The last line; by default that of the terminal.
+        answer: The answer.
+        totals: The last line; by default the same as in a terminal.
     """
     several = len({hit.project for hit in answer.hits}) > 1
     blocks = ["## Relevant Code from Index"]
@@ -258,7 +256,7 @@ def _fenced(code: str, language: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Give text as inline code, whatever backticks it holds."""
+    """Return text as inline code, even if it contains backticks."""
     safe = printable(text)
     if "`" not in safe:
         return f"`{safe}`"

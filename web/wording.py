@@ -1,7 +1,4 @@
-"""All words for people about numbers and jobs, whoever shows them: what stands here stands once.
-
-What there is to know about an answer, in the sentences that terminals and agents read.
-"""
+"""Wording for numbers, jobs and notes that all interfaces share."""
 
 from collections.abc import Mapping
 
@@ -40,7 +37,7 @@ __all__ = [
 ]
 
 _AGES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
-#: The larger units of what is told in another one, the largest first, with how many it has.
+#: For each unit its larger units, largest first, and their size in it.
 _LARGER = {
     "bytes": (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)),
     "ms": (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)),
@@ -50,7 +47,7 @@ _SINGULARS = {"days": "day", "jobs": "job", "processes": "process", "threads": "
 _MOST_NAMED = 8  # of a list in a sentence
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SHORT_ID_CHARS = 8
-_SLOW = 10.0  # files a second; below it a decimal says something
+_SLOW = 10.0  # files per second; slower rates are shown with a decimal
 _PHASES = {
     Phase.SCANNING: "looking for files",
     Phase.PARSING: "indexing",
@@ -92,14 +89,14 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a sentence that ends with a list with the first few of it, and how many are left."""
+    """Shorten the list at the end of a sentence to its first items and the number of others."""
     names = text.split(", ")
     left = len(names) - _MOST_NAMED
     return text if left < 2 else f"{', '.join(names[:_MOST_NAMED])} and {left:,} more"
 
 
 def phase_words(phase: Phase) -> str:
-    """Say what a job does in a phase."""
+    """Describe a phase."""
     return _PHASES[phase]
 
 
@@ -109,24 +106,24 @@ def short_id(job_id: str) -> str:
 
 
 def is_active(job: Job) -> bool:
-    """Say whether a job still is to do something."""
+    """Return whether a job has not ended."""
     return job.status in ACTIVE
 
 
 def is_starting(job: Job) -> bool:
-    """Say whether a job waits for its turn, or has only just got it."""
+    """Return whether a job is queued or has only just started."""
     if job.status is JobState.RUNNING:
         return job.phase is None
     return job.status is JobState.PENDING
 
 
 def state_of(job: Job) -> str:
-    """Return a job's state in a word, ``stopping`` when it was asked to stop and has not yet."""
+    """Return a job's state in a word; ``stopping`` if its cancellation is pending."""
     return "stopping" if job.cancel_requested and is_active(job) else job.status.value
 
 
 def activity_of(job: Job) -> str:
-    """Say what a job is doing: its phase in words, or that it does nothing."""
+    """Describe what a job is doing: its phase, or that it waits."""
     if job.status is JobState.PENDING:
         return "waiting"
     if job.status is JobState.BLOCKED:
@@ -139,9 +136,9 @@ def _unit_of(job: Job) -> str:
 
 
 def amount_of(job: Job) -> str:
-    """Say how far the phase of a job is: ``250/1,000 files``, or ``70 files`` of unknown many.
+    """Describe the progress of a phase: ``250/1,000 files``, or ``70 files`` of an unknown total.
 
-    While files are looked for, those that are done say nothing.
+    Empty while scanning, when the number of files done means nothing.
     """
     if job.phase is Phase.SCANNING:
         return ""
@@ -151,14 +148,14 @@ def amount_of(job: Job) -> str:
 
 
 def share_of(job: Job) -> float | None:
-    """Return how much of the phase is done, 0 to 1; ``None`` when nobody knows how much it is."""
+    """Return the share of the phase that is done, 0 to 1, or None if the total is unknown."""
     if job.total is None or job.phase is Phase.SCANNING:
         return None
     return min(job.done / job.total, 1.0) if job.total else 1.0
 
 
 def rate_of(job: Job) -> str:
-    """Say how fast a job is; empty when nothing can be said."""
+    """Return the rate of a job; empty if unknown."""
     if not job.rate:
         return ""
     rate = f"{job.rate:,.1f}" if job.rate < _SLOW else f"{job.rate:,.0f}"
@@ -166,19 +163,19 @@ def rate_of(job: Job) -> str:
 
 
 def time_left_of(job: Job) -> str:
-    """Say how long the phase of a job will take; empty when nothing can be said."""
+    """Return the estimated time left in the phase of a job; empty if unknown."""
     return f"{duration(job.eta_seconds * 1000)} left" if job.eta_seconds else ""
 
 
 def queue_place(position: int | None) -> str:
-    """Say where in the queue a job stands; 1 is next."""
+    """Describe a position in the queue; 1 is next."""
     if position is None:
         return "in the queue"
     return "next in the queue" if position == 1 else f"{ordinal(position)} in the queue"
 
 
 def wait_of(job: Job) -> str:
-    """Say what a job waits for, in printable words; empty when it does not wait."""
+    """Describe what a job waits for, as printable text; empty if it does not wait."""
     if job.waiting:
         return printable(job.waiting)
     if job.status is JobState.PENDING:
@@ -187,7 +184,7 @@ def wait_of(job: Job) -> str:
 
 
 def line_of(job: Job) -> str:
-    """Say how far a job is in one line: phase, files, share, rate, time left, current file."""
+    """Describe the progress of a job in one line: phase, files, share, rate, time left, file."""
     if job.status in (JobState.PENDING, JobState.BLOCKED):
         return f"{activity_of(job)}: {wait_of(job)}"
     if job.phase is None:
@@ -203,19 +200,19 @@ def line_of(job: Job) -> str:
 
 
 def kept_text(job: Job) -> str:
-    """Say what remains of a job that did not come to its end."""
+    """Describe what an unfinished job has already indexed."""
     if job.files_total is None:
         return f"the {count(job.files_done, 'file')} done so far can be searched"
     return f"the {job.files_done:,} of {count(job.files_total, 'file')} done so far can be searched"
 
 
 def asker_of(job: Job) -> str:
-    """Say who asked for a job."""
+    """Return what requested a job."""
     return "the watcher" if job.origin is JobOrigin.WATCH else "a request"
 
 
 def expected(seconds: float | None) -> str:
-    """Say how long a job is expected to take, as the end of a phrase; empty when nobody knows."""
+    """Return the expected duration as the end of a phrase; empty if unknown."""
     return "" if seconds is None else f", about {duration(seconds * 1000)}"
 
 
@@ -242,7 +239,7 @@ def contents_of(counted: Mapping[str, object]) -> str:
 
 
 def summary_of(job: Job) -> str:
-    """Say in one line how a job goes, or what it did."""
+    """Summarize in one line the progress or the outcome of a job."""
     if is_active(job):
         return line_of(job)
     if job.error:
@@ -262,7 +259,7 @@ def _number(counted: Mapping[str, object], name: str) -> int:
 
 
 def notes_on(answer: SearchAnswer) -> list[str]:
-    """Give the notes of an answer, and what its query names that is nowhere; not escaped."""
+    """Return the notes of an answer, and the names of its query that occur nowhere; not escaped."""
     notes = list(answer.notes)
     if answer.missing:
         nearest = "; what is found is the nearest" if answer.hits else ""

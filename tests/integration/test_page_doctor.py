@@ -116,7 +116,7 @@ def test_a_fourth_export_is_refused_until_a_download_has_ended(tmp_path: Path) -
                 assert downloads.enter_context(stream).status_code == 200
             refused = client.post(address, headers=OWN_FORM)
             assert refused.status_code == 409
-            assert "3 exports are being made or downloaded already" in Page.of(refused).text
+            assert "3 exports are already running" in Page.of(refused).text
         until(lambda: client.post(address, headers=OWN_FORM).status_code == 200)
 
 
@@ -154,7 +154,7 @@ def test_a_repair_that_has_to_wait_for_a_compaction_says_so(
     page = Page.of(refused)
     assert refused.status_code == 409
     assert page.all("p", role="alert")
-    assert "the index is being made small just now" in page.text
+    assert "the index is being compacted" in page.text
     until(lambda: "compacted" in Page.of(pages_client.get(f"/p/{patient}/doctor")).text)
 
 

@@ -1,9 +1,7 @@
-"""The JSON API, ``/api/v1``: a module a resource, whose handlers ask the engine in other threads.
+"""The JSON API under ``/api/v1``: one module per resource.
 
-* ``projects``, ``search``, ``symbols``, ``files``, ``memories``, ``doctor``, ``jobs`` and
-  ``events`` are the resources, ``health`` the state of the server; each has the shapes that it
-  takes and gives.
-* ``service`` is what handlers work with; ``lanes`` are the threads; ``pulse`` feeds the streams.
-* ``shapes`` has what several resources give; ``requests`` reads what they take, ``parts`` which
-  part of a list; ``failures`` says what went wrong in the one shape.
+Each resource module (see ``routes.RESOURCES``) has its handlers and the shapes that they take and
+return; ``shapes`` has the shared ones. Handlers work with a ``service.Service``, whose thread
+pools (``executors``) keep engine calls off the event loop. ``requests`` decodes and checks input,
+pages through lists and turns exceptions into the one error shape.
 """

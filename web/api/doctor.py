@@ -1,7 +1,4 @@
-"""The doctor of a project: check its index, mend it, make it small, copy it, begin it anew.
-
-An index that cannot be opened has a doctor too: that is what it is for.
-"""
+"""Check, repair, compact, back up and rebuild a project's index, also one that cannot be opened."""
 
 import asyncio
 import re
@@ -42,14 +39,14 @@ Root = Annotated[
     QueryParameter(
         min_length=1,
         max_length=4096,
-        description="the project's root; needed only when a damaged index does not tell it",
+        description="the project's root; needed only when it cannot be read from a damaged index",
     ),
 ]
 Milliseconds = Annotated[int, Meta(ge=0)]
 
 
 class FindingView(Answer, frozen=True):
-    """One thing that was found."""
+    """A finding of a check."""
 
     code: Annotated[str, Meta(examples=["words_missing"])]
     message: Annotated[str, Meta(examples=["Found 3 chunks that cannot be found by their words"])]
@@ -68,28 +65,28 @@ class Call(Answer, frozen=True):
 
 
 class Diagnostics(Answer, frozen=True):
-    """Where to look."""
+    """The database file to look at."""
 
     sqlite_path: str
     sqlite_size_bytes: Count
 
 
 class VerificationView(Answer, frozen=True):
-    """What was checked, and what was found."""
+    """The result of a check."""
 
     project_id: str
-    path: Annotated[str, Meta(description="the root; empty when a damaged index does not tell it")]
+    path: Annotated[str, Meta(description="the root; empty if a damaged index hides it")]
     status: Literal["sound", "damaged"]
-    ok: Annotated[bool, Meta(description="nothing is damaged")]
-    checked: Annotated[dict[str, int], Meta(description="how many of what")]
-    findings: Annotated[list[FindingView], Meta(description="the worst first")]
-    warnings: Annotated[list[str], Meta(description="the findings in sentences")]
+    ok: Annotated[bool, Meta(description="whether nothing is damaged")]
+    checked: Annotated[dict[str, int], Meta(description="how many of each kind were checked")]
+    findings: Annotated[list[FindingView], Meta(description="worst first")]
+    warnings: Annotated[list[str], Meta(description="the findings as sentences")]
     suggested_fixes: Annotated[
         list[str],
         Meta(description="commands", examples=[["cairn doctor /home/me/src/app --repair"]]),
     ]
     suggested_calls: Annotated[
-        list[Call], Meta(description="the same as requests, the first one first")
+        list[Call], Meta(description="the same as requests, in the order to send them")
     ]
     diagnostics: Diagnostics
     took_ms: Milliseconds
@@ -97,17 +94,19 @@ class VerificationView(Answer, frozen=True):
 
 
 class RepairView(Answer, frozen=True):
-    """What a repair did."""
+    """The outcome of a repair."""
 
     project_id: str
     path: str
-    ok: Annotated[bool, Meta(description="nothing is damaged any more")]
+    ok: Annotated[bool, Meta(description="whether nothing is damaged any more")]
     done: Annotated[list[str], Meta(description="sentences")]
     kept: Annotated[list[str], Meta(description="sentences")]
-    needs_index: Annotated[bool, Meta(description="files were taken out")]
-    job_id: Annotated[str | None, Meta(description="the job that brings them back")]
+    needs_index: Annotated[
+        bool, Meta(description="whether files were removed and must be indexed again")
+    ]
+    job_id: Annotated[str | None, Meta(description="the job that indexes them again")]
     aside: Annotated[
-        str | None, Meta(description="where the damaged file is, when a new one was begun")
+        str | None, Meta(description="where the damaged file was moved, if a new one was created")
     ]
     before: VerificationView
     after: VerificationView
@@ -115,7 +114,7 @@ class RepairView(Answer, frozen=True):
 
 
 class CompactionView(Answer, frozen=True):
-    """What a compaction did."""
+    """The outcome of a compaction."""
 
     project_id: str
     path: str
@@ -125,7 +124,7 @@ class CompactionView(Answer, frozen=True):
 
 
 class BackupView(Answer, frozen=True):
-    """A copy of an index; restoring means copying it back."""
+    """A backup of an index; to restore it, copy it back."""
 
     project_id: str
     path: str
@@ -144,33 +143,33 @@ class BackupView(Answer, frozen=True):
 async def verify_index(
     service: Service, request: Request[Any, Any, Any], project_id: ProjectId, path: Root = None
 ) -> VerificationView:
-    """Look at everything in an index, some 9 s for 100,000 chunks; only a log is written.
+    """Check a whole index, which takes about 9 s for 100,000 chunks; writes nothing but a log.
 
-    A damaged index is an answer and no error: `status` is `damaged`, and `suggested_calls` say
-    what helps. It ends when the client goes away.
+    A damaged index is not an error: `status` is `damaged`, and `suggested_calls` lists the
+    requests that help. The check is cancelled when the client disconnects.
     """
 
     def verify(stop: Stop) -> VerificationView:
         found = service.catalog.doctor_of_id(project_id, path=path).verify(cancelled=stop)
         return shaped(_verification(service, found), VerificationView)
 
-    async with _attended(request) as is_gone:
-        return await _treated(service, verify, is_gone)
+    async with _watching_client(request) as is_gone:
+        return await _run(service, verify, is_gone)
 
 
 @post(
     f"{_BASE}/repair",
     operation_id="repairIndex",
-    summary="Mend an index",
+    summary="Repair an index",
     tags=_TAGS,
     status_code=200,
 )
 async def repair_index(service: Service, project_id: ProjectId, path: Root = None) -> RepairView:
-    """Mend what is damaged and only that, and look again; it goes on when the client goes away.
+    """Repair only what is damaged, then check again; continues when the client disconnects.
 
-    What cannot be mended is made anew, with the jobs and memories that can be read of it, and the
-    damaged file is kept. `job_id` is that of the job that reads the files again which were taken
-    out. 409 while the project is being indexed.
+    An index beyond repair is replaced by a new one with the jobs and memories that can still be
+    read, and the damaged file is kept. `job_id` names the job that indexes removed files again.
+    409 while the project is being indexed.
     """
 
     def repair(stop: Stop) -> RepairView:
@@ -179,28 +178,28 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
         job_id = refilled(service, doctor.root) if done.needs_index else None
         return shaped(_repair(service, done, job_id), RepairView)
 
-    return await _treated(service, repair)
+    return await _run(service, repair)
 
 
 @post(
     f"{_BASE}/compact",
     operation_id="compactIndex",
-    summary="Give space back",
+    summary="Compact an index",
     tags=_TAGS,
     status_code=200,
 )
 async def compact_index(service: Service, project_id: ProjectId) -> CompactionView:
-    """Give the space that holds nothing back to the disk; needs room for a second copy meanwhile.
+    """Return unused space to the disk; temporarily needs room for a second copy.
 
     409 while the project is being indexed.
     """
-    return await _treated(
+    return await _run(
         service,
         lambda _: shaped(service.catalog.doctor_of_id(project_id).compact(), CompactionView),
     )
 
 
-@post(f"{_BASE}/backup", operation_id="backUpIndex", summary="Copy an index", tags=_TAGS)
+@post(f"{_BASE}/backup", operation_id="backUpIndex", summary="Back up an index", tags=_TAGS)
 async def back_up_index(
     service: Service,
     project_id: ProjectId,
@@ -208,13 +207,13 @@ async def back_up_index(
         str | None,
         QueryParameter(
             pattern=f"^{_NAME}$",
-            description="of the file; without one it is made of the id and the time",
+            description="the file name; by default made from the project's id and the time",
         ),
     ] = None,
 ) -> BackupView:
-    """Write a copy below `backups` of the data directory, whole or not at all, also while jobs run.
+    """Write a copy to `backups` in the data directory, completely or not at all, also during jobs.
 
-    A file that is there is never replaced: 409. A damaged index is not copied.
+    An existing file is never replaced: 409. A damaged index is not copied.
     """
 
     def back_up(_stop: Stop) -> BackupView:
@@ -225,30 +224,30 @@ async def back_up_index(
         except InvalidPathError as error:
             raise ConflictError(error.message, hint=error.hint, field="name") from error
 
-    return await _treated(service, back_up)
+    return await _run(service, back_up)
 
 
 @post(
     f"{_BASE}/rebuild",
     operation_id="rebuildIndex",
-    summary="Begin an index anew",
+    summary="Rebuild an index",
     tags=_TAGS,
     status_code=202,
 )
 async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> NewJob:
-    """Empty an index, damaged or not, and fill it again by a job; jobs and memories stay."""
+    """Empty an index, damaged or not, and start a job that fills it; keeps jobs and memories."""
 
     def rebuild(_stop: Stop) -> NewJob:
         root = service.catalog.doctor_of_id(project_id, path=path).root
         options = IndexOptions(force_clean=True)
         return shaped(service.catalog.jobs.submit(root, options, waits=Waits.NEVER), NewJob)
 
-    return await _treated(service, rebuild)
+    return await _run(service, rebuild)
 
 
 @asynccontextmanager
-async def _attended(request: Request[Any, Any, Any]) -> AsyncIterator[Stop]:
-    """Give what says whether the client has gone away."""
+async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[Stop]:
+    """Yield a function that returns whether the client has disconnected."""
     gone = threading.Event()
 
     async def listen() -> None:
@@ -263,26 +262,26 @@ async def _attended(request: Request[Any, Any, Any]) -> AsyncIterator[Stop]:
         listening.cancel()
 
 
-async def _treated(
+async def _run(
     service: Service, act: Callable[[Stop], Result], is_gone: Stop = lambda: False
 ) -> Result:
-    """Do what may take long in the doctor's own threads; it stops when the server is to end."""
+    """Run a long operation in the doctor's executor; it is cancelled when the server shuts down."""
     try:
         return await service.lanes.doctor.run(lambda: act(lambda: service.is_ending or is_gone()))
     except Cancelled as error:
         raise Refusal(
-            "unavailable", "the server is ending, and stopped the doctor", hint=str(error)
+            "unavailable", "the server is shutting down and stopped the doctor", hint=str(error)
         ) from error
 
 
 def refilled(service: Service, root: str) -> str | None:
-    """Have the files read again that a repair has taken out; gives the id of the job."""
+    """Submit a job that indexes removed files again; return its id, or None on failure."""
     try:
         return service.catalog.jobs.submit(root, waits=Waits.NEVER).job_id
-    except ConflictError as conflict:  # a run that is asked for already brings them back as well
+    except ConflictError as conflict:  # the run already requested indexes them as well
         job_id = conflict.details.get("job_id")
         return None if job_id is None else str(job_id)
-    except EngineError:  # the repair is done, and its findings say what is left to do
+    except EngineError:  # the repair is done, and its findings name the remaining steps
         return None
 
 
@@ -313,7 +312,7 @@ def _repair(service: Service, done: Repair, job_id: str | None) -> dict[str, obj
 
 
 def _call(remedy: Remedy, found: Verification) -> dict[str, object]:
-    """Give the request that is the remedy."""
+    """Return the API request that applies a remedy."""
     if remedy is Remedy.INDEX:
         return {"method": "POST", "path": "/api/v1/projects", "body": {"path": found.path}}
     path = f"/api/v1/projects/{found.project_id}/doctor/{remedy}"
@@ -326,18 +325,18 @@ def _name_now(project_id: str) -> str:
 
 
 def _room_for(folder: Path, name: str) -> Path:
-    """Give where a backup is to be; its folder is there then.
+    """Return the path for a backup, and create its folder.
 
     Raises:
-        InvalidInputError: The name could lead elsewhere.
-        UnavailableError: The folder cannot be made.
+        InvalidInputError: The name could escape the folder.
+        UnavailableError: The folder cannot be created.
     """
     if not re.fullmatch(_NAME, name):
-        raise InvalidInputError(f"{name!r} is no name of a backup", field="name")
+        raise InvalidInputError(f"{name!r} is not a valid backup name", field="name")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UnavailableError(f"cannot make {folder}: {error.strerror}") from error
+        raise UnavailableError(f"cannot create {folder}: {error.strerror}") from error
     return folder / name
 
 

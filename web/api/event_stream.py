@@ -1,7 +1,7 @@
-"""Feeds the streams of events: one look at the engine for all of them, and only while there is one.
+"""Server-sent event streams: one poll of the engine serves all of them, and only while any is open.
 
-An event is the newest state of a job or of a watcher, so that a client that missed some has lost
-nothing but the steps between. The last events are kept, for clients that come back.
+An event carries the newest state of a job or watcher, so a client that missed events has lost only
+intermediate steps. The last events are cached for clients that reconnect.
 """
 
 import asyncio
@@ -20,14 +20,13 @@ MOST_STREAMS = 32
 LOOK_S = 0.5
 PING_S = 15.0
 _KEPT = 1000
-_MOST_BEHIND = 1000  # events that a client has not taken yet; then it is dropped
-
+_MOST_BEHIND = 1000  # unread events; a client with more is disconnected
 
 Pulses = tuple[ProjectPulse, ...]
 
 
 class Event(NamedTuple):
-    """Something that has happened."""
+    """A change of state."""
 
     id: str
     type: str  # state, job, watch or project
@@ -35,12 +34,12 @@ class Event(NamedTuple):
 
 
 class Pulse:
-    """All streams of a server; of the event loop's thread.
+    """All streams of a server, for the event loop's thread only.
 
     Args:
-        look: Gives what goes on; asked twice a second.
-        look_s: How long to wait between two looks.
-        ping_s: How long a stream may be silent.
+        look: Returns the current activity.
+        look_s: Seconds between two polls.
+        ping_s: Seconds for which a stream may be silent.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Pulse:
 
     @property
     def streams(self) -> int:
-        """How many there are."""
+        """The number of open streams."""
         return len(self._queues)
 
     def _check_room(self) -> None:
@@ -74,16 +73,16 @@ class Pulse:
             )
 
     async def stream(self, last_id: str | None) -> AsyncIterator[Event | None]:
-        """Give events as they happen, None when there was none for a while.
+        """Yield events as they happen, and None after a silence of ``ping_s``.
 
-        It has its place from its first item on, which is there at once.
+        The first item is available at once; the stream counts as open from then on.
 
         Args:
-            last_id: Of the last event that the client saw; the ones after it come first, or None.
-                When it is not known any more, and for a new client, the present state comes first.
+            last_id: The id of the last event that the client saw. The events after it come first,
+                or None if there are none. If it is unknown, the current state comes first.
 
         Raises:
-            Refusal: There are as many streams as there may be.
+            Refusal: ``MOST_STREAMS`` streams are open.
         """
         self._check_room()
         queue: asyncio.Queue[Event | None] = asyncio.Queue(_MOST_BEHIND)
@@ -91,7 +90,7 @@ class Pulse:
         try:
             await self._refresh()
             missed = self._since(last_id)
-            while not queue.empty():  # these are among the missed ones, or in the present state
+            while not queue.empty():  # these are in ``missed`` or in the current state
                 queue.get_nowait()
             if missed is None:
                 yield self._state()
@@ -128,7 +127,7 @@ class Pulse:
     async def _look_on(self) -> None:
         while self._queues and not self._is_closed:
             await asyncio.sleep(self._look_s)
-            with suppress(EngineError):  # such as a server that has too much to do: the next time
+            with suppress(EngineError):  # e.g. an overloaded server: try again next time
                 await self._refresh()
 
     async def _refresh(self) -> None:
@@ -140,10 +139,10 @@ class Pulse:
             self._kept.append(event)
             for queue in list(self._queues):
                 if not _put(queue, event):
-                    self._queues.discard(queue)  # its client takes nothing
+                    self._queues.discard(queue)  # its client does not read
 
     def _since(self, last_id: str | None) -> list[Event] | None:
-        """Give the events after one; None when it is not known."""
+        """Return the events after the given one, or None if it is unknown."""
         if last_id == self._last_id:
             return []
         ids = [event.id for event in self._kept]
@@ -162,7 +161,7 @@ class Pulse:
 
 
 def _changes(before: Pulses, now: Pulses) -> Iterator[tuple[str, object]]:
-    """Give what is other than it was, the oldest job first."""
+    """Yield type and data of each change, the oldest job first."""
     known = {each.project_id: each for each in before}
     for each in now:
         old = known.pop(each.project_id, None)
@@ -180,7 +179,7 @@ def _changes(before: Pulses, now: Pulses) -> Iterator[tuple[str, object]]:
 
 
 def _state_of(job: Job) -> tuple[object, ...]:
-    """Give what tells whether a job has changed; time alone does not count."""
+    """Return the fields that make a job count as changed; elapsed time alone does not."""
     return (
         job.job_id,
         job.status,

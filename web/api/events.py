@@ -1,4 +1,4 @@
-"""What happens to jobs and watchers, as server-sent events."""
+"""State changes of jobs and watchers as server-sent events."""
 
 import json
 from collections.abc import AsyncIterator
@@ -19,25 +19,26 @@ _PING = b": ping\n\n"
 @get(
     "/events",
     operation_id="events",
-    summary="What happens, as it happens",
+    summary="Stream of events",
     tags=("jobs",),
     media_type="text/event-stream",
 )
 async def events(
     service: Service,
     last_event_id: Annotated[
-        str | None, HeaderParameter(name="Last-Event-ID", description="what came after it first")
+        str | None, HeaderParameter(name="Last-Event-ID", description="the last event seen")
     ] = None,
 ) -> Stream:
-    """Tell of jobs and watchers of all projects.
+    """Stream the state of jobs and watchers of all projects.
 
-    `state` comes first to a new client: `projects[]` (each `project_id, path, watch`) and `jobs[]`.
-    Then `job` is a job's new state, `watch` a watcher's, and `project` says that one came or went.
-    A client that comes back with `Last-Event-ID` gets what it missed, or `state` when that is too
-    long ago. A line `: ping` comes at least every 15 s. 32 streams at most.
+    A new client first gets `state`: `projects[]` (each `project_id, path, watch`) and `jobs[]`.
+    After that, `job` is a job's new state, `watch` a watcher's, and `project` says that a project
+    was added or removed. A client that reconnects with `Last-Event-ID` gets the events it missed,
+    or `state` if they are no longer cached. A line `: ping` is sent at least every 15 s. At most
+    32 streams can be open.
     """
     stream = service.pulse.stream(last_event_id)
-    first = await anext(stream)  # it has its place before the answer begins, or is refused
+    first = await anext(stream)  # opens or refuses the stream before the response starts
     return Stream(_lines(first, stream), media_type="text/event-stream")
 
 

@@ -1,4 +1,4 @@
-"""Threads for work that would hold up the event loop; a lane for each kind of waiting."""
+"""Thread pools for work that would block the event loop, one for each kind of work."""
 
 import asyncio
 import os
@@ -12,27 +12,27 @@ from engine.errors import UnavailableError
 
 Result = TypeVar("Result")
 
-#: More searches than these at once only wait for each other: they are bound by memory.
+#: More concurrent searches would only wait for each other: they are bound by memory.
 _SEARCHES = max(2, min(4, os.cpu_count() or 1))
 _MOST_SEARCHES_WAITING = 64
 _WORKERS = 8
 _MOST_WORK_WAITING = 1024
 _WAITERS = 32
-#: Each reads a whole index, so that more at once would only be slower, and take the other core.
+#: Each reads a whole index; more at once would only be slower and take the other core.
 _DOCTORS = 2
-_MOST_PATIENTS_WAITING = 6
-#: Each reads all vectors of a project, the first time after it has changed: one after the other.
+_MOST_DOCTORS_WAITING = 6
+#: Each reads all vectors of a project when it has changed, so they run one at a time.
 _PICTURES = 1
 _MOST_PICTURES_WAITING = 32
 
 
 class Lane:
-    """Some threads, and a queue before them that has an end.
+    """A thread pool with a bounded queue.
 
     Args:
-        name: Of the threads.
-        threads: How many work at the same time.
-        most_waiting: How many may wait for one of them.
+        name: The prefix of thread names.
+        threads: The number of threads.
+        most_waiting: The most calls that may wait for a thread.
     """
 
     def __init__(self, name: str, *, threads: int, most_waiting: int) -> None:
@@ -43,19 +43,19 @@ class Lane:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more can be taken in."""
+        """Whether another call would be refused."""
         return self._taken >= self._most
 
     async def run(self, act: Callable[[], Result]) -> Result:
-        """Do something in one of the threads.
+        """Run a function in one of the threads and return its result.
 
         Raises:
-            UnavailableError: Too much waits already.
+            UnavailableError: The queue is full.
         """
         with self._lock:
             if self.is_full:
                 raise UnavailableError(
-                    "too many requests wait already", hint="try again in a second"
+                    "too many requests are waiting", hint="try again in a second"
                 )
             self._taken += 1
         done = self._threads.submit(copy_context().run, act)
@@ -63,7 +63,7 @@ class Lane:
         return await asyncio.wrap_future(done)
 
     def close(self) -> None:
-        """Let nothing new begin; what goes on comes to its end."""
+        """Drop waiting calls and wait for the running ones."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _note_end(self, _done: object) -> None:
@@ -71,19 +71,19 @@ class Lane:
             self._taken -= 1
 
 
-class Lanes:
-    """The lanes of a server."""
+class Executors:
+    """All executors of a server."""
 
     def __init__(self) -> None:
-        #: Searches, of which many at once would only slow each other down.
+        #: Searches.
         self.search = Lane("search", threads=_SEARCHES, most_waiting=_MOST_SEARCHES_WAITING)
-        #: Everything else that ends soon.
+        #: Everything else that is short.
         self.work = Lane("work", threads=_WORKERS, most_waiting=_MOST_WORK_WAITING)
-        #: Requests that wait for the end of a job; when all are taken, nobody else waits.
+        #: Requests that wait for a job to end; without a free thread a request does not wait.
         self.waits = Lane("wait", threads=_WAITERS, most_waiting=0)
-        #: Checks, repairs and copies of whole indexes, which take seconds to minutes.
-        self.doctor = Lane("doctor", threads=_DOCTORS, most_waiting=_MOST_PATIENTS_WAITING)
-        #: Pictures of whole projects, which take up to a second.
+        #: Checks, repairs and copies of whole indexes: seconds to minutes.
+        self.doctor = Lane("doctor", threads=_DOCTORS, most_waiting=_MOST_DOCTORS_WAITING)
+        #: Maps of whole projects: up to a second.
         self.pictures = Lane("picture", threads=_PICTURES, most_waiting=_MOST_PICTURES_WAITING)
 
     def close(self) -> None:

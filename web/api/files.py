@@ -1,4 +1,4 @@
-"""Files of a project: list them, read them as indexed, and say why one is found or not."""
+"""Files of a project: list them, read their indexed text, explain why a path is found."""
 
 from typing import Annotated
 
@@ -20,16 +20,22 @@ _BASE = "/projects/{project_id:str}"
 PathOfFile = Annotated[
     str,
     QueryParameter(
-        min_length=1, description="from the root, or absolute", examples=None, max_length=4096
+        min_length=1,
+        description="relative to the root, or absolute",
+        examples=None,
+        max_length=4096,
     ),
 ]
 Folder = Annotated[
-    str, QueryParameter(max_length=4096, description="only what is below it; from the root")
+    str,
+    QueryParameter(
+        max_length=4096, description="list only what is below this folder; relative to the root"
+    ),
 ]
 
 
 class FileView(Answer, frozen=True):
-    """An indexed file in short."""
+    """Summary of an indexed file."""
 
     path: str
     language: str
@@ -41,7 +47,7 @@ class FileView(Answer, frozen=True):
 
 
 class FileList(Answer, frozen=True):
-    """Files, by path."""
+    """Files, ordered by path."""
 
     branch: str
     files: list[FileView]
@@ -56,12 +62,12 @@ class SkipView(Answer, frozen=True):
     reason: Annotated[str, Meta(examples=["too_large"])]
     detail: str
     advice: Annotated[str, Meta(description="what to do about it")]
-    folder: Annotated[bool, Meta(description="stands for everything below it")]
+    folder: Annotated[bool, Meta(description="whether it stands for everything below it")]
     size_bytes: int | None
 
 
 class SkipList(Answer, frozen=True):
-    """Skips, by path."""
+    """Skipped files and folders, ordered by path."""
 
     branch: str
     skips: list[SkipView]
@@ -70,7 +76,7 @@ class SkipList(Answer, frozen=True):
 
 
 class ContentView(Answer, frozen=True):
-    """The text of a file as it was indexed: secrets are blanked, notebooks are their cells."""
+    """The indexed text of a file: secrets are blanked, and a notebook is the text of its cells."""
 
     project: str
     path: str
@@ -79,8 +85,8 @@ class ContentView(Answer, frozen=True):
     text: str
     lines: Count
     size_bytes: Count
-    sha256: Annotated[str, Meta(description="of the file when it was read")]
-    redactions: Annotated[Count, Meta(description="secrets that were blanked")]
+    sha256: Annotated[str, Meta(description="hash of the file when it was read")]
+    redactions: Annotated[Count, Meta(description="number of blanked secrets")]
     generated: bool
     licence: str | None
     updated_at: Time
@@ -101,7 +107,7 @@ class WhyView(Answer, frozen=True):
 def wanted_of(
     folder: Folder = "", limit: PageLimit = 100, cursor: PageCursor = None
 ) -> ListRequest:
-    """Gather what a URL says of a list by path."""
+    """Gather the query parameters of a list by path."""
     return ListRequest(folder=folder, limit=limit, cursor=cursor)
 
 
@@ -119,9 +125,11 @@ async def list_files(
     service: Service,
     project_id: ProjectId,
     wanted: ListRequest,
-    language: Annotated[str | None, QueryParameter(description="only files in it")] = None,
+    language: Annotated[
+        str | None, QueryParameter(description="only files in this language")
+    ] = None,
 ) -> FileList:
-    """List the indexed files of a project by path."""
+    """List the indexed files of a project, ordered by path."""
 
     def find() -> FileList:
         page = service.index_of(project_id).browse.files(wanted, language=language)
@@ -133,7 +141,7 @@ async def list_files(
 @get(
     f"{_BASE}/skips",
     operation_id="listSkips",
-    summary="What is not indexed",
+    summary="Skipped files",
     tags=_TAGS,
     dependencies=_WANTED,
 )
@@ -142,7 +150,7 @@ async def list_skips(
     project_id: ProjectId,
     wanted: ListRequest,
     reason: Annotated[
-        str | None, QueryParameter(description="only these, such as too_large")
+        str | None, QueryParameter(description="only those with this reason, e.g. too_large")
     ] = None,
 ) -> SkipList:
     """List the files and folders of a project that are not indexed, with their reasons."""
@@ -159,17 +167,18 @@ async def list_skips(
     operation_id="readFile",
     summary="The text of a file",
     tags=_TAGS,
-    responses={304: ResponseSpec(None, description="The client has it")},
+    responses={304: ResponseSpec(None, description="Not modified")},
 )
 async def read_file(
     service: Service,
     project_id: ProjectId,
     path: PathOfFile,
     if_none_match: Annotated[
-        str | None, HeaderParameter(name="If-None-Match", description="ETags that the client has")
+        str | None,
+        HeaderParameter(name="If-None-Match", description="ETags that the client has cached"),
     ] = None,
 ) -> Response[ContentView]:
-    """Give the text of a file as it was indexed, with an ETag; 304 when the client has it."""
+    """Return the indexed text of a file with an ETag; 304 if the client's copy is current."""
     content = await service.work(lambda: service.index_of(project_id).browse.content(path))
     tag = _tag_of(content)
     if if_none_match is not None and _is_among(tag, if_none_match):
@@ -185,21 +194,21 @@ async def read_file(
     media_type="text/plain",
 )
 async def read_raw_file(service: Service, project_id: ProjectId, path: PathOfFile) -> Response[str]:
-    """Give the text of a file as it was indexed, and nothing else; a browser runs none of it."""
+    """Return only the indexed text of a file, as plain text that no browser executes."""
     content = await service.work(lambda: service.index_of(project_id).browse.content(path))
     return Response(content.text, media_type="text/plain", headers={"ETag": _tag_of(content)})
 
 
 @get(f"{_BASE}/outline", operation_id="outline", summary="Symbols of a file", tags=_TAGS)
 async def outline(service: Service, project_id: ProjectId, path: PathOfFile) -> SymbolList:
-    """Give the definitions of a file in the order of its text."""
+    """Return the definitions in a file, in source order."""
     found = await service.work(lambda: service.index_of(project_id).outline(path))
     return shaped({"symbols": found}, SymbolList)
 
 
 @get(f"{_BASE}/why", operation_id="why", summary="Why a path is found or not", tags=_TAGS)
 async def why(service: Service, project_id: ProjectId, path: PathOfFile) -> WhyView:
-    """Say why a path is found or not, and what the next run would do; it need not exist."""
+    """Explain why a path is found or not and what the next run would do; it need not exist."""
     return shaped(await service.work(lambda: service.index_of(project_id).why(path)), WhyView)
 
 
@@ -209,7 +218,7 @@ def _keys_of(page: ListPage[Summary], name: str) -> dict[str, object]:
 
 
 def _tag_of(content: FileContent) -> str:
-    """Give the ETag: the same file can be stored otherwise when what shapes contents changes."""
+    """Return the ETag; not the hash alone, as the same file can be stored with other redactions."""
     return f'"{content.sha256[:32]}-{content.size_bytes}-{content.redactions}"'
 
 

@@ -1,7 +1,4 @@
-"""Whether the server lives and what it has to do, in a time that does not depend on it.
-
-What the server counts and times, for Prometheus.
-"""
+"""Health of the server, at a cost that does not depend on its load, and metrics for Prometheus."""
 
 import time
 from datetime import UTC, datetime
@@ -21,9 +18,9 @@ class Health(Answer, frozen=True):
     """The state of the server."""
 
     status: Annotated[
-        str, Meta(description="ok; degraded when a job needs somebody to look", examples=["ok"])
+        str, Meta(description="ok, or degraded when a job needs attention", examples=["ok"])
     ]
-    active_jobs: Annotated[Count, Meta(description="pending, running and blocked ones")]
+    active_jobs: Annotated[Count, Meta(description="pending, running and blocked jobs")]
     running_jobs: Count
     blocked_jobs: Count
     oldest_running_age_seconds: Annotated[
@@ -35,12 +32,12 @@ class Health(Answer, frozen=True):
 
 @get("/health", operation_id="health", summary="State of the server", tags=["server"])
 async def health(service: Service) -> Health:
-    """Say whether the server lives, how many jobs are active, and how old the oldest one is."""
+    """Return the status of the server, the number of active jobs, and the age of the oldest one."""
     return await service.work(lambda: health_of(service))
 
 
 def health_of(service: Service) -> Health:
-    """Say how the server is; for a thread that may wait."""
+    """Return the state of the server; may block."""
     jobs = service.catalog.feed.active()
     running = [job for job in jobs if job.status is JobState.RUNNING]
     return Health(
@@ -55,7 +52,7 @@ def health_of(service: Service) -> Health:
 
 
 def version() -> str:
-    """Give the version of the program."""
+    """Return the installed version, or "0" when run from source."""
     try:
         return metadata.version("codecairn")
     except metadata.PackageNotFoundError:
@@ -70,11 +67,11 @@ def _age_s(job: Job) -> float:
 @get(
     "/metrics",
     operation_id="metrics",
-    summary="Numbers for Prometheus",
+    summary="Metrics for Prometheus",
     tags=["server"],
     media_type=MediaType.TEXT,
 )
 async def metrics(service: Service) -> Response[bytes]:
-    """Give all numbers in Prometheus' text format."""
+    """Return all metrics in the Prometheus text format."""
     text = await service.work(service.observer.exposition)
     return Response(text, media_type=service.observer.content_type)

@@ -1,4 +1,4 @@
-"""Jobs: list, show, cancel, retry, and what happened to one."""
+"""Jobs: list, show, cancel and retry them, and list the events of one."""
 
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 from msgspec import Meta
 
 from engine.state_records import JobFilter, JobOrigin, JobState
-from web.api.requests import PART, Part
+from web.api.requests import PAGING, Paging
 from web.api.service import Service
 from web.api.shapes import Answer, Count, JobId, JobView, NewJob, Time, shaped
 
@@ -17,11 +17,11 @@ _TAGS = ("jobs",)
 _BASE = "/jobs/{job_id:str}"
 
 Status = Literal["pending", "running", "blocked", "completed", "failed", "cancelled"]
-Moment = Annotated[str | None, QueryParameter(description="ISO 8601, such as 2025-10-17T09:00:00Z")]
+Moment = Annotated[str | None, QueryParameter(description="ISO 8601, e.g. 2025-10-17T09:00:00Z")]
 
 
 class JobList(Answer, frozen=True):
-    """Jobs, the newest first."""
+    """Jobs, newest first."""
 
     jobs: list[JobView]
     total: Annotated[Count, Meta(description="on all pages")]
@@ -30,7 +30,7 @@ class JobList(Answer, frozen=True):
 
 
 class EventView(Answer, frozen=True):
-    """Something that happened to a job."""
+    """An event in the history of a job."""
 
     job_id: str
     sequence: Annotated[int, Meta(ge=1, description="without gaps")]
@@ -40,20 +40,20 @@ class EventView(Answer, frozen=True):
 
 
 class EventList(Answer, frozen=True):
-    """What happened to a job, in order."""
+    """The history of a job, in order."""
 
     events: list[EventView]
 
 
 class Period(NamedTuple):
-    """When jobs were created."""
+    """A range of creation times."""
 
     after: str | None
     before: str | None
 
 
 def period_given(created_after: Moment = None, created_before: Moment = None) -> Period:
-    """Gather the times of a URL."""
+    """Gather the time range of a URL."""
     return Period(created_after, created_before)
 
 
@@ -62,21 +62,23 @@ def period_given(created_after: Moment = None, created_before: Moment = None) ->
     operation_id="listJobs",
     summary="Jobs",
     tags=_TAGS,
-    dependencies={"period": Provide(period_given, sync_to_thread=False), **PART},
+    dependencies={"period": Provide(period_given, sync_to_thread=False), **PAGING},
 )
 async def list_jobs(
     service: Service,
     period: Period,
-    part: Part,
-    status: Annotated[Status | None, QueryParameter(description="only these")] = None,
+    paging: Paging,
+    status: Annotated[
+        Status | None, QueryParameter(description="only jobs with this status")
+    ] = None,
     target: Annotated[
-        str | None, QueryParameter(description="a project's id or name, or a path in one")
+        str | None, QueryParameter(description="a project's id or name, or a path inside it")
     ] = None,
     origin: Annotated[
-        Literal["request", "watch"] | None, QueryParameter(description="who asked for them")
+        Literal["request", "watch"] | None, QueryParameter(description="what requested the jobs")
     ] = None,
 ) -> JobList:
-    """List jobs of all projects, the newest first."""
+    """List the jobs of all projects, newest first."""
 
     def find() -> object:
         root = None if target is None else service.index_meant(target).root
@@ -86,8 +88,8 @@ async def list_jobs(
             origin=None if origin is None else JobOrigin(origin),
             created_after=period.after,
             created_before=period.before,
-            limit=part.limit,
-            cursor=part.cursor,
+            limit=paging.limit,
+            cursor=paging.cursor,
         )
         return service.catalog.jobs.list(wanted)
 
@@ -96,21 +98,21 @@ async def list_jobs(
 
 @get(_BASE, operation_id="showJob", summary="A job", tags=_TAGS)
 async def show_job(service: Service, job_id: JobId) -> JobView:
-    """Give a job as it is now."""
+    """Return the current state of a job."""
     return shaped(await service.work(partial(service.catalog.jobs.show, job_id)), JobView)
 
 
 @post(
-    f"{_BASE}/cancel", operation_id="cancelJob", summary="Stop a job", tags=_TAGS, status_code=200
+    f"{_BASE}/cancel", operation_id="cancelJob", summary="Cancel a job", tags=_TAGS, status_code=200
 )
 async def cancel_job(service: Service, job_id: JobId) -> JobView:
-    """Ask a job to stop, which takes 5 s at most; what it did is kept."""
+    """Request that a job stop, which takes at most 5 s; its work so far is kept."""
     return shaped(await service.work(partial(service.catalog.jobs.cancel, job_id)), JobView)
 
 
-@post(f"{_BASE}/retry", operation_id="retryJob", summary="Ask again", tags=_TAGS, status_code=200)
+@post(f"{_BASE}/retry", operation_id="retryJob", summary="Retry a job", tags=_TAGS, status_code=200)
 async def retry_job(service: Service, job_id: JobId) -> NewJob:
-    """Make a new job for what a failed or cancelled one was asked for."""
+    """Submit a new job with the parameters of a failed or cancelled one."""
     return shaped(await service.work(partial(service.catalog.jobs.retry, job_id)), NewJob)
 
 
@@ -119,11 +121,13 @@ async def list_job_events(
     service: Service,
     job_id: JobId,
     after: Annotated[
-        int, QueryParameter(ge=0, le=2**53, description="the last sequence that is known")
+        int, QueryParameter(ge=0, le=2**53, description="the last sequence number already known")
     ] = 0,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="the most events")] = 1000,
+    limit: Annotated[
+        int, QueryParameter(ge=1, le=1000, description="maximum number of events")
+    ] = 1000,
 ) -> EventList:
-    """Give what happened to a job, in order."""
+    """List the events of a job, in order."""
     act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit)
     return shaped({"events": await service.work(act)}, EventList)
 

@@ -1,10 +1,10 @@
-"""What the doctor does while nobody waits: for pages, which show how far it is and what came of it.
+"""Maintenance that runs in the background, for pages: checks, repairs, compactions and exports.
 
-A project has one treatment at a time, and the latest one is remembered until the server ends.
+A project has one maintenance task at a time; the latest one is remembered until the server ends.
 
-Copies of indexes that are being made or sent: a few at once, and none for longer than it goes.
-
-A copy takes as much room as its index, in a file without a name: it goes when it is closed.
+An export copies an index to an unlinked temporary file, which takes as much disk space as the
+index and vanishes when closed. So only a few exports run at once, and one whose download stalls is
+ended.
 """
 
 import asyncio
@@ -23,23 +23,25 @@ from web.api.executors import Lane
 
 Outcome = Verification | Repair | Compaction
 _MOST_KEPT = 100
+_MOST_EXPORTS = 3
+_STALL_S = 60.0
 
 
 class Care(StrEnum):
-    """What a doctor does."""
+    """A kind of maintenance."""
 
     VERIFY = "verify"
     REPAIR = "repair"
     COMPACT = "compact"
 
 
-#: What is being done to an index meanwhile, in the words of a sentence.
-_DONE_TO = {Care.VERIFY: "checked", Care.REPAIR: "repaired", Care.COMPACT: "made small"}
+#: What happens to an index meanwhile, as a participle for messages.
+_DONE_TO = {Care.VERIFY: "checked", Care.REPAIR: "repaired", Care.COMPACT: "compacted"}
 
 
 @dataclass(slots=True)
 class Treatment:
-    """One of them: it goes on, or it has an outcome or an error."""
+    """Maintenance of one index: running, or ended with an outcome or an error."""
 
     care: Care
     progress: CheckProgress | None = None
@@ -50,40 +52,40 @@ class Treatment:
 
     @property
     def is_active(self) -> bool:
-        """Whether it goes on."""
+        """Whether it is running."""
         return self.ended_at is None
 
     @property
     def can_be_stopped(self) -> bool:
-        """Whether it asks if it should go on."""
+        """Whether it can be cancelled."""
         return self.care is not Care.COMPACT
 
     def tell(self, progress: CheckProgress) -> None:
-        """Take in how far it is."""
+        """Record the progress."""
         self.progress = progress
 
 
-#: Does it, telling and asking the treatment meanwhile.
+#: Does the work, reporting progress to its task; the callable says whether it is cancelled.
 Act = Callable[[Treatment, Callable[[], bool]], Outcome]
 
 
 def _conflict_with(treatment: Treatment) -> ConflictError:
-    how = "stop that first, or ask again" if treatment.can_be_stopped else "ask again"
+    how = "stop that first, or try again" if treatment.can_be_stopped else "try again"
     return ConflictError(
-        f"the index is being {_DONE_TO[treatment.care]} just now, so nothing else was begun",
+        f"the index is being {_DONE_TO[treatment.care]}, so nothing else was started",
         hint=f"{how} when it has ended",
     )
 
 
 def _nowhere(_error: BaseException) -> None:
-    """Note nothing."""
+    """Ignore an error."""
 
 
-class Treatments:
-    """The latest treatment of each project. Begun in the event loop, looked at by any thread.
+class Maintenance:
+    """The latest task of each project; started in the event loop, readable in any thread.
 
     Args:
-        note: Hears of failures that nobody foresaw.
+        note: Called with unexpected exceptions.
     """
 
     def __init__(self, note: Callable[[BaseException], None] = _nowhere) -> None:
@@ -92,11 +94,11 @@ class Treatments:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def of(self, project_id: str) -> Treatment | None:
-        """Give the latest treatment of a project."""
+        """Return the latest task of a project."""
         return self._of.get(project_id)
 
     def forget(self, project_id: str) -> None:
-        """Forget what came of a treatment; one that goes on is to stop."""
+        """Forget the task of a project; cancel it if it is running."""
         treatment = self._of.pop(project_id, None)
         if treatment:
             treatment.stopping.set()
@@ -111,18 +113,18 @@ class Treatments:
         is_ending: Callable[[], bool],
         wait_s: float,
     ) -> Treatment:
-        """Begin a treatment; the one that goes on is given when it does the same.
+        """Start a task, or return the running one if it is of the same kind.
 
         Args:
-            project_id: Whose.
-            care: What is done.
-            act: Does it, in a thread.
-            lane: Of which the thread is.
-            is_ending: Says that the server ends, and the treatment has to.
-            wait_s: How long to wait for its end, in seconds; it goes on after that.
+            project_id: The project.
+            care: The kind of maintenance.
+            act: Does the work, in a thread.
+            lane: The executor that runs it.
+            is_ending: Returns whether the server is shutting down, which cancels the task.
+            wait_s: Seconds to wait for the task to end; it continues after that.
 
         Raises:
-            ConflictError: One that does something else goes on.
+            ConflictError: A task of another kind is running.
         """
         known = self._of.get(project_id)
         if known and known.is_active:
@@ -133,10 +135,10 @@ class Treatments:
         self._of.move_to_end(project_id)
         self._drop_old()
 
-        def is_to_stop() -> bool:
+        def cancelled() -> bool:
             return treatment.stopping.is_set() or is_ending()
 
-        task = asyncio.create_task(self._treat(treatment, act, lane, is_to_stop))
+        task = asyncio.create_task(self._run(treatment, act, lane, cancelled))
         self._tasks[project_id] = task
         task.add_done_callback(lambda done: self._end(project_id, done))
         await asyncio.wait({task}, timeout=wait_s)
@@ -151,32 +153,28 @@ class Treatments:
             if not self._of[project_id].is_active:
                 del self._of[project_id]
 
-    async def _treat(
-        self, treatment: Treatment, act: Act, lane: Lane, is_to_stop: Callable[[], bool]
+    async def _run(
+        self, treatment: Treatment, act: Act, lane: Lane, cancelled: Callable[[], bool]
     ) -> None:
         try:
-            treatment.outcome = await lane.run(lambda: act(treatment, is_to_stop))
+            treatment.outcome = await lane.run(lambda: act(treatment, cancelled))
         except EngineError as error:
             treatment.error = error
         except Cancelled:
-            treatment.error = UnavailableError("it was stopped", hint="begin it again at any time")
-        except Exception as error:  # noqa: BLE001 - nobody else waits for it
+            treatment.error = UnavailableError("it was stopped", hint="start it again at any time")
+        except Exception as error:  # noqa: BLE001 - nothing awaits the task
             self._note(error)
             treatment.error = EngineError("the server failed", hint="its log says why")
         finally:
             treatment.ended_at = datetime.now(UTC).isoformat(timespec="seconds")
 
 
-_MOST = 3
-_PATIENCE_S = 60.0
-
-
 class Export:
-    """One of them, of the event loop's thread.
+    """An export, for the event loop's thread only.
 
     Args:
-        exports: All of them.
-        patience_s: How long its receiver may take nothing.
+        exports: The exports that it belongs to.
+        patience_s: Seconds for which the client may read nothing.
     """
 
     def __init__(self, exports: "Exports", patience_s: float) -> None:
@@ -187,22 +185,22 @@ class Export:
 
     @property
     def is_over(self) -> bool:
-        """Whether the copy is gone."""
+        """Whether the copy is closed."""
         return self._file is None
 
     def hold(self, file: BinaryIO) -> None:
-        """Take in the copy: it is closed at the end, or when its receiver takes nothing."""
+        """Take over the copy; it is closed at the end, or when the client stops reading."""
         self._file = file
         self.go_on()
 
     def go_on(self) -> None:
-        """Note that its receiver has taken something."""
+        """Restart the timeout: the client has read something."""
         if self._timer:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(self._patience_s, self.end)
 
     def end(self) -> None:
-        """Close the copy and make room for another one; again is no harm."""
+        """Close the copy and make room for another export; idempotent."""
         if self._timer:
             self._timer.cancel()
         if self._file:
@@ -213,32 +211,32 @@ class Export:
 
 
 class Exports:
-    """The exports of a server, of the event loop's thread.
+    """The running exports of a server, for the event loop's thread only.
 
     Args:
-        patience_s: How long the receiver of one may take nothing.
+        patience_s: Seconds for which the client of an export may read nothing.
     """
 
-    def __init__(self, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = _STALL_S) -> None:
         self._patience_s = patience_s
         self._going: set[Export] = set()
 
     def begin(self) -> Export:
-        """Begin an export; whoever does has to end it.
+        """Start an export; the caller must end it.
 
         Raises:
-            ConflictError: As many as may go on do so already.
+            ConflictError: The limit is reached.
         """
-        if len(self._going) >= _MOST:
+        if len(self._going) >= _MOST_EXPORTS:
             raise ConflictError(
-                f"{len(self._going)} exports are being made or downloaded already, and each"
-                " takes as much room on the disk as its index",
-                hint="wait until one of them has ended, or stop its download",
+                f"{len(self._going)} exports are already running, and each"
+                " takes as much disk space as its index",
+                hint="wait until one of them ends, or cancel its download",
             )
         export = Export(self, self._patience_s)
         self._going.add(export)
         return export
 
     def forget(self, export: Export) -> None:
-        """Count one no more."""
+        """Remove an export that has ended."""
         self._going.discard(export)

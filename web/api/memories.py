@@ -1,4 +1,4 @@
-"""Memories of a project: save, find, list, change and delete what should be remembered."""
+"""Memories of a project: save, search, list, change and delete them."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from engine.records import (
     MemoryChange,
     NewMemory,
 )
-from web.api.requests import PART, PageLimit, Part, in_query
+from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
 from web.api.shapes import Answer, Count, MemoryId, ProjectId, Time, shaped
 from web.schemas import checkpoint_json
@@ -33,7 +33,7 @@ Summary = Annotated[
     Meta(
         min_length=1,
         max_length=MAX_SUMMARY_CHARS,
-        description="what it is about, in a sentence",
+        description="the subject in one sentence",
         examples=["Sessions expire after an hour"],
     ),
 ]
@@ -41,25 +41,25 @@ Description = Annotated[
     str,
     Meta(
         max_length=MAX_DESCRIPTION_BYTES,
-        description="all there is to say; 1 MiB in UTF-8 at most",
+        description="the full text; at most 1 MiB of UTF-8",
         examples=["Decided because tokens leaked into logs."],
     ),
 ]
 Context = Annotated[
     dict[str, Any],
-    Meta(description="anything that JSON can say, 64 KiB and 8 levels", examples=[{"ticket": 7}]),
+    Meta(description="any JSON object, at most 64 KiB and 8 levels deep", examples=[{"ticket": 7}]),
 ]
 Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_CHARS)]
 Tags = Annotated[
     list[Tag],
     Meta(
         max_length=MAX_TAGS,
-        description="free, but for `indexed` and `repository`, and without `!` before or `,` in"
-        " them",
+        description="free text, except `indexed` and `repository`; must not start with `!` or"
+        " contain `,`",
         examples=[["decision", "sessions"]],
     ),
 ]
-_TAGS_ASKED = "all must be there; `!tag` must not"
+_TAGS_ASKED = "only memories with all of these tags; `!tag` excludes a tag"
 TagsAsked = Annotated[
     list[str] | None,
     QueryParameter(
@@ -74,7 +74,7 @@ _QUERY = Meta(
     description="plain words; nothing in them is an operator",
     examples=["when do sessions expire"],
 )
-_LIMIT = Meta(ge=1, le=MAX_FOUND, description="the most memories")
+_LIMIT = Meta(ge=1, le=MAX_FOUND, description="maximum number of memories")
 
 
 class MemoryText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +87,7 @@ class MemoryText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MemoryPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to change of a memory; null keeps what is there."""
+    """Changes to a memory; null keeps a field."""
 
     summary: Summary | None = None
     description: Description | None = None
@@ -96,7 +96,7 @@ class MemoryPatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question."""
+    """A search for memories."""
 
     query: Annotated[str, _QUERY]
     tags: Annotated[
@@ -107,12 +107,12 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MemoryView(Answer, frozen=True):
-    """Something that is remembered of a project."""
+    """A memory of a project."""
 
     id: Annotated[
         str,
         Meta(
-            description="stays when the memory is changed",
+            description="stable when the memory is changed",
             examples=["0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11"],
         ),
     ]
@@ -121,19 +121,19 @@ class MemoryView(Answer, frozen=True):
     project_path: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
     context: dict[str, Any]
     tags: list[str]
-    token_count: Annotated[Count, Meta(description="of the description: one a 3 bytes")]
+    token_count: Annotated[Count, Meta(description="of the description, one per 3 bytes")]
     created_at: Time
     updated_at: Time
 
 
 class FoundMemory(MemoryView, frozen=True):
-    """A memory that answers a question."""
+    """A memory that matches a query."""
 
     score: Annotated[float, Meta(description="higher is better, within one answer")]
 
 
 class MemoryList(Answer, frozen=True):
-    """Memories, the newest first."""
+    """Memories, newest first."""
 
     memories: list[MemoryView]
     total: Annotated[Count, Meta(description="on all pages")]
@@ -141,7 +141,7 @@ class MemoryList(Answer, frozen=True):
 
 
 class FoundMemories(Answer, frozen=True):
-    """Memories that answer a question, the best first."""
+    """Memories that match a query, best first."""
 
     memories: list[FoundMemory]
 
@@ -150,11 +150,11 @@ class MemoryTag(Answer, frozen=True):
     """A tag."""
 
     tag: Annotated[str, Meta(examples=["decision"])]
-    memories: Annotated[Count, Meta(description="how many have it")]
+    memories: Annotated[Count, Meta(description="number of memories with this tag")]
 
 
 class MemoryTags(Answer, frozen=True):
-    """Tags, the most frequent first."""
+    """Tags, most frequent first."""
 
     tags: list[MemoryTag]
 
@@ -164,16 +164,16 @@ class MemoryTags(Answer, frozen=True):
     operation_id="listMemories",
     summary="Memories",
     tags=_TAGS,
-    dependencies=PART,
+    dependencies=PAGING,
 )
 async def list_memories(
-    service: Service, project_id: ProjectId, part: Part, tags: TagsAsked = None
+    service: Service, project_id: ProjectId, paging: Paging, tags: TagsAsked = None
 ) -> MemoryList:
-    """List the memories of a project, the newest first; a page ends early at 32 MiB of text."""
+    """List the memories of a project, newest first; a page ends early at 32 MiB of text."""
 
     def find() -> MemoryList:
         page = service.index_of(project_id).checkpoints.list(
-            tags=tags or (), limit=part.limit, cursor=part.cursor, only_memories=True
+            tags=tags or (), limit=paging.limit, cursor=paging.cursor, only_memories=True
         )
         told = {"total": page.total, "next_cursor": page.next_cursor}
         return shaped(
@@ -183,9 +183,9 @@ async def list_memories(
     return await service.work(find)
 
 
-@post(_BASE, operation_id="saveMemory", summary="Remember something", tags=_TAGS)
+@post(_BASE, operation_id="saveMemory", summary="Save a memory", tags=_TAGS)
 async def save_memory(service: Service, project_id: ProjectId, data: MemoryText) -> MemoryView:
-    """Save a memory. It outlives whatever is done to the index, and goes with the project."""
+    """Save a memory. It survives clearing and rebuilding the index, and goes with the project."""
     new = NewMemory(
         summary=data.summary,
         description=data.description,
@@ -195,9 +195,7 @@ async def save_memory(service: Service, project_id: ProjectId, data: MemoryText)
     return await service.work(lambda: _view(service.index_of(project_id).checkpoints.save(new)))
 
 
-@get(
-    f"{_BASE}/search", operation_id="searchMemories", summary="Find what is remembered", tags=_TAGS
-)
+@get(f"{_BASE}/search", operation_id="searchMemories", summary="Search memories", tags=_TAGS)
 async def search_memories(
     service: Service,
     project_id: ProjectId,
@@ -205,7 +203,7 @@ async def search_memories(
     tags: TagsAsked = None,
     limit: Annotated[int, in_query(_LIMIT)] = 10,
 ) -> FoundMemories:
-    """Find memories by meaning and words, the best first. Tags hold before the best are taken."""
+    """Search memories by meaning and words, best first. Tags filter before ranking."""
     question = MemoryQuestion(query=text, tags=tags or [], limit=limit)
     return await service.lanes.search.run(partial(_found, service, project_id, question))
 
@@ -213,14 +211,14 @@ async def search_memories(
 @post(
     f"{_BASE}/search",
     operation_id="searchMemoriesByBody",
-    summary="Find what is remembered",
+    summary="Search memories",
     tags=_TAGS,
     status_code=200,
 )
 async def search_memories_by_body(
     service: Service, project_id: ProjectId, data: MemoryQuestion
 ) -> FoundMemories:
-    """Answer a question that is too long for a URL, or should not stand in one."""
+    """Search memories with a query that is too long or too private for a URL."""
     return await service.lanes.search.run(partial(_found, service, project_id, data))
 
 
@@ -228,7 +226,7 @@ async def search_memories_by_body(
 async def list_tags(
     service: Service, project_id: ProjectId, limit: PageLimit = 50, tags: TagsAsked = None
 ) -> MemoryTags:
-    """Give the tags that memories have, the most frequent first."""
+    """List the tags of memories, most frequent first."""
 
     def find() -> MemoryTags:
         counted = service.index_of(project_id).checkpoints.tags(tags=tags or (), limit=limit)
@@ -240,7 +238,7 @@ async def list_tags(
 
 @get(_ONE, operation_id="showMemory", summary="A memory", tags=_TAGS)
 async def show_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> MemoryView:
-    """Give a memory."""
+    """Return a memory."""
     return await service.work(
         lambda: _view(service.index_of(project_id).checkpoints.get(memory_id, only_memories=True))
     )
@@ -250,7 +248,7 @@ async def show_memory(service: Service, project_id: ProjectId, memory_id: Memory
 async def change_memory(
     service: Service, project_id: ProjectId, memory_id: MemoryId, data: MemoryPatch
 ) -> MemoryView:
-    """Change parts of a memory; the others stay, also those that somebody else changes meanwhile.
+    """Change fields of a memory; other fields keep their values, including concurrent changes.
 
     `context` and `tags` are replaced as a whole.
     """
@@ -265,9 +263,9 @@ async def change_memory(
     )
 
 
-@delete(_ONE, operation_id="deleteMemory", summary="Forget a memory", tags=_TAGS)
+@delete(_ONE, operation_id="deleteMemory", summary="Delete a memory", tags=_TAGS)
 async def delete_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> None:
-    """Delete a memory; its text and its words leave the database file at once."""
+    """Delete a memory; its text and words are erased from the database file at once."""
     await service.work(lambda: service.index_of(project_id).checkpoints.delete(memory_id))
 
 

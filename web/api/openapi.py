@@ -1,10 +1,9 @@
-"""The description of the API for programs: OpenAPI, as JSON and as YAML, and no page from a CDN.
+"""The OpenAPI description of the API as JSON and YAML, without HTML pages that load from a CDN.
 
-Examples of what is asked and answered, put together from examples of the fields.
-
-A field has one where it is described (``Meta(examples=…)``), or by its name here; ``Shape.field``
-goes before ``field``. So an example of an answer has each of its keys, and stays true when a key is
-added: a field of text without an example is an error that the tests find.
+Examples of requests and answers are composed from examples of their fields: ``Meta(examples=…)``
+where the field is declared, or an entry here by ``Shape.field`` or, failing that, ``field``. So
+every example has all keys, also new ones; a text field without an example is an error, which tests
+detect.
 """
 
 import json
@@ -76,7 +75,7 @@ _FIELDS: Mapping[str, object] = {
     "context": {"ticket": 7},
     "tags": ["decision", "sessions"],
     "token_count": 19,
-    # of queries
+    # query parameters
     "query": "where is the session refreshed",
     "limit": 20,
     "cursor": "MTAvMGYzYTE5YzJlNWI3",
@@ -178,7 +177,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "WhyView.fresh": None,
     "WhyView.facts": {"size_bytes": 4_200_000},
 }
-#: What is otherwise where a shape stands: as a field, or in an answer of a status.
+#: Deviations for a shape used as a given field, or in the answer with a given status.
 _ELSEWHERE: Mapping[str, Mapping[str, object]] = {
     "202 IndexAnswer": {"status": "running", "result": None},
     "RepairView.after": {
@@ -189,7 +188,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, object]] = {
         "suggested_calls": [],
     },
 }
-#: Of parameters whose name means something else in an answer, or in most operations.
+#: Examples of parameters whose name means something else in answers or other operations.
 _PARAMETERS: Mapping[str, object] = {
     "path": _FILE,
     "project": [_ROOT],
@@ -200,7 +199,7 @@ _PARAMETERS: Mapping[str, object] = {
     "repairIndex.path": _ROOT,
     "rebuildIndex.path": _ROOT,
 }
-#: Of answers that are no JSON.
+#: Examples of answers that are not JSON.
 _TEXTS: Mapping[str, str] = {
     "/metrics": 'cairn_queries_total{mode="hybrid"} 42.0\n',
     "/api/v1/projects/{project_id}/raw": _SNIPPET,
@@ -209,10 +208,10 @@ _TEXTS: Mapping[str, str] = {
 
 
 def add_examples(told: dict[str, Any]) -> None:
-    """Give each parameter, body and answer of an OpenAPI description an example, if it has none.
+    """Add an example to each parameter, body and answer of an OpenAPI description without one.
 
     Raises:
-        KeyError: A field of text has no example.
+        KeyError: A text field has no example.
     """
     shapes = told["components"]["schemas"]
     for path, operations in told["paths"].items():
@@ -240,12 +239,12 @@ def _add_to_parameter(parameter: dict[str, Any], operation: str) -> None:
 
 
 def _example_of(schema: Mapping[str, Any], shapes: Mapping[str, Any], name: str) -> object:
-    """Give an example of a schema.
+    """Return an example of a schema.
 
     Args:
-        schema: As OpenAPI writes it.
-        shapes: Those that it may name.
-        name: ``Shape.field``, or the status of an answer, or nothing.
+        schema: The OpenAPI schema.
+        shapes: The schemas that it may refer to.
+        name: ``Shape.field``, the status of an answer, or empty.
     """
     if name in _OF_SHAPES:
         return _OF_SHAPES[name]
@@ -274,7 +273,7 @@ _YAML = "application/yaml"
 
 
 def openapi_config() -> OpenAPIConfig:
-    """Give what the framework needs to describe the routes."""
+    """Return the framework's settings for OpenAPI."""
     return OpenAPIConfig(
         title="CodeCairn",
         version=version(),
@@ -288,22 +287,22 @@ def openapi_config() -> OpenAPIConfig:
 
 
 class _NoPages(Router):
-    """Takes none of the framework's own pages, of which one answers what is not there in HTML."""
+    """Discards the framework's own pages, one of which answers unknown paths with HTML."""
 
     def register(self, value: ControllerRouterHandler) -> list[BaseRoute]:
-        """Leave it out."""
+        """Register nothing."""
         return []
 
 
 @get("/openapi.json", include_in_schema=False, sync_to_thread=True)
 def openapi_json(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Give the description as JSON."""
+    """Return the description as JSON."""
     return Response(_described(request.app).as_json, media_type=_JSON)
 
 
 @get("/openapi.yaml", include_in_schema=False, sync_to_thread=True)
 def openapi_yaml(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Give the description as YAML."""
+    """Return the description as YAML."""
     return Response(_described(request.app).as_yaml, media_type=_YAML)
 
 
@@ -314,7 +313,7 @@ class _Described(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _described(app: Litestar) -> _Described:
-    """Describe an application, which takes a good part of a second, once."""
+    """Return the cached description of an application; building it takes most of a second."""
     found = json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))
     add_examples(found)
     return _Described(json.dumps(found).encode(), msgspec.yaml.encode(found))

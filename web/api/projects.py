@@ -1,4 +1,4 @@
-"""Projects: list them, index a folder, look at one, empty it, forget it."""
+"""Projects: list them, index a folder, and show, clear or forget one."""
 
 import os
 from functools import partial
@@ -30,7 +30,7 @@ from web.wording import duration
 
 _TAGS = ("projects",)
 _GLOBS = Meta(
-    description="null keeps what is stored, an empty list drops it",
+    description="null keeps the stored patterns, an empty list removes them",
     examples=[["*.py", "docs/**"]],
     max_length=1000,
 )
@@ -48,24 +48,22 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             int,
             Meta(
                 ge=0,
-                description="bytes; larger files are skipped; 0 means 10 MB, which is the most",
+                description="bytes; larger files are skipped; 0 means 10 MB, the maximum",
                 examples=[1048576],
             ),
         ]
         | None
     ) = None
     force: Annotated[bool, Meta(description="read and parse unchanged files too")] = False
-    wait: Annotated[bool, Meta(description="wait for the end of a short run, for 25 s at most")] = (
-        True
-    )
+    wait: Annotated[bool, Meta(description="wait for a short run to end, at most 25 s")] = True
     timeout_s: (
         Annotated[
             float,
             Meta(
                 gt=0,
                 le=300,
-                description="how long to wait at most; when it is over, the answer is 504 and the"
-                " job goes on",
+                description="how long to wait at most; after that, the answer is 504 and the"
+                " job continues",
             ),
         ]
         | None
@@ -73,7 +71,7 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ProjectView(Answer, frozen=True):
-    """A project in short."""
+    """Summary of a project."""
 
     project_id: str
     path: Annotated[str, Meta(description="the root; empty when the index cannot be opened")]
@@ -84,7 +82,7 @@ class ProjectView(Answer, frozen=True):
 
 
 class ProjectList(Answer, frozen=True):
-    """All projects, by path."""
+    """All projects, ordered by path."""
 
     projects: list[ProjectView]
 
@@ -99,7 +97,7 @@ class ProjectState(Answer, frozen=True):
     symbols: Count
     chunks: Count
     embeddings: Count
-    skips: Annotated[dict[str, int], Meta(description="how many by reason")]
+    skips: Annotated[dict[str, int], Meta(description="number of skipped files by reason")]
     coverage: Coverage
     model: str | None
     fingerprint: str
@@ -110,13 +108,13 @@ class ProjectState(Answer, frozen=True):
 
 
 class IndexAnswer(Answer, frozen=True):
-    """What became of a request to index."""
+    """The outcome of a request to index."""
 
     job_id: str
     status: Annotated[str, Meta(examples=["completed"])]
     project_id: str
     path: str
-    duplicate: Annotated[bool, Meta(description="the same was asked for already")]
+    duplicate: Annotated[bool, Meta(description="whether an identical job was already active")]
     estimated_seconds: float | None
     result: Annotated[dict[str, object] | None, Meta(description="what a completed run did")]
 
@@ -151,19 +149,21 @@ async def list_projects(service: Service) -> ProjectList:
     tags=_TAGS,
     status_code=200,
     responses={
-        202: ResponseSpec(IndexAnswer, generate_examples=False, description="The job goes on"),
+        202: ResponseSpec(
+            IndexAnswer, generate_examples=False, description="The job is still active"
+        ),
         **TIMEOUT_RESPONSE,
     },
 )
 async def index_project(service: Service, data: IndexRequest) -> Response[IndexAnswer]:
-    """Make or refresh the index of a folder by a job, and wait for its end when it is short.
+    """Start a job that indexes a folder, and wait for it if it is short.
 
-    200 when the job has ended, 202 when it goes on. A job that fails while it is waited for gives
-    its error and that error's status.
+    200 if the job has ended, 202 if it is still active. If the job fails during the wait, the
+    answer is its error with that error's status.
     """
     wait_s = data.timeout_s or (WAIT_S if data.wait else 0.0)
     lane = service.lanes.waits
-    if wait_s and lane.is_full:  # many wait already: this one is told of its job at once
+    if wait_s and lane.is_full:  # many wait already: answer with the job at once
         wait_s = 0.0
     if not wait_s:
         lane = service.lanes.work
@@ -223,7 +223,7 @@ def _tuple(given: list[str] | None) -> tuple[str, ...] | None:
 
 @get("/projects/{project_id:str}", operation_id="showProject", summary="A project", tags=_TAGS)
 async def show_project(service: Service, project_id: ProjectId) -> ProjectState:
-    """Say what is indexed of a project and what is not, its jobs, and its watcher."""
+    """Return what a project's index contains and skips, its jobs, and its watcher."""
     return shaped(await service.work(lambda: service.index_of(project_id).status()), ProjectState)
 
 
@@ -235,7 +235,7 @@ async def show_project(service: Service, project_id: ProjectId) -> ProjectState:
     status_code=200,
 )
 async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
-    """Delete an index, also a damaged one; the folder itself is not touched."""
+    """Delete an index, even a damaged one; the folder itself is not touched."""
 
     def forget() -> str:
         listed = {each.project_id: each.path for each in service.catalog.projects()}
@@ -250,12 +250,12 @@ async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
 @post(
     "/projects/{project_id:str}/clear",
     operation_id="clearProject",
-    summary="Empty an index",
+    summary="Clear an index",
     tags=_TAGS,
     status_code=200,
 )
 async def clear_project(service: Service, project_id: ProjectId) -> Cleared:
-    """Drop the contents of an index; the project and its scope stay."""
+    """Delete the contents of an index; keeps the project and its scope."""
 
     def clear() -> str:
         opened = service.index_of(project_id)

@@ -1,10 +1,8 @@
-"""Reads what a client asks: strictly, so that a typing error is an error and not a default.
+"""Everything between HTTP and the handlers of the API: decoding, errors, paging.
 
-What went wrong in a handler, in the one shape, with its status.
-
-Cursors of answers: where the next page starts, and of which question.
-
-Which part of a list is wanted: the two parameters that all lists have.
+Bodies and query parameters are checked strictly, so that a typo is an error instead of a default.
+Exceptions become answers in the one error shape, with the status that ``web.errors`` names. A
+cursor of a search holds an offset and a digest of the query, so it is valid for that query only.
 """
 
 import base64
@@ -39,11 +37,11 @@ _NOT_OF_QUERIES = frozenset({"data", "request"})
 
 
 def in_query(meta: Meta, *, name: str | None = None) -> QueryParameter:
-    """Describe a parameter of a query as a field of a body is: the framework reads no ``Meta``.
+    """Describe a query parameter like a body field; the framework does not read ``Meta``.
 
     Args:
-        meta: How the field is described; lengths are those of texts.
-        name: In the query, when the handler calls it otherwise.
+        meta: The description of the field; lengths are of strings.
+        name: The name in the query, if the handler's differs.
     """
     return QueryParameter(
         name=name,
@@ -57,13 +55,13 @@ def in_query(meta: Meta, *, name: str | None = None) -> QueryParameter:
 
 
 class ApiRequest(Request[Any, Any, Any]):
-    """A request whose body is decoded by the type that its handler wants, and no more loosely."""
+    """A request whose body is decoded strictly as the type that its handler declares."""
 
     async def json(self) -> Any:
-        """Give the body.
+        """Return the decoded body.
 
         Raises:
-            InvalidInputError: It is no JSON, or not of that type; the details name the field.
+            InvalidInputError: It is not JSON, or not of that type; the details name the field.
         """
         handler = self.route_handler
         assert isinstance(handler, HTTPRouteHandler)
@@ -75,19 +73,19 @@ def decoded(body: bytes, wanted: Any) -> Any:
     """Decode JSON as a type.
 
     Raises:
-        InvalidInputError: It is no JSON, or not of that type; the details name the field.
+        InvalidInputError: It is not JSON, or not of that type; the details name the field.
     """
     try:
         return parsed(body, wanted)
     except msgspec.ValidationError as error:
-        message, field = told(str(error))
+        message, field = _problem_in(str(error))
         raise InvalidInputError(message, field=field or "body") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"the body is no JSON: {error}", field="body") from error
+        raise InvalidInputError(f"the body is not valid JSON: {error}", field="body") from error
 
 
-def told(error: str) -> tuple[str, str]:
-    """Give what is wrong, and the field, from an error such as ``… - at `$.limit```."""
+def _problem_in(error: str) -> tuple[str, str]:
+    """Split an error message of msgspec, e.g. ``… - at `$.limit```, into problem and field."""
     message, _, place = error.partition(_AT)
     field = place.strip("`").lstrip(".")
     prefix = "Object contains unknown field `"
@@ -104,12 +102,12 @@ def told(error: str) -> tuple[str, str]:
 async def refuse_unknown_parameters(
     connection: ASGIConnection[Any, Any, Any, Any], _copy: BaseRouteHandler
 ) -> None:
-    """Refuse a query with a parameter that the handler does not know, or with one twice.
+    """Refuse a query with an unknown parameter, or with a single-valued one given twice.
 
     Raises:
-        InvalidInputError: Names the parameter.
+        InvalidInputError: The details name the parameter.
     """
-    known = _parameters_of(connection.route_handler)  # a guard is given a copy for each request
+    known = _parameters_of(connection.route_handler)  # ``_copy`` is a new one for each request
     seen: set[str] = set()
     for name, _ in connection.query_params.multi_items():
         if name not in known:
@@ -125,7 +123,7 @@ async def refuse_unknown_parameters(
 
 @cache
 def _parameters_of(handler: BaseRouteHandler) -> Mapping[str, bool]:
-    """Give the parameters of a handler's query, and whether each may be given several times."""
+    """Return the query parameters of a handler, and whether each may be repeated."""
     providers = handler.resolve_dependencies()
     signatures = [handler.parsed_fn_signature]
     signatures += [each.parsed_fn_signature for each in providers.values()]
@@ -165,10 +163,10 @@ Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
 
 def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Exception], Handler]:
-    """Give the handlers of exceptions.
+    """Return the exception handlers.
 
     Args:
-        note: Keeps the traceback of what nobody expected.
+        note: Logs the traceback of an unexpected exception.
     """
 
     def unexpected(_request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
@@ -197,13 +195,13 @@ def handlers_of(note: Callable[[BaseException], None]) -> dict[int | type[Except
 
 
 def _refusal_of(error: HTTPException) -> Refusal:
-    """Say what the framework refused."""
+    """Translate an exception of the framework."""
     if isinstance(error, ValidationException):
         found = error.extra[0] if isinstance(error.extra, list) and error.extra else {}
         if isinstance(found, Mapping) and found:
-            if found.get("key") == "data":  # what handlers call the body
+            if found.get("key") == "data":  # the parameter name of bodies in handlers
                 return Refusal("validation_error", "the body is missing", field="body")
-            message, inner = told(str(found.get("message", "")))
+            message, inner = _problem_in(str(found.get("message", "")))
             return Refusal("validation_error", message, field=str(found.get("key") or inner))
         missing = _MISSING.match(error.detail)
         if missing:
@@ -233,7 +231,7 @@ def _spec(status: int, code: str, message: str, **details: object) -> tuple[int,
     )
 
 
-#: What any handler can answer with besides its own.
+#: Error answers that any handler can give.
 RESPONSES: Mapping[int, ResponseSpec] = dict(
     (
         _spec(400, "validation_error", "limit is 0, wanted 1 to 100", field="limit"),
@@ -245,7 +243,7 @@ RESPONSES: Mapping[int, ResponseSpec] = dict(
         _spec(409, "conflict", "the project is being indexed by process 4711"),
         _spec(413, "payload_too_large", "the body has more than 1048576 bytes"),
         _spec(414, "uri_too_long", "the query has more than 4096 bytes"),
-        _spec(415, "unsupported_media_type", "the body is not said to be JSON"),
+        _spec(415, "unsupported_media_type", "the body is not declared as JSON"),
         _spec(421, "misdirected_request", "this server does not answer to that host"),
         _spec(429, "too_many_requests", "more than 50 requests a second"),
         _spec(431, "headers_too_large", "the head of the request is too long"),
@@ -254,13 +252,13 @@ RESPONSES: Mapping[int, ResponseSpec] = dict(
     )
 )
 
-#: What a handler can answer with that takes ``timeout_s``.
+#: Error answer of a handler that takes ``timeout_s``.
 TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
     (_spec(504, "timeout_error", "repository indexing timed out", timeout="5.0 s", timeout_s=5),)
 )
 
 
-#: Hits are ranked up to here; there are no pages beyond.
+#: Pages end here, as no further hits are ranked.
 MOST_HITS = 100
 _DIGITS = 12
 _SHOWN = frozenset({"limit", "max_tokens", "context", "explain", "detailed"})
@@ -268,10 +266,10 @@ _ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _
 
 
 def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -> int:
-    """Give how many hits the pages before had.
+    """Return the number of hits on the pages before a cursor.
 
     Raises:
-        InvalidInputError: The cursor cannot be read, or is of another question.
+        InvalidInputError: The cursor cannot be read, or belongs to another query.
     """
     if cursor is None:
         return 0
@@ -287,14 +285,14 @@ def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -
 
 
 def page_within(request: SearchRequest, offset: int) -> SearchRequest:
-    """Give the request for a page that may be the last one, and shorter."""
+    """Return the request for the page at an offset; the last page may be shorter."""
     return replace(request, limit=min(request.limit, MOST_HITS - offset)) if offset else request
 
 
 def next_cursor(
     answer: SearchAnswer, request: SearchRequest, projects: list[str], offset: int
 ) -> str | None:
-    """Give the cursor for the page after this one; None when there is none."""
+    """Return the cursor of the next page, or None for the last page."""
     end = offset + len(answer.hits)
     is_last = len(answer.hits) < request.limit or end >= min(MOST_HITS, answer.total)
     if is_last:
@@ -303,7 +301,7 @@ def next_cursor(
 
 
 def _digest(request: SearchRequest, projects: list[str]) -> str:
-    """Tell questions apart; how much of an answer is shown is not part of one."""
+    """Return a digest of a query without the options that only change how much is shown."""
     asked = [getattr(request, name) for name in _ASKED]
     text = repr((asked, projects)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:_DIGITS]
@@ -311,27 +309,27 @@ def _digest(request: SearchRequest, projects: list[str]) -> str:
 
 def _unreadable() -> InvalidInputError:
     return InvalidInputError(
-        "the cursor cannot be read, or is of another question",
+        "the cursor cannot be read, or belongs to another query",
         hint="start without one",
         field="cursor",
     )
 
 
-PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="the most of a page")]
-PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the page before")]
+PageLimit = Annotated[int, QueryParameter(ge=1, le=1000, description="maximum number per page")]
+PageCursor = Annotated[str | None, QueryParameter(description="`next_cursor` of the previous page")]
 
 
-class Part(NamedTuple):
-    """A page of a list."""
+class Paging(NamedTuple):
+    """Which page of a list is requested."""
 
     limit: int
     cursor: str | None
 
 
-def part_given(limit: PageLimit = 50, cursor: PageCursor = None) -> Part:
-    """Gather what a URL says of the page."""
-    return Part(limit, cursor)
+def paging_of(limit: PageLimit = 50, cursor: PageCursor = None) -> Paging:
+    """Gather the paging parameters of a URL."""
+    return Paging(limit, cursor)
 
 
-#: The dependency ``part`` of a handler that lists.
-PART = {"part": Provide(part_given, sync_to_thread=False)}
+#: The dependency ``paging`` of a handler that lists.
+PAGING = {"paging": Provide(paging_of, sync_to_thread=False)}

@@ -1,4 +1,4 @@
-"""The routes of the JSON API, and what all of them share."""
+"""The routes of the JSON API with their shared guard, error answers and OPTIONS handlers."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -9,12 +9,12 @@ from litestar.handlers import HTTPRouteHandler
 from web.api import doctor, events, files, jobs, memories, projects, search, symbols
 from web.api.requests import RESPONSES, refuse_unknown_parameters
 
-#: A resource is a module with ``HANDLERS``; a new one is added here.
+#: The modules with ``HANDLERS``; add a new resource here.
 RESOURCES = (projects, search, symbols, files, memories, doctor, jobs, events)
 
 
 def api_router() -> Router:
-    """Give all routes below ``/api/v1``."""
+    """Return all routes below ``/api/v1``."""
     handlers = [handler for resource in RESOURCES for handler in resource.HANDLERS]
     return Router(
         "/api/v1",
@@ -24,14 +24,14 @@ def api_router() -> Router:
 
 
 def with_errors(handler: HTTPRouteHandler) -> HTTPRouteHandler:
-    """Give a handler whose description has the errors that any can answer with."""
+    """Return a copy of a handler that documents the common error answers too."""
     described = copy(handler)
     described.responses = {**RESPONSES, **(handler.responses or {})}
     return described
 
 
 def _answers_to_options(handlers: Iterable[HTTPRouteHandler]) -> list[HTTPRouteHandler]:
-    """Say what works at each path; the framework names the methods of its first handler alone."""
+    """Return OPTIONS handlers; the framework's own name only the methods of the first handler."""
     methods: dict[str, set[str]] = {}
     for handler in handlers:
         for path in handler.paths:

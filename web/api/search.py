@@ -1,4 +1,4 @@
-"""Search: by a query, or for code like that of a place."""
+"""Search by a query, or for code similar to a given place."""
 
 from typing import Annotated, Literal, NamedTuple
 
@@ -22,20 +22,20 @@ _MOST_LINES = 1_000_000_000
 
 ModeName = Literal["hybrid", "meaning", "keyword", "symbol", "regex"]
 _QUERY = Meta(
-    description='in the query language: words, "phrases", /patterns/ and filters such as'
+    description='in the query language: words, "phrases", /patterns/ and filters, e.g.'
     " `lang:go path:src/ -path:tests`",
     examples=["where is the session refreshed"],
 )
-_LIMIT = Meta(ge=1, le=100, description="the most hits of a page")
-_MAX_TOKENS = Meta(ge=0, le=1_000_000, description="bounds the snippets: one token a 3 bytes")
-_CURSOR = Meta(description="`next_cursor` of the page before")
-_MODE = Meta(description="how to search", examples=["hybrid"])
-_CONTEXT = Meta(description="with snippets")
-_EXPLAIN = Meta(description="say how each score came about")
-_FILTER = Meta(description="as the filter of the same name in the query")
+_LIMIT = Meta(ge=1, le=100, description="maximum number of hits per page")
+_MAX_TOKENS = Meta(ge=0, le=1_000_000, description="budget for snippets: one token per 3 bytes")
+_CURSOR = Meta(description="`next_cursor` of the previous page")
+_MODE = Meta(description="search mode", examples=["hybrid"])
+_CONTEXT = Meta(description="whether to include snippets")
+_EXPLAIN = Meta(description="whether to explain each score")
+_FILTER = Meta(description="like the filter of the same name in the query")
 _PROJECTS = (
-    "ids, names, or absolute paths of roots or of folders in them; none means those that are"
-    " served, which are all unless cairn serve names some"
+    "ids, names, or absolute paths of roots or folders in them; none means all that are served:"
+    " every project, unless cairn serve was given some"
 )
 Projects = Annotated[
     list[str],
@@ -51,7 +51,7 @@ ContextAsked = Annotated[bool, in_query(_CONTEXT)]
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question."""
+    """A search."""
 
     query: Annotated[str, _QUERY]
     mode: Annotated[ModeName, _MODE] = "hybrid"
@@ -68,7 +68,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Filters(NamedTuple):
-    """What is let through."""
+    """The filters of a search."""
 
     language: str | None
     path: str | None
@@ -77,7 +77,7 @@ class Filters(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """How much is given."""
+    """How much a search returns."""
 
     limit: int
     cursor: str | None
@@ -87,7 +87,7 @@ class Extent(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """A place in a file."""
+    """A range of lines."""
 
     start: int
     end: int | None
@@ -110,15 +110,17 @@ def extent_given(
     context: ContextAsked = True,
     explain: Annotated[bool, in_query(_EXPLAIN)] = False,
 ) -> Extent:
-    """Gather what a URL says of how much is wanted."""
+    """Gather the parameters of a URL that limit the answer."""
     return Extent(limit, cursor, max_tokens, context, explain)
 
 
 def lines_given(
-    line: Annotated[int, QueryParameter(ge=1, le=_MOST_LINES, description="counts from 1")],
+    line: Annotated[
+        int, QueryParameter(ge=1, le=_MOST_LINES, description="first line, counted from 1")
+    ],
     line_end: Annotated[
         int | None,
-        QueryParameter(ge=1, le=_MOST_LINES, description="the last one; without it, one line"),
+        QueryParameter(ge=1, le=_MOST_LINES, description="last line; by default the first"),
     ] = None,
 ) -> Lines:
     """Gather the lines of a URL."""
@@ -143,7 +145,7 @@ async def search(
     mode: Annotated[ModeName, in_query(_MODE)] = "hybrid",
     project: ProjectsAsked = None,
 ) -> SearchResult:
-    """Answer a question, best places first. `project` may be given several times."""
+    """Search, best hits first. `project` may be repeated."""
     asked = {**filters._asdict(), **extent._asdict()}
     question = SearchQuestion(query=text, mode=mode, projects=project or [], **asked)
     return await _answer(service, question)
@@ -151,26 +153,26 @@ async def search(
 
 @post("/search", operation_id="searchByBody", summary="Search", tags=_TAGS, status_code=200)
 async def search_by_body(service: Service, data: SearchQuestion) -> SearchResult:
-    """Answer a question that is too long for a URL, or should not stand in one."""
+    """Search with a query that is too long or too private for a URL."""
     return await _answer(service, data)
 
 
 @get(
     "/related",
     operation_id="related",
-    summary="Code like that of a place",
+    summary="Similar code",
     tags=_TAGS,
     dependencies={"lines": Provide(lines_given, sync_to_thread=False)},
 )
 async def related(
     service: Service,
     project: Annotated[str, QueryParameter(description="an id, a name, or an absolute path")],
-    path: Annotated[str, QueryParameter(description="of an indexed file, from the root")],
+    path: Annotated[str, QueryParameter(description="an indexed file, relative to the root")],
     lines: Lines,
     limit: LimitAsked = 5,
     context: ContextAsked = True,
 ) -> SearchResult:
-    """Give code like that of a place, by the vectors that are stored."""
+    """Find code similar to a given place, by the stored vectors."""
     wanted = RelatedRequest(
         path=path, line_start=lines.start, line_end=lines.end, limit=limit, context=context
     )
@@ -210,7 +212,7 @@ def _result(answer: SearchAnswer, **more: object) -> SearchResult:
 
 
 def _roots_of(service: Service, question: SearchQuestion, request: SearchRequest) -> list[str]:
-    """Give the roots to search; a project that is not there stays, for the search to report."""
+    """Return the roots to search; an unknown project is kept, for the search to report."""
     if not question.projects:
         return service.catalog.roots() if names_projects(request) else service.roots()
     if len(question.projects) == 1:

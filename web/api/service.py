@@ -1,7 +1,4 @@
-"""What handlers work with: the catalog, the threads, and what goes on behind the requests.
-
-The projects that were just forgotten, so that the page after it can say which; by ids alone.
-"""
+"""The state that handlers share: catalog, executors, event stream, background maintenance."""
 
 import asyncio
 import threading
@@ -17,23 +14,31 @@ from engine.records import SearchAnswer, SearchRequest
 from engine.roots import is_project_id
 from engine.state_records import ServerCondition
 from web.api.event_stream import Pulse, Pulses
-from web.api.executors import Lanes
-from web.api.maintenance import Exports, Treatments
+from web.api.executors import Executors
+from web.api.maintenance import Exports, Maintenance
 from web.project_selection import can_be_name, open_called
 from web.security.serving import Serving
 
-_KEPT_S = 300.0
-_MOST = 100
+_REMEMBERED_S = 300.0
+_MOST_REMEMBERED = 100
+_ID_CHARS = 64  # of an unknown id, as quoted in an error
+
+Result = TypeVar("Result")
+#: Note of an answer if all projects that the server was started for have been forgotten.
+NOTHING_SERVED = (
+    "nothing is searched: the projects that this server serves are forgotten; "
+    "name another one, or index a folder again"
+)
 
 
-class Farewells:
-    """Remembers for five minutes what was forgotten through this server; for any thread.
+class RecentlyDeleted:
+    """Projects deleted through this server in the last five minutes; thread-safe.
 
-    An address names an id, and an id that nothing was forgotten of says nothing: no address can
-    make a page say what did not happen.
+    A page learns the deleted project by its id in the URL and reads the path here, so that no
+    crafted URL can make it report a deletion that did not happen.
 
     Args:
-        clock: Seconds.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -42,61 +47,52 @@ class Farewells:
         self._lock = threading.Lock()
 
     def note(self, project_id: str, path: str) -> None:
-        """Take in that a project was forgotten; its root is empty when nothing told it."""
+        """Remember a deleted project; the path is empty if it is unknown."""
         with self._lock:
             self._paths.pop(project_id, None)
-            self._paths[project_id] = (path, self._clock())  # the newest stand last
-            if len(self._paths) > _MOST:
+            self._paths[project_id] = (path, self._clock())  # newest last
+            if len(self._paths) > _MOST_REMEMBERED:
                 del self._paths[next(iter(self._paths))]
 
     def path_of(self, project_id: str) -> str | None:
-        """Give the root of a project that was just forgotten; None for any other."""
+        """Return the root of a recently deleted project, or None."""
         with self._lock:
             path, at_s = self._paths.get(project_id, ("", 0.0))
-            is_known = project_id in self._paths and self._clock() - at_s < _KEPT_S
+            is_known = project_id in self._paths and self._clock() - at_s < _REMEMBERED_S
         return path if is_known else None
 
 
-Result = TypeVar("Result")
-#: Why nothing is found when all that a server was started for is forgotten.
-NOTHING_SERVED = (
-    "nothing is searched: the projects that this server serves are forgotten; "
-    "name another one, or index a folder again"
-)
-_ID_CHARS = 64  # of an id that is not there, as it is quoted
-
-
 class Observer(Protocol):
-    """Who measures."""
+    """The metrics and traces of a server."""
 
-    #: Of what ``exposition`` gives.
+    #: The content type of ``exposition``.
     content_type: str
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start to measure."""
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop measuring."""
 
     def exposition(self) -> bytes:
-        """Give all numbers in Prometheus' text format."""
+        """Return all metrics in the Prometheus text format."""
 
     def condition(self) -> ServerCondition:
-        """Say how the server and its data directory are."""
+        """Return the condition of the server and its data directory."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """One server, from its start to its end."""
+    """One running server."""
 
     catalog: Catalog
     serving: Serving
     observer: Observer
-    lanes: Lanes = field(default_factory=Lanes)
-    treatments: Treatments = field(default_factory=Treatments)
+    lanes: Executors = field(default_factory=Executors)
+    treatments: Maintenance = field(default_factory=Maintenance)
     exports: Exports = field(default_factory=Exports)
-    farewells: Farewells = field(default_factory=Farewells)
-    closing: threading.Event = field(default_factory=threading.Event)  # waiting is to end
+    farewells: RecentlyDeleted = field(default_factory=RecentlyDeleted)
+    closing: threading.Event = field(default_factory=threading.Event)  # set: shutting down
     started_s: float = field(default_factory=time.monotonic)
     pulse: Pulse = field(init=False)
 
@@ -105,15 +101,15 @@ class Service:
 
     @property
     def is_ending(self) -> bool:
-        """Whether what goes on is to stop."""
+        """Whether the server is shutting down."""
         return self.closing.is_set()
 
     async def work(self, act: Callable[[], Result]) -> Result:
-        """Do something that ends soon, in another thread."""
+        """Run a short function in another thread."""
         return await self.lanes.work.run(act)
 
     async def end_waiting(self) -> None:
-        """Let streams end, requests that wait for a job, and long looks: the server is to end."""
+        """Begin to shut down: end streams, waits for jobs, and long polls."""
         self.closing.set()
         self.catalog.views.end()
         await self.pulse.close()
@@ -134,27 +130,27 @@ class Service:
         return self.catalog.open(project)
 
     def index_meant(self, project: str) -> Index:
-        """Open a project as ``index_of`` does, or the only one that is called so.
+        """Open a project as ``index_of`` does, or by a unique name.
 
         Raises:
-            ProjectNotFoundError: There is none, or several are called so; ``projects`` lists them.
+            ProjectNotFoundError: None or several have this name; ``projects`` lists them.
         """
         if is_project_id(project) or not can_be_name(project):
             return self.index_of(project)
         return open_called(self.catalog, project)
 
     def roots(self) -> list[str]:
-        """Give the roots that a question is put to that names no project; ids of broken ones."""
+        """Return the roots to search when none are named; for damaged indexes, their ids."""
         served = self.served()
         return self.catalog.everywhere() if served is None else served
 
     def served(self) -> list[str] | None:
-        """Give the roots that are served alone, without those forgotten; None: all projects are."""
+        """Return the served roots without forgotten ones, or None if all projects are served."""
         served = self.serving.served()
         return None if served is None else [root for root in served if self.catalog.holds(root)]
 
     def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:
-        """Search the roots that a question is put to; an answer says when none is left to ask."""
+        """Search the given roots; the answer notes if no served project is left."""
         answer = self.catalog.search_page(roots, request, offset)
         if roots or self.served() is None:
             return answer

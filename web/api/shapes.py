@@ -1,4 +1,4 @@
-"""Shapes that several resources give. Each has the keys that the command line prints."""
+"""Shapes that several resources return, with the same keys as the command line's JSON."""
 
 from typing import Annotated, TypeVar
 
@@ -12,11 +12,11 @@ Shape = TypeVar("Shape", bound=Struct)
 
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Line = Annotated[int, Meta(ge=1, description="counts from 1")]
+Line = Annotated[int, Meta(ge=1, description="counted from 1")]
 
 
 def _id(description: str, pattern: str, example: str) -> PathParameter:
-    """Describe an id in a path; one of another form is not there, and no error of its own."""
+    """Describe an id in a path; a malformed one is simply not found."""
     return PathParameter(
         description=description,
         schema_extra={"pattern": pattern},
@@ -33,45 +33,47 @@ ProjectId = Annotated[
         "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b",
     ),
 ]
-JobId = Annotated[str, _id("of a job", _UUID, "72a5ad47-a4bc-841d-80f1-c5e0876992c0")]
-MemoryId = Annotated[str, _id("of a memory", _UUID, "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11")]
+JobId = Annotated[str, _id("the id of the job", _UUID, "72a5ad47-a4bc-841d-80f1-c5e0876992c0")]
+MemoryId = Annotated[
+    str, _id("the id of the memory", _UUID, "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11")
+]
 Time = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2025-10-17T09:00:00.000Z"])]
 
 
 class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every answer is: a key that is not described here is a defect, and not sent."""
+    """Base of all answers; an undeclared key is a bug and is never sent."""
 
 
 class ErrorAnswer(Answer, frozen=True):
-    """What went wrong."""
+    """An error."""
 
     error: Annotated[str, Meta(description="a stable code", examples=["validation_error"])]
     message: Annotated[str, Meta(examples=["path does not exist: /nowhere"])]
     details: Annotated[
         dict[str, object],
-        Meta(description="facts, such as `field` and `hint`", examples=[{"field": "path"}]),
+        Meta(description="facts, e.g. `field` and `hint`", examples=[{"field": "path"}]),
     ]
 
 
 class Coverage(Answer, frozen=True):
-    """How much of the project an answer could see."""
+    """How much of the project an answer covers."""
 
     files: Count
     indexed: Annotated[Share, Meta(description="share of the files of the last complete scan")]
     embedded: Annotated[Share, Meta(description="share of the chunks that have vectors")]
-    complete: Annotated[bool, Meta(description="false while a run goes on, or after half a one")]
+    complete: Annotated[bool, Meta(description="false during a run, or after an unfinished one")]
 
 
 class Match(Answer, frozen=True):
     """A part of a line that a pattern matches."""
 
     line: Line
-    start: Annotated[Count, Meta(description="characters of the line before it")]
+    start: Annotated[Count, Meta(description="number of characters before it in the line")]
     end: Annotated[Count, Meta(description="exclusive")]
 
 
 class Hit(Answer, frozen=True):
-    """A place that answers the question."""
+    """A place that matches the query."""
 
     project: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
     path: Annotated[str, Meta(examples=["app/session.py"])]
@@ -84,7 +86,8 @@ class Hit(Answer, frozen=True):
     score: Annotated[float, Meta(description="higher is better, within one answer")]
     why: Annotated[list[str], Meta(description="what made it match", examples=[["words 0.88"]])]
     fresh: Annotated[
-        bool | None, Meta(description="false: the file changed since; null: another branch")
+        bool | None,
+        Meta(description="false: the file has changed since; null: not on the current branch"),
     ]
     snippet: str
     matches: list[Match] | UnsetType = UNSET
@@ -93,7 +96,7 @@ class Hit(Answer, frozen=True):
 
 
 class ProjectFailure(Answer, frozen=True):
-    """A project that could not answer while the others did."""
+    """A project that could not be searched while others could."""
 
     project: str
     error: str
@@ -107,19 +110,19 @@ class SearchResult(Answer, frozen=True):
     mode: Annotated[str, Meta(examples=["hybrid"])]
     took_ms: Annotated[float, Meta(ge=0)]
     total: Annotated[Count, Meta(description="candidates that were ranked")]
-    truncated: Annotated[bool, Meta(description="there is more than is given")]
+    truncated: Annotated[bool, Meta(description="whether there are more hits")]
     coverage: Coverage
     hits: list[Hit]
     errors: list[ProjectFailure] | UnsetType = UNSET
     notes: list[str] | UnsetType = UNSET
     missing: (
         Annotated[
-            list[str], Meta(description="names of the query that no indexed text or path has")
+            list[str], Meta(description="names in the query that occur in no indexed text or path")
         ]
         | UnsetType
     ) = UNSET
     next_cursor: Annotated[
-        str | None, Meta(description="for the next page, among the first 100 hits")
+        str | None, Meta(description="for the next page, within the first 100 hits")
     ] = None
 
 
@@ -148,14 +151,14 @@ class JobView(Answer, frozen=True):
     chunks_done: Count
     chunks_total: int | None
     current_file: str | None
-    rate: Annotated[float | None, Meta(description="files a second, or chunks while embedding")]
+    rate: Annotated[float | None, Meta(description="files per second; chunks while embedding")]
     elapsed_seconds: float
     eta_seconds: float | None
     estimated_seconds: float | None
     waiting: Annotated[str | None, Meta(description="why it waits, in words")]
     attempt: Count
     cancel_requested: bool
-    flagged: Annotated[bool, Meta(description="active for too long: somebody should look")]
+    flagged: Annotated[bool, Meta(description="active for too long: needs attention")]
     created_at: Time
     started_at: Time | None
     finished_at: Time | None
@@ -167,13 +170,13 @@ class JobView(Answer, frozen=True):
 
 
 class NewJob(Answer, frozen=True):
-    """A job that was asked for."""
+    """A submitted job."""
 
     job_id: str
     status: str
-    duplicate: Annotated[bool, Meta(description="the same was asked for already")]
+    duplicate: Annotated[bool, Meta(description="whether an identical job was already active")]
     estimated_seconds: float | None
-    waits: Annotated[bool, Meta(description="it is expected to be short")]
+    waits: Annotated[bool, Meta(description="whether it is expected to be short")]
 
 
 class WatchView(Answer, frozen=True):
@@ -193,9 +196,9 @@ class WatchView(Answer, frozen=True):
 
 
 def shaped(value: object, shape: type[Shape]) -> Shape:
-    """Give a record of the engine as a shape; valid UTF-8, whatever names on the disk are.
+    """Convert a record of the engine to a shape; always valid UTF-8, whatever file names are.
 
     Raises:
-        msgspec.ValidationError: The record and the shape disagree, which is a defect.
+        msgspec.ValidationError: The record does not fit the shape, which is a bug.
     """
     return converted(as_json(value), shape)

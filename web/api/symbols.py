@@ -1,4 +1,4 @@
-"""Symbols: definitions by name."""
+"""Symbols: find definitions by name, or list those of a project."""
 
 from typing import Annotated, Literal
 
@@ -37,25 +37,28 @@ class SymbolView(Answer, frozen=True):
 
 
 class SymbolList(Answer, frozen=True):
-    """Definitions, best first; of a file in the order of its text."""
+    """Definitions, best first; those of one file in source order."""
 
     symbols: list[SymbolView]
     total: Annotated[
-        Count | UnsetType, Meta(description="at least, when truncated; not of a file's outline")
+        Count | UnsetType,
+        Meta(description="a lower bound if truncated; absent for a file's outline"),
     ] = UNSET
     truncated: Annotated[
-        bool | UnsetType, Meta(description="there are more: a kind or a larger limit shows others")
+        bool | UnsetType,
+        Meta(description="whether there are more; narrow by kind or raise the limit"),
     ] = UNSET
     errors: list[ProjectFailure] | UnsetType = UNSET
 
 
 class ListedSymbolView(Answer, frozen=True):
-    """A definition in short."""
+    """Summary of a definition."""
 
     path: str
     name: Annotated[str, Meta(examples=["open_session"])]
     scope: Annotated[
-        str, Meta(description="what is around it; empty at top level", examples=["SessionStore"])
+        str,
+        Meta(description="the enclosing definition; empty at top level", examples=["SessionStore"]),
     ]
     kind: Annotated[str, Meta(examples=["method"])]
     signature: str
@@ -66,15 +69,15 @@ class ListedSymbolView(Answer, frozen=True):
 
 
 class SymbolPageView(Answer, frozen=True):
-    """Definitions by name; those that begin with what is asked for come first."""
+    """Definitions ordered by name; those that start with the requested name come first."""
 
     branch: str
     symbols: list[ListedSymbolView]
     total: Annotated[Count, Meta(description="on all pages")]
     kinds: Annotated[
-        dict[str, int], Meta(description="how many of each kind, whatever kind is asked for")
+        dict[str, int], Meta(description="number of each kind, regardless of the kind filter")
     ]
-    languages: Annotated[dict[str, int], Meta(description="likewise of each language")]
+    languages: Annotated[dict[str, int], Meta(description="number in each language, likewise")]
     next_cursor: str | None
 
 
@@ -83,18 +86,18 @@ def wanted_of(
         str,
         QueryParameter(
             max_length=1000,
-            description="how the name begins; from three characters on, a part of it",
+            description="start of the name, or any part of it from three characters",
         ),
     ] = "",
-    kind: Annotated[str | None, QueryParameter(description="such as function")] = None,
-    language: Annotated[str | None, QueryParameter(description="such as python")] = None,
+    kind: Annotated[str | None, QueryParameter(description="e.g. function")] = None,
+    language: Annotated[str | None, QueryParameter(description="e.g. python")] = None,
     path: Annotated[
-        str, QueryParameter(max_length=1000, description="a part of the path, or a glob")
+        str, QueryParameter(max_length=1000, description="part of the path, or a glob")
     ] = "",
     limit: PageLimit = 100,
     cursor: PageCursor = None,
 ) -> SymbolListRequest:
-    """Gather what a URL says of the list."""
+    """Gather the query parameters of the list."""
     return SymbolListRequest(
         name=name, kind=kind, language=language, path=path, limit=limit, cursor=cursor
     )
@@ -108,14 +111,16 @@ async def find_symbols(
         list[str] | None,
         QueryParameter(max_items=_MOST_PROJECTS, description="ids, names or absolute paths"),
     ] = None,
-    kind: Annotated[str | None, QueryParameter(description="such as function or type")] = None,
+    kind: Annotated[str | None, QueryParameter(description="e.g. function or type")] = None,
     match: Annotated[
         Literal["exact", "prefix", "fuzzy"],
-        QueryParameter(description="exact: the same case first; fuzzy: parts, and typing errors"),
+        QueryParameter(description="exact: same case first; fuzzy: parts of names, and typos"),
     ] = "exact",
-    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="the most symbols")] = 20,
+    limit: Annotated[
+        int, QueryParameter(ge=1, le=1000, description="maximum number of symbols")
+    ] = 20,
 ) -> SymbolList:
-    """Find definitions by name in one project or in several."""
+    """Find definitions by name in one or more projects."""
 
     def find() -> dict[str, object]:
         with asking("symbols"):
@@ -141,7 +146,7 @@ async def find_symbols(
 
 
 def _of_none(service: Service) -> dict[str, object]:
-    """Give no symbols, and name the projects that are served and forgotten."""
+    """Return an empty answer that names the served projects that were forgotten."""
     failures = [
         {
             "project": display_path(root),
@@ -164,7 +169,7 @@ def _of_none(service: Service) -> dict[str, object]:
 async def list_symbols(
     service: Service, project_id: ProjectId, wanted: SymbolListRequest
 ) -> SymbolPageView:
-    """List the definitions of a project by name, with how many there are of each kind."""
+    """List the definitions of a project, ordered by name, with counts by kind and language."""
 
     def find() -> SymbolPageView:
         page = service.index_of(project_id).browse.symbols(wanted)

@@ -1,9 +1,4 @@
-"""The names that a server answers to: a page elsewhere can make its own name lead here.
-
-The token of a server: as a header of programs, as a cookie of browsers.
-
-How much a client may ask, by the address of its socket alone: headers can say anything.
-"""
+"""Access checks: host and origin (against DNS rebinding), token or session cookie, rate limit."""
 
 import hashlib
 import hmac
@@ -25,7 +20,7 @@ _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 
 class Hosts:
-    """Knows which values of the headers Host and Origin are the server's own.
+    """The values of the headers Host and Origin that the server accepts.
 
     Args:
         serving: Where the server listens.
@@ -34,7 +29,7 @@ class Hosts:
     def __init__(self, serving: Serving) -> None:
         self._port = serving.port
         names = {*_LOOPBACK, _name_of(serving.host)}
-        #: Bound to every address of the machine, it answers to that which a client came to.
+        #: A server bound to all addresses accepts the address that the client connected to.
         self._is_everywhere = _is_unspecified(serving.host)
         if not serving.is_loopback:
             names.add(socket.gethostname().lower())
@@ -44,11 +39,11 @@ class Hosts:
         """Refuse a request for another host.
 
         Args:
-            values: Of all headers Host.
-            arrived_at: The address of this machine that the client is connected to.
+            values: The values of all Host headers.
+            arrived_at: The local address that the client is connected to.
 
         Raises:
-            Refusal: It is for another host, or for none.
+            Refusal: The host is another one, or missing.
         """
         if len(values) != 1:
             raise Refusal("validation_error", "wanted one header Host", field="Host")
@@ -60,10 +55,10 @@ class Hosts:
             )
 
     def check_origin(self, values: list[bytes], arrived_at: str | None) -> None:
-        """Refuse a request that a page from elsewhere makes.
+        """Refuse a request from a page of another origin.
 
         Raises:
-            Refusal: The header Origin is there and not the server's own.
+            Refusal: The Origin header is present and not the server's own.
         """
         for value in values:
             scheme, separator, host = value.partition(b"://")
@@ -81,7 +76,7 @@ class Hosts:
 
 
 def _name_of(host: str) -> str:
-    """Give a name or address in the one form in which they are compared."""
+    """Return the canonical form of a name or address, for comparison."""
     bare = host.strip("[]")
     try:
         address = ipaddress.ip_address(bare)
@@ -101,13 +96,13 @@ _BEARER = "bearer "
 
 
 class Session:
-    """Knows who may ask.
+    """Authentication by the token, or by a cookie derived from it.
 
-    The cookie is not the token but made of it, so that a browser never keeps the token itself.
+    The cookie is an HMAC of the token, so that a browser never stores the token itself.
 
     Args:
-        token: Empty when everybody may.
-        port: Cookies know no ports, so their names do.
+        token: Empty if no authentication is required.
+        port: Part of the cookie's name, as cookies are shared between ports.
     """
 
     def __init__(self, token: Secret, port: int) -> None:
@@ -118,18 +113,18 @@ class Session:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a token is asked for."""
+        """Whether a token is required."""
         return bool(self._token)
 
     def check(self, authorization: list[str], cookies: list[str]) -> None:
-        """Refuse who has neither token nor cookie.
+        """Refuse a request with neither token nor cookie.
 
         Args:
-            authorization: Values of the headers Authorization.
-            cookies: Values of the headers Cookie.
+            authorization: Values of the Authorization headers.
+            cookies: Values of the Cookie headers.
 
         Raises:
-            Refusal: A token is asked for, and this is none.
+            Refusal: A token is required, and there is no valid one.
         """
         if not self.is_wanted or self._has_token(authorization) or self._has_cookie(cookies):
             return
@@ -140,7 +135,7 @@ class Session:
         )
 
     def cookie_for(self, query: bytes) -> str | None:
-        """Give the header that logs a browser in whose URL has the token; None when it has not."""
+        """Return the Set-Cookie value for a query with the token, or None without it."""
         if not (self.is_wanted and query):
             return None
         try:
@@ -173,28 +168,30 @@ MOST_A_SECOND = 50
 _MOST_CLIENTS = 4096
 
 
-class Rates:
-    """A bucket of requests for each client, filled anew all the time; of the event loop's thread.
+class RateLimiter:
+    """A token bucket per client address, for the event loop's thread only.
+
+    Clients are told apart by the address of their socket alone, as headers can be forged.
 
     Args:
-        clock: Seconds.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # client: what is left, and when
+        self._buckets: dict[str, tuple[float, float]] = {}  # client: requests left, and when
 
     def take(self, client: str) -> None:
         """Count a request.
 
         Raises:
-            Refusal: The client has asked for too much.
+            Refusal: The client has exceeded the limit.
         """
         now_s = self._clock()
         left, at_s = self._buckets.pop(client, (float(MOST_A_SECOND), now_s))
         left = min(float(MOST_A_SECOND), left + (now_s - at_s) * MOST_A_SECOND)
         is_full = left < 1
-        self._buckets[client] = (left if is_full else left - 1, now_s)  # the newest stand last
+        self._buckets[client] = (left if is_full else left - 1, now_s)  # newest last
         if len(self._buckets) > _MOST_CLIENTS:
             del self._buckets[next(iter(self._buckets))]
         if is_full:

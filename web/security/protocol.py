@@ -1,7 +1,4 @@
-"""HTTP/1.1 with an end to the patience for who says or takes nothing; errors in the one shape.
-
-Headers of every answer.
-"""
+"""HTTP/1.1 with timeouts for slow clients and errors in the one shape; headers of every answer."""
 
 import asyncio
 import json
@@ -23,7 +20,7 @@ _POLICY = (
     b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-#: On every answer, also on errors and streams; a handler cannot change them.
+#: On every answer, including errors and streams; handlers cannot change them.
 ALWAYS: Mapping[bytes, bytes] = {
     b"content-security-policy": _POLICY,
     b"x-content-type-options": b"nosniff",
@@ -32,15 +29,15 @@ ALWAYS: Mapping[bytes, bytes] = {
     b"cross-origin-opener-policy": b"same-origin",
     b"x-frame-options": b"DENY",
 }
-#: Unless a handler says otherwise: code and queries are nothing that a cache should keep.
+#: Defaults that a handler may change: caches should not store code and queries.
 UNLESS_SAID: Mapping[bytes, bytes] = {b"cache-control": b"no-store"}
 _NEVER = (b"server", b"x-powered-by")
 
 
 def protected(headers: Headers, request_id: bytes) -> list[tuple[bytes, bytes]]:
-    """Give the headers of an answer with those that every answer has.
+    """Return the headers of an answer with those that every answer has.
 
-    No header that lets other origins read it passes, whoever set it.
+    CORS headers are removed, so that no other origin can read an answer.
     """
     named = [(name.lower(), value) for name, value in headers]
     kept = [
@@ -53,63 +50,63 @@ def protected(headers: Headers, request_id: bytes) -> list[tuple[bytes, bytes]]:
     return [*kept, *unsaid, *ALWAYS.items(), (b"x-request-id", request_id)]
 
 
-#: How long the head of a request may take from its first byte on, or from the connection on.
+#: Seconds that the head of a request may take, from the connection or its first byte.
 HEAD_S = 10.0
-#: How long an answer may wait for a client that takes nothing of it.
+#: Seconds that an answer may wait for a client that does not read.
 SEND_S = 30.0
 _TOO_LARGE = 431
 
 
 class PatientProtocol(H11Protocol):
-    """A connection that ends when the head of a request does not, or when nobody takes an answer.
+    """A connection with timeouts for the head of a request and for sending an answer.
 
     Attributes:
-        send_s: How long an answer may wait for its client.
+        send_s: Seconds that an answer may wait for its client.
     """
 
     send_s = SEND_S
     _timer: asyncio.TimerHandle | None = None
-    _deaf: asyncio.TimerHandle | None = None
+    _send_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Start the timeout of the head."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._wait_no_more()
-        self._listen_no_more()
+        """Stop all timeouts."""
+        self._stop_timer()
+        self._stop_send_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Begin to wait for the client to take what is there."""
+        """Start the timeout of the answer."""
         super().pause_writing()
-        if self._deaf is None:  # closing would wait for the client as well
-            self._deaf = self.loop.call_later(self.send_s, self.transport.abort)
+        if self._send_timer is None:  # abort: closing would wait for the client too
+            self._send_timer = self.loop.call_later(self.send_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on: the client takes it."""
-        self._listen_no_more()
+        """Stop the timeout: the client reads again."""
+        self._stop_send_timer()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; after them, wait for the rest of a head, or for none."""
+        """Process received bytes; start or stop the timeout of the head."""
         super().data_received(data)
         is_in_head = self.cycle is None or self.cycle.response_complete
         if not is_in_head or self.transport.is_closing():
-            self._wait_no_more()
+            self._stop_timer()
         elif self._timer is None and self.timeout_keep_alive_task is None:
-            self._wait()
+            self._start_timer()
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong with a head, or with the frames of a body, and close."""
+        """Answer a malformed head or body with an error, and close the connection."""
         error = sys.exc_info()[1]
         hint = error.error_status_hint if isinstance(error, h11.ProtocolError) else 400
-        refusal = Refusal("validation_error", "this is no request of HTTP/1.1")
+        refusal = Refusal("validation_error", "this is not an HTTP/1.1 request")
         if hint == _TOO_LARGE:
             refusal = Refusal("headers_too_large", "the head of the request is too long")
-        with suppress(h11.LocalProtocolError):  # an answer had begun already
+        with suppress(h11.LocalProtocolError):  # an answer has begun already
             self._answer(refusal)
         self.transport.close()
 
@@ -129,15 +126,15 @@ class PatientProtocol(H11Protocol):
         for event in events:
             self.transport.write(self.conn.send(event) or b"")
 
-    def _wait(self) -> None:
+    def _start_timer(self) -> None:
         self._timer = self.loop.call_later(HEAD_S, self.transport.close)
 
-    def _wait_no_more(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _listen_no_more(self) -> None:
-        if self._deaf is not None:
-            self._deaf.cancel()
-            self._deaf = None
+    def _stop_send_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None

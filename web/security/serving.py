@@ -1,4 +1,4 @@
-"""Where a server listens, what it serves, and who may ask."""
+"""Where a server listens, what it serves, and which token it requires."""
 
 import ipaddress
 import os
@@ -14,14 +14,14 @@ from engine.records import display_path
 
 _TOKEN_BYTES = 32
 _MOST_TOKEN_CHARS = 1000
-_MOST_JOINED = 1000  # folders; then the first one makes room
+_MOST_JOINED = 1000  # folders; beyond that the oldest is dropped
 
 
 class _Joined:
-    """Folders that are served since a while after the start, the last of them. For any thread."""
+    """Folders added after the start, the most recent ones; thread-safe."""
 
     def __init__(self) -> None:
-        self._roots: dict[str, None] = {}  # in their order
+        self._roots: dict[str, None] = {}  # ordered
         self._lock = threading.Lock()
 
     def roots(self) -> tuple[str, ...]:
@@ -37,38 +37,35 @@ class _Joined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """How a server serves; what it serves changes with what people do on its pages.
+    """The settings of a server; the served folders can grow while it runs. Thread-safe."""
 
-    For any thread.
-    """
-
-    host: str  # an address or a name; 0.0.0.0 and :: are all of the machine's
-    port: int  # the one that is bound
-    token: Secret = field(default_factory=Secret)  # empty: none is asked for
-    roots: tuple[str, ...] = ()  # folders that it was started for; empty: all projects there are
-    watches: bool = True  # keep the indexes equal to their folders
-    editor: str = "none"  # what opens files from their pages, as the setting of that name
+    host: str  # an address or a name; 0.0.0.0 and :: are all addresses
+    port: int  # the bound port
+    token: Secret = field(default_factory=Secret)  # empty: none required
+    roots: tuple[str, ...] = ()  # folders given at start; empty: all projects
+    watches: bool = True  # keep indexes up to date with their folders
+    editor: str = "none"  # opens files from pages; the setting of this name
     _joined: _Joined = field(default_factory=_Joined, init=False, compare=False, repr=False)
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody but this machine can reach it."""
+        """Whether only this machine can reach it."""
         return is_loopback(self.host)
 
     def served(self) -> tuple[str, ...] | None:
-        """Give the folders that are served now, forgotten or not; None: all projects there are."""
+        """Return the served folders, forgotten or not, or None if all projects are served."""
         return (*self.roots, *self._joined.roots()) if self.roots else None
 
     def join(self, root: str) -> None:
-        """Serve a folder too from now on, which somebody has asked for on a page."""
+        """Add a folder that was indexed on a page."""
         if self.roots and root not in self.roots:
             self._joined.add(root)
 
     def why_unwatched(self, project: str) -> str:
-        """Say why this server does not watch a project; empty when it is to, or does.
+        """Return why this server does not watch a project; empty if it does or should.
 
         Args:
-            project: The path of its root, as it is shown.
+            project: The path of its root, as displayed.
         """
         if not self.watches:
             return "the server was started with --no-watch"
@@ -79,12 +76,12 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Where it is, for somebody on this machine."""
+        """Its URL on this machine."""
         return f"http://{_in_url(self.host)}:{self.port}"
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address, or the name ``localhost``, is of this machine alone."""
+    """Return whether an address is a loopback address or the name ``localhost``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -92,10 +89,10 @@ def is_loopback(host: str) -> bool:
 
 
 def token_for(host: str, data_dir: Path, *, is_wanted: bool) -> Secret:
-    """Give the token that a server on this host asks for; empty when it needs none.
+    """Return the token that a server on this host requires; empty if none.
 
-    It is that of ``CAIRN_TOKEN``; else, when one is wanted, that of the file ``token`` in the data
-    directory, which is made when it is not there.
+    The token of ``CAIRN_TOKEN`` is used first; otherwise, if one is wanted, the file ``token`` in
+    the data directory, which is created if missing.
 
     Raises:
         InvalidConfigError: The host can be reached from elsewhere, and there is no token.
@@ -105,7 +102,7 @@ def token_for(host: str, data_dir: Path, *, is_wanted: bool) -> Secret:
     if token:
         return token
     if is_wanted:
-        return _kept_token(data_dir / "token")
+        return _stored_token(data_dir / "token")
     if not is_loopback(host):
         raise InvalidConfigError(
             f"{host} can be reached from other machines, and no token is set",
@@ -115,7 +112,7 @@ def token_for(host: str, data_dir: Path, *, is_wanted: bool) -> Secret:
     return Secret()
 
 
-def _kept_token(file: Path) -> Secret:
+def _stored_token(file: Path) -> Secret:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
@@ -126,7 +123,7 @@ def _kept_token(file: Path) -> Secret:
         with open(descriptor, "w", encoding="ascii") as stream:
             stream.write(f"{token}\n")
     except OSError as error:
-        raise UnavailableError(f"cannot keep a token in {file}: {error.strerror}") from error
+        raise UnavailableError(f"cannot store a token in {file}: {error.strerror}") from error
     return Secret(token)
 
 

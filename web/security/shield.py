@@ -1,10 +1,8 @@
-"""Stands in front of an application: nothing reaches it, and nothing leaves it, unchecked.
+"""ASGI middleware in front of the application; every request and answer passes through it.
 
-It judges a request by its head before a byte of the body is read, reads the body within limits,
-puts the headers of ``headers`` on whatever is answered, and logs a line: method, route, status and
-time, never what was asked.
-
-What a client sends, read within limits of size, time, form and depth.
+It checks the head of a request before it reads any of the body, reads the body within limits of
+size, time, content type and nesting depth, adds the headers of ``protocol`` to every answer, and
+logs method, route, status and time, but never the query.
 """
 
 import asyncio
@@ -20,7 +18,7 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope,
 
 from engine.telemetry.metrics import Measure, is_request_id, on_behalf_of, span, took
 from web.errors import Refusal
-from web.security.access import Hosts, Rates, Session
+from web.security.access import Hosts, RateLimiter, Session
 from web.security.protocol import protected
 from web.security.serving import Serving, is_loopback
 
@@ -28,7 +26,7 @@ MIB = 1 << 20
 MOST_BYTES = MIB
 MOST_BYTES_OF_AGENTS = 4 * MIB
 MOST_DEPTH = 64
-#: A body that takes longer is not waited for, nor one that stops in between.
+#: Time limits for a whole body, and for a pause in it.
 WHOLE_S = 30.0
 PAUSE_S = 10.0
 
@@ -51,15 +49,15 @@ async def read_body(
     """Read a whole body.
 
     Args:
-        receive: Gives its pieces.
-        headers: Of the request, names in lower case.
-        most_bytes: How long it may be.
-        whole_s: How long all of it may take.
-        pause_s: How long may pass between two pieces.
+        receive: Returns its pieces.
+        headers: The headers of the request, names in lower case.
+        most_bytes: The maximum length.
+        whole_s: Time limit for the whole body, in seconds.
+        pause_s: Time limit between two pieces, in seconds.
 
     Raises:
-        Refusal: It is too long, too slow, or its length is no number.
-        Disconnected: The client is gone.
+        Refusal: It is too long or too slow, or its declared length is not a number.
+        Disconnected: The client has disconnected.
     """
     lengths = headers.get(b"content-length", [])
     if len(lengths) > 1 or any(not _NUMBER.fullmatch(length) for length in lengths):
@@ -87,17 +85,17 @@ async def read_body(
 
 
 def check_json(body: bytes, content_types: list[bytes]) -> None:
-    """Refuse a body that is not JSON, or nested too deep; the rest is for who decodes it.
+    """Refuse a body that is not declared as JSON or is nested too deeply; does not parse it.
 
-    A browser sends other types to any server without asking it first, and this one never.
+    Browsers send other content types cross-origin without a preflight request, but never JSON.
 
     Raises:
-        Refusal: It is not said to be JSON, not UTF-8, or too deep.
+        Refusal: It is not declared as JSON, not UTF-8, or too deep.
     """
     if len(content_types) != 1 or not _JSON.fullmatch(content_types[0].strip()):
         raise Refusal(
             "unsupported_media_type",
-            "the body is not said to be JSON",
+            "the body is not declared as JSON",
             hint="send Content-Type: application/json",
             field="Content-Type",
         )
@@ -117,22 +115,22 @@ def check_json(body: bytes, content_types: list[bytes]) -> None:
 
 
 def check_form(content_types: list[bytes]) -> None:
-    """Refuse a body that is not the form of a page.
+    """Refuse a body that is not a form.
 
     Raises:
-        Refusal: It is said to be something else, or nothing.
+        Refusal: The content type is another one, or missing.
     """
     if len(content_types) != 1 or not _FORM.fullmatch(content_types[0].strip()):
         raise Refusal(
             "unsupported_media_type",
-            "the body is not said to be a form",
+            "the body is not declared as a form",
             hint="send Content-Type: application/x-www-form-urlencoded",
             field="Content-Type",
         )
 
 
 def already_read(body: bytes, receive: Receive) -> Receive:
-    """Give what an application receives: the whole body at once, then what comes after it."""
+    """Return a ``receive`` that yields the whole body at once, then later messages."""
     is_given = False
 
     async def give() -> HTTPReceiveMessage:
@@ -146,14 +144,14 @@ def already_read(body: bytes, receive: Receive) -> Receive:
 
 
 def too_large(most_bytes: int) -> Refusal:
-    """Say that a body is too long."""
+    """Return the refusal of a body that is too long."""
     return Refusal(
         "payload_too_large", f"the body has more than {most_bytes} bytes", max_allowed=most_bytes
     )
 
 
 class Disconnected(Exception):  # noqa: N818 - a signal, not an error
-    """The client has gone before it had said everything."""
+    """The client disconnected before it had sent its whole request."""
 
 
 def _is_deeper_than(body: bytes, most: int) -> bool:
@@ -176,28 +174,28 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
 _OWN_PAGE = [b"same-origin"]
 _JSON_PATHS = "/api/"
-#: A memory may have a description of a mebibyte, and JSON or a form escapes some of it.
+#: A memory may have a description of 1 MiB, which grows when JSON or a form escapes it.
 _MEMORIES = re.compile(r"/(api/v1/projects|p)/[^/]*/memories(/|$)")
 _AGENT_PATHS = ("/mcp", "/sse", "/messages")
-#: What is for programs; the rest is pages.
+#: Paths for programs; the rest are pages.
 _PROGRAM_PATHS = (_JSON_PATHS, *_AGENT_PATHS, "/health", "/metrics", "/openapi")
-#: What a page that says "a token is wanted" looks like; nothing in it is anybody's.
+#: Static files need no token: the page that asks for it uses them, and they hold no user data.
 _STATIC = re.compile(r"/static/[a-z0-9][a-z0-9._-]*")
-_CLOSING = frozenset({400, 408, 413, 431})  # what came after such a head is not read
+_CLOSING = frozenset({400, 408, 413, 431})  # the body after such a head is not read
 _SERVER_ERROR = 500
 _CLIENT_ERROR = 400
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-#: Is told of each request: its level, and the fields of its line.
+#: Logs a request: its level, and the fields of its line.
 RequestLog = Callable[..., None]
-#: Is told of what no handler caught.
+#: Logs an uncaught exception.
 FailureLog = Callable[[BaseException], None]
-#: Shows a refusal to a browser.
+#: Renders a refusal as a page.
 RefusalPage = Callable[[Scope, Refusal], bytes]
 
 
 def wants_page(scope: Scope) -> bool:
-    """Say whether a browser asks for something to look at; programs ask for other paths."""
+    """Return whether a request is for an HTML page."""
     if scope["path"].startswith(_PROGRAM_PATHS):
         return False
     return any(
@@ -208,20 +206,20 @@ def wants_page(scope: Scope) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logs:
-    """Where a shield tells what happens."""
+    """The loggers of a shield."""
 
     request: RequestLog
     failure: FailureLog
 
 
 class Shield:
-    """An application behind checks.
+    """An application behind security checks.
 
     Args:
         app: The application.
         serving: Where it is served, and to whom.
-        logs: Where to tell what happens.
-        page_of: Shows refusals to browsers; they get JSON without it.
+        logs: Log requests and failures.
+        page_of: Renders refusals for browsers; without it they get JSON.
     """
 
     def __init__(
@@ -236,7 +234,7 @@ class Shield:
         self._page_of = page_of
         self._hosts = Hosts(serving)
         self._session = Session(serving.token, serving.port)
-        self._rates = Rates()
+        self._rates = RateLimiter()
         self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -289,7 +287,7 @@ class Shield:
         await self._app(head.scope, receive, answer.send)
 
     def _judge(self, head: "_Head") -> None:
-        """Refuse by the head alone, the cheapest first."""
+        """Refuse by the head alone, cheapest checks first."""
         if head.client is not None and not is_loopback(head.client):
             self._rates.take(head.client)
         if head.size > MOST_HEADER_BYTES:
@@ -332,13 +330,13 @@ class Shield:
 
 
 def _most_bytes_of(path: str) -> int:
-    """Give how long a body may be."""
+    """Return the maximum length of a body."""
     is_large = path.startswith(_AGENT_PATHS) or _MEMORIES.match(path)
     return MOST_BYTES_OF_AGENTS if is_large else MOST_BYTES
 
 
 class _Head:
-    """What a request says before its body."""
+    """The head of a request."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -355,10 +353,7 @@ class _Head:
 
     @property
     def route(self) -> str | None:
-        """The template of its route, never its path: a client can ask for any.
-
-        None when there is no route, or when it was refused before one was looked for.
-        """
+        """The template of its route, as paths are unbounded; None without a route or on refusal."""
         template = self.scope.get("path_template")
         if template == "":  # a mounted application
             path = f"{self.path}/"
@@ -367,44 +362,44 @@ class _Head:
 
     @property
     def known_method(self) -> str:
-        """Its method, unless the client has made one up."""
+        """Its method, or "other" if it is unknown."""
         return self.method if self.method in _METHODS else "other"
 
     @property
     def request_id(self) -> str:
-        """What names the request in logs: what the client calls it, if that is plain, or new."""
+        """The client's id of the request if it is valid, otherwise a new one."""
         given = self.texts(b"x-request-id")
         is_usable = len(given) == 1 and is_request_id(given[0])
         return given[0] if is_usable else uuid.uuid4().hex
 
     @property
     def has_body(self) -> bool:
-        """Whether the client says that something follows."""
+        """Whether the headers announce a body."""
         return b"content-length" in self.headers or b"transfer-encoding" in self.headers
 
     @property
     def is_form(self) -> bool:
-        """Whether it changes something as pages do; programs and agents have paths of their own."""
+        """Whether it is a form sent by a page; programs and agents use other paths."""
         return self.method not in _SAFE and not self.path.startswith(_PROGRAM_PATHS)
 
     @property
     def is_static(self) -> bool:
-        """Whether it asks for a static file."""
+        """Whether it is for a static file."""
         return self.method in _SAFE and _STATIC.fullmatch(self.path) is not None
 
     @property
     def is_visit(self) -> bool:
-        """Whether somebody follows a link here, which any page may hold."""
+        """Whether it is a navigation to a page, which any site may link to."""
         modes = [mode.lower() for mode in self.values(b"sec-fetch-mode")]
         is_page = not self.path.startswith((_JSON_PATHS, *_AGENT_PATHS))
         return self.method in _SAFE and modes == [b"navigate"] and is_page
 
     def values(self, name: bytes) -> list[bytes]:
-        """Give the values of a header."""
+        """Return the values of a header."""
         return self.headers.get(name, [])
 
     def texts(self, name: bytes) -> list[str]:
-        """Give the values of a header as text."""
+        """Return the values of a header as text."""
         return [value.decode("latin-1") for value in self.values(name)]
 
 
@@ -419,7 +414,7 @@ class _Answer:
         self.status = 0  # 0 until it has begun
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the answer."""
+        """Send a part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             named = protected(message.get("headers", ()), self.request_id.encode())
@@ -427,7 +422,7 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
-        """Answer with an error, unless something else was begun."""
+        """Answer with an error, unless an answer has begun."""
         if self.status:
             return
         if self._page_of is None:
@@ -445,7 +440,7 @@ class _Answer:
         await self._whole(refusal.status, headers, body)
 
     async def log_in(self, cookie: str) -> None:
-        """Set the cookie of a session, and lead to where the URL has no token any more."""
+        """Set the session cookie, and redirect to a URL without the token."""
         await self._whole(303, [(b"location", b"/"), (b"set-cookie", cookie.encode())], b"")
 
     async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:

@@ -15,7 +15,7 @@ def test_a_fourth_has_to_wait_until_one_has_ended(tmp_path: Path) -> None:
     async def story() -> None:
         exports = Exports()
         first, _, _ = [exports.begin() for _ in range(3)]
-        with pytest.raises(ConflictError, match="3 exports are being made or downloaded"):
+        with pytest.raises(ConflictError, match="3 exports are already running"):
             exports.begin()
         file = open(tmp_path / "copy", "rb")  # noqa: SIM115, ASYNC230 - the export closes it
         first.hold(file)

@@ -1,4 +1,4 @@
-"""Treatments: one a project, told while they go on, stopped when asked, remembered afterwards."""
+"""Maintenance: one a project, told while they go on, stopped when asked, remembered afterwards."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ import pytest
 from engine.errors import Cancelled, ConflictError, ProjectBusyError
 from engine.state_records import CheckProgress, Compaction
 from web.api.executors import Lane
-from web.api.maintenance import Act, Care, Outcome, Treatment, Treatments
+from web.api.maintenance import Act, Care, Maintenance, Outcome, Treatment
 
 _DONE = Compaction(project_id="p", path="/p", bytes_before=2, bytes_after=1, took_ms=1)
 
@@ -29,7 +29,7 @@ def _asking(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
 
 
 async def _begin(
-    treatments: Treatments,
+    treatments: Maintenance,
     lane: Lane,
     act: Act,
     *,
@@ -58,7 +58,7 @@ def _run(story: Awaitable[Treatment]) -> Treatment:
 
 
 def test_a_short_one_has_ended_already(lane: Lane) -> None:
-    treatments = Treatments()
+    treatments = Maintenance()
     treatment = _run(_begin(treatments, lane, lambda _treatment, _stop: _DONE))
     assert (treatment.outcome, treatment.error, treatment.is_active) == (_DONE, None, False)
     assert treatments.of("p") is treatment
@@ -69,7 +69,7 @@ def test_what_fails_is_remembered(lane: Lane) -> None:
     def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
         raise ProjectBusyError("it is being indexed")
 
-    treatment = _run(_begin(Treatments(), lane, fail))
+    treatment = _run(_begin(Maintenance(), lane, fail))
     assert isinstance(treatment.error, ProjectBusyError)
     assert not treatment.is_active
 
@@ -80,7 +80,7 @@ def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: Lane) -> None:
     def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
         raise OSError("no space left on device")
 
-    treatment = _run(_begin(Treatments(noted.append), lane, fail))
+    treatment = _run(_begin(Maintenance(noted.append), lane, fail))
     assert treatment.error is not None
     assert treatment.error.code == "internal_error"
     assert [str(each) for each in noted] == ["no space left on device"]
@@ -88,7 +88,7 @@ def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: Lane) -> None:
 
 @pytest.mark.parametrize("how", ["asked", "forgotten"])
 def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(lane: Lane, how: str) -> None:
-    treatments = Treatments()
+    treatments = Maintenance()
 
     async def story() -> Treatment:
         treatment = await _begin(treatments, lane, _asking, wait_s=0)
@@ -110,7 +110,7 @@ def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(lane: Lane, 
 
 
 def test_another_one_meanwhile_is_refused_in_a_sentence(lane: Lane) -> None:
-    treatments = Treatments()
+    treatments = Maintenance()
 
     async def story() -> Treatment:
         treatment = await _begin(treatments, lane, _asking, wait_s=0)
@@ -128,14 +128,14 @@ def test_another_one_meanwhile_is_refused_in_a_sentence(lane: Lane) -> None:
 
 
 def test_the_end_of_the_server_stops_it(lane: Lane) -> None:
-    treatment = _run(_begin(Treatments(), lane, _asking, is_ending=True))
+    treatment = _run(_begin(Maintenance(), lane, _asking, is_ending=True))
     assert treatment.error is not None
     assert not treatment.is_active
 
 
 def test_a_lane_that_is_full_is_a_failure_like_others() -> None:
     lane = Lane("test", threads=1, most_waiting=-1)
-    treatment = _run(_begin(Treatments(), lane, lambda _treatment, _stop: _DONE))
+    treatment = _run(_begin(Maintenance(), lane, lambda _treatment, _stop: _DONE))
     lane.close()
     assert treatment.error is not None
     assert "too many" in treatment.error.message

@@ -1,11 +1,11 @@
 """What was forgotten is remembered for a moment, and nothing else is."""
 
-from web.api.service import Farewells
+from web.api.service import RecentlyDeleted
 
 
 def test_what_was_forgotten_is_known_for_five_minutes() -> None:
     now = [1000.0]
-    farewells = Farewells(lambda: now[0])
+    farewells = RecentlyDeleted(lambda: now[0])
     farewells.note("a", "/home/me/app")
     now[0] += 299
     assert farewells.path_of("a") == "/home/me/app"
@@ -15,7 +15,7 @@ def test_what_was_forgotten_is_known_for_five_minutes() -> None:
 
 
 def test_only_the_last_hundred_are_kept() -> None:
-    farewells = Farewells(lambda: 0.0)
+    farewells = RecentlyDeleted(lambda: 0.0)
     for number in range(101):
         farewells.note(str(number), f"/{number}")
     assert farewells.path_of("0") is None

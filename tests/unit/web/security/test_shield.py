@@ -12,7 +12,7 @@ from litestar.types import Receive, Scope, Send
 
 from engine.config import Secret
 from web.errors import Refusal
-from web.security.access import MOST_A_SECOND, Rates
+from web.security.access import MOST_A_SECOND, RateLimiter
 from web.security.serving import Serving
 from web.security.shield import Logs, Shield, check_json
 
@@ -260,7 +260,7 @@ def test_depth_is_counted_in_no_time() -> None:
 
 def test_a_bucket_fills_again_and_headers_do_not_help(told: Told) -> None:
     now = [0.0]
-    rates = Rates(lambda: now[0])
+    rates = RateLimiter(lambda: now[0])
     for _ in range(MOST_A_SECOND):
         rates.take("192.0.2.1")
     with pytest.raises(Refusal):
