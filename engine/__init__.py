@@ -1,22 +1,21 @@
-"""CodeCairn's engine: plain synchronous Python that knows no web framework.
+"""CodeCairn's engine: plain synchronous Python, independent of any web framework.
 
-The map, from what callers use down to what everything rests on:
+From what callers use down to what everything rests on:
 
 * ``catalog`` holds all projects of a data directory, ``project`` is one open project: the only
-  doors. ``cross_project`` makes one answer of several projects', ``models`` shows which embedding
-  models can be chosen.
-* ``scheduler`` has the jobs of all projects: the queue, who runs them, estimates and housekeeping.
-  ``runner`` is the process that runs them when nobody waits. ``watch`` turns changes on disk into
-  jobs, ``observing`` measures all of it for ``/metrics``.
-* ``doctor`` finds what is damaged in an index and repairs it, ``browsing`` pages through what an
-  index holds and says why a path is found or not, ``memories`` keeps what agents save,
-  ``evaluation`` measures answers by golden queries, ``jobs`` makes the runs of one project durable.
+  entry points. ``cross_project`` merges the answers of several projects, ``models`` lists the
+  embedding models that can be chosen.
+* ``scheduler`` has the jobs of all projects: queue, runner, estimates and housekeeping. ``runner``
+  is the process that runs them in the background. ``watch`` turns changes on disk into jobs,
+  ``observing`` measures all of it for ``/metrics``.
+* ``doctor`` finds and repairs damage of an index, ``browsing`` pages through its contents and
+  explains why a path is found or not, ``memories`` keeps what agents save, ``evaluation`` measures
+  answers by golden queries, ``jobs`` makes the runs of one project durable.
 * ``indexing`` is one run: walk → read → parse → embed → store. ``runs`` starts it, as a job or not.
 * ``search`` turns a question into a ranked answer.
-* ``source`` says what is on disk, ``syntax`` what it means to a parser, ``embedding`` turns code
-  and questions into vectors, ``store`` is the only room that speaks SQLite.
-* ``config``, ``records`` and ``errors`` are what crosses borders; ``telemetry`` is what a process
-  tells of itself.
+* ``source`` reads files and git, ``syntax`` parses them, ``embedding`` turns code and questions
+  into vectors, ``store`` is the only package that speaks SQLite.
+* ``config``, ``records`` and ``errors`` cross all borders; ``telemetry`` has logs and measures.
 
 Use it as a library::
 

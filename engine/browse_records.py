@@ -1,4 +1,4 @@
-"""The frozen records of what an index holds, a page at a time. Times are ISO 8601, UTC."""
+"""The frozen records of an index's contents, page by page. Times are ISO 8601, UTC."""
 
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar

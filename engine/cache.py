@@ -1,6 +1,7 @@
-"""What was made of an index lately, while it holds.
+"""In-memory caches for any number of threads, bounded by entries or by bytes.
 
-What was used last, as much of it as fits into a number of bytes.
+All evict the least recently used value first. ``Kept`` and ``KeptBytes`` make what they lack, once
+even if several threads want it; ``Recent`` is told.
 """
 
 import threading
@@ -8,145 +9,143 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
+from cachetools import LRUCache
+
+Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 _Key = tuple[object, ...]
 _State = int | None
 
 
 class Kept(Generic[Value]):
-    """A few values by what they were made of. For any number of threads; one is made at a time."""
+    """A cache of a few values, which makes those that it lacks, one at a time.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[_Key, Value] = OrderedDict()
+    Args:
+        max_entries: How many values are cached.
+    """
+
+    def __init__(self, max_entries: int) -> None:
+        self._values: LRUCache[_Key, Value] = LRUCache(max_entries)
         self._lock = threading.Lock()
 
     def get(self, key: _Key, make: Callable[[], Value]) -> Value:
-        """Give what was made for a key, made now if it was not."""
+        """Return the value of a key, making it if it is not cached."""
         with self._lock:
             if key not in self._values:
                 self._values[key] = make()
-                while len(self._values) > self._most:
-                    self._values.popitem(last=False)
-            self._values.move_to_end(key)
             return self._values[key]
 
 
-class _Made(NamedTuple, Generic[Value]):
+class _Entry(NamedTuple, Generic[Value]):
     state: _State
     value: Value
     size_bytes: int
 
 
-class _Making(Generic[Value]):
-    """A value that is being made, for all who want it."""
+class _KeyLock:
+    """A lock for the threads that want the value of one key."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.wanted_by = 0
+        self.waiters = 0
 
 
 class KeptBytes(Generic[Value]):
-    """The last values by what they are of, each of its latest state; so many bytes in all.
+    """A cache with one value per key, that of its latest state, which makes what it lacks.
 
-    For any number of threads, of which one makes a value that several want. One value is kept
-    however large it is: to make it anew for each question would cost more than its memory.
+    If several threads want the same value, one of them makes it. One value is cached however large
+    it is: making it again for each question would cost more than its memory.
 
     Args:
-        most: How many bytes.
-        size_of: Says how many a value takes.
+        max_bytes: How much is cached.
+        size_of: Returns the size of a value in bytes.
     """
 
-    def __init__(self, most: int, size_of: Callable[[Value], int]) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int, size_of: Callable[[Value], int]) -> None:
+        self._max_bytes = max_bytes
         self._size_of = size_of
-        self._values: OrderedDict[_Key, _Made[Value]] = OrderedDict()
-        self._held = 0
+        self._entries: OrderedDict[_Key, _Entry[Value]] = OrderedDict()
+        self._size_bytes = 0
         self._lock = threading.Lock()
-        self._making: dict[_Key, _Making[Value]] = {}
+        self._key_locks: dict[_Key, _KeyLock] = {}
 
     @property
     def size_bytes(self) -> int:
-        """How much is kept."""
-        return self._held
+        """How much is cached."""
+        return self._size_bytes
 
     def get(self, key: _Key, make: Callable[[], Value], *, state: _State = None) -> Value:
-        """Give what was made for a key in this state, made now if it was not."""
+        """Return the value of a key in this state, making it if it is not cached."""
         with self._lock:
-            kept = self._find(key, state)
-            if kept is not None:
-                return kept.value
-            making = self._making.setdefault(key, _Making())
-            making.wanted_by += 1
+            entry = self._find(key, state)
+            if entry is not None:
+                return entry.value
+            key_lock = self._key_locks.setdefault(key, _KeyLock())
+            key_lock.waiters += 1
         try:
-            with making.lock:
-                return self._made(key, state, make)
+            with key_lock.lock:
+                return self._find_or_make(key, state, make)
         finally:
             with self._lock:
-                making.wanted_by -= 1
-                if not making.wanted_by:
-                    del self._making[key]
+                key_lock.waiters -= 1
+                if not key_lock.waiters:
+                    del self._key_locks[key]
 
-    def _made(self, key: _Key, state: _State, make: Callable[[], Value]) -> Value:
+    def _find_or_make(self, key: _Key, state: _State, make: Callable[[], Value]) -> Value:
         with self._lock:
-            kept = self._find(key, state)
-        if kept is not None:
-            return kept.value
+            entry = self._find(key, state)
+        if entry is not None:
+            return entry.value
         value = make()
-        made = _Made(state, value, self._size_of(value))
+        entry = _Entry(state, value, self._size_of(value))
         with self._lock:
-            self._drop(key)
-            self._values[key] = made
-            self._held += made.size_bytes
-            while self._held > self._most and len(self._values) > 1:
-                self._drop(next(iter(self._values)))
+            self._evict(key)
+            self._entries[key] = entry
+            self._size_bytes += entry.size_bytes
+            while self._size_bytes > self._max_bytes and len(self._entries) > 1:
+                self._evict(next(iter(self._entries)))
         return value
 
-    def _find(self, key: _Key, state: _State) -> _Made[Value] | None:
-        kept = self._values.get(key)
-        if kept is None or kept.state != state:
+    def _find(self, key: _Key, state: _State) -> _Entry[Value] | None:
+        entry = self._entries.get(key)
+        if entry is None or entry.state != state:
             return None
-        self._values.move_to_end(key)
-        return kept
+        self._entries.move_to_end(key)
+        return entry
 
-    def _drop(self, key: _Key) -> None:
-        if key in self._values:
-            self._held -= self._values.pop(key).size_bytes
-
-
-Key = TypeVar("Key", bound=Hashable)
+    def _evict(self, key: _Key) -> None:
+        if key in self._entries:
+            self._size_bytes -= self._entries.pop(key).size_bytes
 
 
 class Recent(Generic[Key, Value]):
-    """Values by key, those used least recently dropped first. For any number of threads.
+    """A cache of values whose sizes the caller knows.
 
     Args:
-        max_bytes: How much is kept; a single larger value is not.
+        max_bytes: How much is cached; a single larger value is not.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
-        self.size_bytes = 0
+        self._entries: LRUCache[Key, tuple[Value, int]] = LRUCache(
+            max_bytes, getsizeof=lambda entry: entry[1]
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is cached."""
+        return int(self._entries.currsize)
 
     def get(self, key: Key) -> Value | None:
-        """Give a value, None when it is not kept."""
+        """Return a value, or None if it is not cached."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is None:
-                return None
-            self._kept.move_to_end(key)
-            return found[0]
+            entry = self._entries.get(key)
+        return None if entry is None else entry[0]
 
     def put(self, key: Key, value: Value, size_bytes: int) -> None:
-        """Keep a value that takes so many bytes."""
-        if size_bytes > self._max_bytes:
+        """Cache a value that takes so many bytes."""
+        if size_bytes > self._entries.maxsize:
             return
         with self._lock:
-            known = self._kept.pop(key, None)
-            self.size_bytes += size_bytes - (known[1] if known else 0)
-            self._kept[key] = (value, size_bytes)
-            while self.size_bytes > self._max_bytes:
-                _, (_, dropped) = self._kept.popitem(last=False)
-                self.size_bytes -= dropped
+            self._entries.pop(key, None)  # its bytes count no more when room is made
+            self._entries[key] = (value, size_bytes)

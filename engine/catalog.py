@@ -1,6 +1,6 @@
 """All projects of a data directory: find, open, create, list, forget, and search across them.
 
-The indexes that this process has open, one a project, and the files that they are.
+Each project is opened once per process.
 """
 
 import threading
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
-# What a process keeps of all projects together to answer sooner: three trees of 100 MB of source,
-# of which all words were asked.
+# The caches of all projects in a process: enough for three trees of 100 MB of source with all
+# their words.
 _MOST_KEPT_BYTES = 1 << 30
-_ID_CHARS = 64  # of an id that is not there, as it is quoted
+_ID_CHARS = 64  # of an unknown id that are quoted
 
 
 class OpenIndexes:
-    """Opens the projects of a data directory, each once. For any number of threads.
+    """The open projects of a data directory, each opened once. For any number of threads.
 
     Args:
         config: The settings in force.
@@ -48,12 +48,12 @@ class OpenIndexes:
         self._config = config
         self._open_embedder = open_embedder
         self.most_kept_bytes = _MOST_KEPT_BYTES
-        self._indexes: dict[str, Index] = {}  # by root, the one asked longest ago first
+        self._indexes: dict[str, Index] = {}  # by root, least recently used first
         self._pool: WorkerPool | None = None
         self._lock = threading.RLock()
 
     def pool(self) -> "WorkerPool":
-        """Return the processes that parse, shared by all projects; made when first needed."""
+        """Return the parsing processes, shared by all projects and started when first needed."""
         from engine.indexing.workers import WorkerLimits, WorkerPool
 
         with self._lock:
@@ -66,19 +66,19 @@ class OpenIndexes:
             return self._pool
 
     def opened(self) -> list[Index]:
-        """Give the indexes that are open by now."""
+        """Return the open indexes."""
         with self._lock:
             return list(self._indexes.values())
 
     def known(self, file: Path) -> Index | None:
-        """Give the index of a database file if it is open."""
+        """Return the index of a database file, or None if it is not open."""
         return next((each for each in self.opened() if each.project_id == file.stem), None)
 
     def of_root(self, root: str, *, create: bool = False) -> Index:
-        """Give the index of a resolved folder, made when it is not there and to be made."""
+        """Return the index of a resolved folder, creating it if wanted and missing."""
         with self._lock:
             known = self._indexes.get(root)
-            if known and not known.is_current():  # another process has forgotten or begun it anew
+            if known and not known.is_current():  # another process has deleted or rebuilt it
                 self.drop(known)
                 known = None
             if known is None:
@@ -88,7 +88,7 @@ class OpenIndexes:
             return known
 
     def of_file(self, file: Path) -> Index:
-        """Give the index of a database file.
+        """Return the index of a database file.
 
         Raises:
             EngineError: The file is not a sound index.
@@ -99,16 +99,16 @@ class OpenIndexes:
         return self.of_root(read_root(file, self._config.busy_timeout))
 
     def was_asked(self, index: Index) -> None:
-        """Note that a question is put to an index; what it keeps is the last to be let go."""
+        """Mark an index as most recently used, so its caches are evicted last."""
         with self._lock:
             if self._indexes.get(index.root) is index:
                 self._indexes[index.root] = self._indexes.pop(index.root)
 
     def let_go(self) -> None:
-        """Have those asked longest ago keep nothing, until all together keep what they may.
+        """Drop the caches of the least recently used indexes until all fit the limit.
 
-        Whoever asks all projects, and these are too many, finds the first of them as in a process
-        that has just begun: slower, and as right.
+        A search across more projects than fit finds the first of them with empty caches: slower,
+        but as correct.
         """
         opened = [(index, index.kept_bytes) for index in self.opened()]
         held = sum(size for _, size in opened)
@@ -119,7 +119,7 @@ class OpenIndexes:
             held -= size
 
     def drop(self, index: Index) -> None:
-        """Close an index; one that was opened in its place stays."""
+        """Close an index; one opened in its place stays."""
         with self._lock:
             if self._indexes.get(index.root) is index:
                 del self._indexes[index.root]
@@ -133,11 +133,11 @@ class OpenIndexes:
             self._pool.close()
 
     def file_of_root(self, root: str) -> Path:
-        """Give the database file of a resolved folder, which need not be there."""
+        """Return the database file of a resolved folder; need not exist."""
         return self._config.data_dir / f"{project_id_of(root)}.db"
 
     def file_of_id(self, project_id: str) -> Path:
-        """Give the database file of a project.
+        """Return the database file of a project.
 
         Raises:
             ProjectNotFoundError: It is not there.
@@ -209,7 +209,7 @@ class Catalog:
 
     @property
     def feed(self) -> "Feed":
-        """What happens to the jobs and watchers of all projects, for callers that poll."""
+        """The activity of all jobs and watchers, for callers that poll."""
         from engine.scheduler.poller import Feed
 
         with self._lock:
@@ -219,7 +219,7 @@ class Catalog:
 
     @property
     def views(self) -> "ProjectViews":
-        """All projects with what they hold, for callers that poll."""
+        """All projects with their contents, for callers that poll."""
         from engine.scheduler.poller import ProjectViews
 
         with self._lock:
@@ -255,7 +255,7 @@ class Catalog:
         return self._indexes.of_root(self._root_of(path))
 
     def create(self, path: str) -> Index:
-        """Open the project of exactly this folder, made when there is none.
+        """Open the project of exactly this folder, creating it if there is none.
 
         Raises:
             InvalidPathError: No folder is there, or it cannot be read.
@@ -274,14 +274,14 @@ class Catalog:
 
         Args:
             path: The root.
-            create: Make it a project when it is none.
-            on_status: Hears each new status of the watcher, in its thread.
-            on_job: Hears of its jobs while they go on and when they have ended, in its thread.
+            create: Create the project if there is none.
+            on_status: Called with each new status of the watcher, in its thread.
+            on_job: Called with its jobs as they progress and end, in its thread.
 
         Raises:
             InvalidPathError: No folder is there, or it cannot be read.
-            ProjectNotFoundError: It is no project, and is not to be made one.
-            ProjectBusyError: Another watcher watches it.
+            ProjectNotFoundError: There is no project, and ``create`` is False.
+            ProjectBusyError: Another process watches it.
             UnavailableError: The data directory cannot be written.
         """
         from engine.watch.live import watcher_of  # with watchfiles, which most calls do without
@@ -301,9 +301,9 @@ class Catalog:
         return self._indexes.of_file(file)
 
     def doctor(self, path: str) -> "Doctor":
-        """Give the doctor of the project of a folder, or of the one that encloses it.
+        """Return the doctor of the project of a folder, or of the one that encloses it.
 
-        Its index need not be one that can be opened.
+        Its index may be impossible to open.
 
         Raises:
             ProjectNotFoundError: Neither the folder nor one above it is indexed.
@@ -314,11 +314,11 @@ class Catalog:
         return Doctor(self._indexes.file_of_root(root), root, self._config, self._open_embedder)
 
     def doctor_of_id(self, project_id: str, *, path: str | None = None) -> "Doctor":
-        """Give the doctor of the project of an id.
+        """Return the doctor of the project of an id.
 
         Args:
             project_id: The id.
-            path: Its root, for when nothing else tells it: the file of a damaged index need not.
+            path: Its root, which the file of a damaged index may not tell.
 
         Raises:
             ProjectNotFoundError: There is none.
@@ -355,11 +355,11 @@ class Catalog:
         return sorted(summaries, key=lambda summary: summary.path)
 
     def roots(self) -> list[str]:
-        """Give the roots of all projects that can be opened, as the disk spells them."""
+        """Return the roots of all projects that can be opened, as the disk spells them."""
         return [each for each in self.everywhere() if not is_project_id(each)]
 
     def everywhere(self) -> list[str]:
-        """Give all roots, then the ids of projects that cannot be opened: a search names them."""
+        """Return all roots, then the ids of projects that cannot be opened."""
         from engine.jobs.watchlist import database_files
 
         roots, ids = [], []
@@ -371,7 +371,7 @@ class Catalog:
         return [*sorted(roots), *sorted(ids)]
 
     def holds(self, root: str) -> bool:
-        """Say whether a resolved folder is a project, damaged or not; nothing is opened."""
+        """Return whether a resolved folder is a project, damaged or not; nothing is opened."""
         return self._indexes.file_of_root(root).exists()
 
     def forget(self, path: str) -> None:
@@ -391,7 +391,7 @@ class Catalog:
         self._forget(self._indexes.file_of_id(project_id))
 
     def _forget(self, file: Path) -> None:
-        """Delete an index, after what this process does with it has ended."""
+        """Delete an index, after this process has stopped using it."""
         index = self._indexes.known(file)
         watcher = self._watchers.pop(index.root, None) if index else None
         if watcher:
@@ -406,13 +406,13 @@ class Catalog:
             self._indexes.drop(index)
 
     def _watch_on(self, root: str, watcher: "Watcher") -> None:
-        """Start a watcher again, unless another one watches by now."""
+        """Restart a watcher, unless another process watches by now."""
         with suppress(EngineError):
             watcher.start()
             self._watchers[root] = watcher
 
     def serving(self) -> AbstractContextManager["ServerBoard"]:
-        """Hold the right to serve this data directory; its board tells others where.
+        """Hold the server's lock of this data directory; its board publishes the URL.
 
         Raises:
             ServerRunningError: Another process serves it; the details have its URL.
@@ -422,7 +422,7 @@ class Catalog:
         return server_board(self._config.data_dir)
 
     def server_url(self) -> str | None:
-        """Say where this data directory is served, by whatever process; None: nowhere."""
+        """Return the URL of this data directory's server in any process; None if there is none."""
         from engine.locks import server_url
 
         return server_url(self._config.data_dir)
@@ -434,33 +434,33 @@ class Catalog:
         return server_log(self._config.data_dir)
 
     def observer(self, version: str) -> "Observer":
-        """Give who measures this process, and what all processes do with these projects."""
+        """Return the observer of this process and of all projects."""
         from engine.observing.observer import Observer  # with prometheus_client: 0.1 s
 
         return Observer(self._config, version)
 
     def traced(self, process: str) -> AbstractContextManager[None]:
-        """Hand spans to the exporters that the environment names, within the context."""
+        """Export spans within the context, as the environment says."""
         from engine.observing.tracing import traced  # with importlib.metadata
 
         return traced(self._config.data_dir, process=process)
 
-    def learn(self, is_stopped: Callable[[], bool]) -> None:
-        """Have each index that is open get to know what patterns were asked about since.
+    def learn(self, cancelled: Callable[[], bool]) -> None:
+        """Learn the n-grams of recent pattern searches, in each open index.
 
-        One that cannot be read keeps none of the others from it. What all of them keep, also for
-        questions to one of them alone, is bound then.
+        An index that cannot be read does not affect the others. Then the caches of all indexes
+        are bounded.
         """
         for index in self._indexes.opened():
             with suppress(EngineError):
-                index.learn(is_stopped)
+                index.learn(cancelled)
         self._indexes.let_go()
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects, named by paths or ids, and merge their answers by score.
 
         A project that fails is reported in ``errors`` and never fails the rest; with a single
-        project, its error is raised. ``project:`` in the query chooses among the paths.
+        project, its error is raised. ``project:`` in the query selects among the paths.
 
         Raises:
             InvalidQueryError: The query cannot be read.
@@ -479,10 +479,10 @@ class Catalog:
     def search_page(
         self, paths: Sequence[str], request: SearchRequest, offset: int
     ) -> SearchAnswer:
-        """Search, and leave out the first hits: those of earlier pages.
+        """Search, and skip the hits of earlier pages.
 
         The first hits of each page are ranked anew, so pages fit together as long as no index
-        changes. What is raised is that of ``search``; the limit is on offset and page together.
+        changes. Errors as in ``search``; the limit applies to offset and page together.
         """
         if not offset:
             return self.search(paths, request)
@@ -491,13 +491,13 @@ class Catalog:
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
     def _asked(self, project: str) -> Index:
-        """Open the project of an id or a folder, to put a question to it."""
+        """Open the project of an id or a folder for a search."""
         index = self.open_id(project) if is_project_id(project) else self.open(project)
         self._indexes.was_asked(index)
         return index
 
     def _known(self, path: str) -> Index:
-        """Open the project of exactly this folder, which is there."""
+        """Open the existing project of exactly this folder."""
         root = resolve(path)
         if not self.holds(root):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
@@ -505,7 +505,7 @@ class Catalog:
         return self._indexes.of_root(root)
 
     def _root_of(self, path: str) -> str:
-        """Give the folder that is indexed: this one, or the nearest of those above it."""
+        """Return the folder that is indexed: this one, or the nearest of those above it."""
         for folder in upwards(resolve(path)):
             if self._indexes.file_of_root(folder).exists():
                 return folder

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 
 def now_ms() -> int:
-    """Give the time in milliseconds since 1970, UTC."""
+    """Return the time in milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000
 
 

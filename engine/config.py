@@ -1,14 +1,8 @@
-"""The settings in force, and where each comes from. Arguments > environment > file > default.
+"""The settings: their one table, and how their values are read.
 
-``settings`` has the table of them. The only place that reads the environment. ``CAIRN_<NAME>``
-sets one (``CAIRN_WORKERS=1``), and ``config.toml`` in the data directory another way
-(``workers = 1``).
-
-Every setting once: its name, default, range, unit and help, and where a value can come from.
-
-The table alone; ``config`` reads the values.
-
-Keys and tokens that nothing is to show by mistake.
+Arguments > environment > file > default. ``CAIRN_<NAME>`` sets one (``CAIRN_WORKERS=1``), and so
+does ``config.toml`` in the data directory (``workers = 1``). The only module that reads the
+environment. Keys and tokens are wrapped so that nothing shows them by mistake.
 """
 
 import hmac
@@ -196,16 +190,16 @@ class Secret:
         return "Secret(…)" if self._text else "Secret()"
 
     def reveal(self) -> str:
-        """Give the key itself, for the header it belongs in."""
+        """Return the key itself, for its header."""
         return self._text
 
     def is_equal(self, given: str) -> bool:
-        """Compare with what somebody gave, in a time that tells nothing; False when empty."""
+        """Compare in constant time; False if empty."""
         same = hmac.compare_digest(self._text.encode(), given.encode("utf-8", "replace"))
         return bool(self._text) and same
 
     def blanked(self, text: str) -> str:
-        """Take the key out of a text, such as what a server says of it."""
+        """Remove the key from a text, for example a server's message."""
         return text.replace(self._text, "…") if self._text else text
 
 
@@ -294,7 +288,7 @@ def load_config(data_dir: Path | None = None, **arguments: int | str) -> Config:
 
 
 def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
-    """Give the settings in force with some of them changed.
+    """Return the settings with some of them changed.
 
     Args:
         config: Those in force.
@@ -319,7 +313,7 @@ def changed_config(config: Config, settings: Mapping[str, int | str]) -> Config:
 
 
 def environment_of(config: Config) -> dict[str, str]:
-    """Give the environment in which a new process of this program finds these settings."""
+    """Return an environment that gives a new process these settings."""
     names = [setting.name for setting in SETTINGS]
     values = {f"CAIRN_{name.upper()}": str(getattr(config, name)) for name in names}
     return {**os.environ, **values, "CAIRN_HOME": str(config.data_dir)}
@@ -337,7 +331,7 @@ def _home(data_dir: Path | None) -> tuple[Path | str, Origin]:
 def _given(
     setting: Setting, arguments: Mapping[str, int | str], stored: dict[str, object]
 ) -> tuple[object, Origin]:
-    """Give the strongest value of a setting; what the file says is taken out of it."""
+    """Return the strongest value of a setting; what the file says is taken out of it."""
     values: tuple[tuple[object, Origin], ...] = (
         (arguments.get(setting.name), Origin.ARGUMENT),
         (os.environ.get(f"CAIRN_{setting.name.upper()}"), Origin.ENVIRONMENT),
@@ -418,7 +412,7 @@ _LEAST_TOKEN_CHARS = 16
 
 
 def server_token() -> Secret:
-    """Give the token that a server asks for by ``CAIRN_TOKEN``; empty when it is not set.
+    """Return the token that a server asks for by ``CAIRN_TOKEN``; empty when it is not set.
 
     Raises:
         InvalidConfigError: It is too short to be one, or no header can carry it.

@@ -1,7 +1,4 @@
-"""How the answers of several projects become one, and one answer a page of it.
-
-Which projects a question is about: its ``project:`` filters.
-"""
+"""Searches across projects: choose them by ``project:`` filters, merge answers, cut pages."""
 
 import os
 import time
@@ -27,7 +24,7 @@ from engine.search.query import FILTERS, Query, parse_query
 def search_all(
     paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Index]
 ) -> SearchAnswer:
-    """Put a question to projects, one after the other, each once; ``Catalog.search`` says the rest.
+    """Search projects one after the other, each once; see ``Catalog.search``.
 
     Args:
         paths: How projects are named; two names of one project count once.
@@ -60,12 +57,12 @@ def search_all(
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
-    """Give the request for all pages up to the wanted one, whose budget is its own."""
+    """Return the request for all pages up to the wanted one."""
     return replace(request, limit=offset + request.limit, max_tokens=None)
 
 
 def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> SearchAnswer:
-    """Give the page of an answer that a request is about.
+    """Return the page of an answer that a request is about.
 
     Args:
         answer: To ``whole_request``.
@@ -111,7 +108,7 @@ def _merged(
 
 
 def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
-    """Give what is told of all projects once, and what is told of some with their names."""
+    """Return what is told of all projects once, and what is told of some with their names."""
     of: dict[str, list[str]] = {}
     for root, answer in zip(roots, answers, strict=True):
         for note in answer.notes:
@@ -123,7 +120,7 @@ def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[st
 
 
 def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
-    """Give the names that no project has, of those that answered."""
+    """Return the names that no project has, of those that answered."""
     named = dict.fromkeys(name for answer in answers for name in answer.missing)
     return tuple(name for name in named if all(name in answer.missing for answer in answers))
 
@@ -142,7 +139,7 @@ def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], 
 
 
 def _weighted(shares: Sequence[tuple[float, int]]) -> float:
-    """Give the mean share, weighted by files."""
+    """Return the mean share, weighted by files."""
     files = sum(weight for _, weight in shares)
     return sum(share * weight for share, weight in shares) / files if files else 1.0
 
@@ -153,7 +150,7 @@ _SHORT_ID_CHARS = 6
 
 
 def names_projects(request: SearchRequest) -> bool:
-    """Say whether a question chooses among projects.
+    """Return whether a query selects projects.
 
     Raises:
         InvalidQueryError: The query cannot be read.
@@ -162,7 +159,7 @@ def names_projects(request: SearchRequest) -> bool:
 
 
 def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
-    """Give the projects that the ``project:`` filters of a query let through.
+    """Return the projects that match the ``project:`` filters of a query.
 
     A value matches the end of a project's path, whole folders only, or the start of its id.
     """
@@ -188,7 +185,7 @@ def _query_of(request: SearchRequest) -> Query:
 
 
 def is_called(path: str, value: str) -> bool:
-    """Say whether a value names a project: the end of its path, or the start of its id."""
+    """Return whether a value names a project: the end of its path, or the start of its id."""
     root = resolve(path)
     if f"{root}/".endswith(f"/{value.strip('/')}/"):
         return True

@@ -1,4 +1,4 @@
-"""Places in a list, as callers carry them from page to page: text that only the list reads."""
+"""Page cursors: opaque text that only the list that wrote it reads."""
 
 import base64
 from collections.abc import Callable
@@ -10,19 +10,19 @@ Place = TypeVar("Place")
 
 
 def cursor_of(place: bytes) -> str:
-    """Write a place; the text can stand in an address."""
+    """Encode a place as URL-safe text."""
     return base64.urlsafe_b64encode(place).decode()
 
 
 def place_of(cursor: str | None, read: Callable[[bytes], Place]) -> Place | None:
-    """Give the place that a cursor says; None without one, where the list begins.
+    """Decode the place of a cursor; None without one, for the start of the list.
 
     Args:
-        cursor: As a caller gives it, perhaps made up.
+        cursor: From the caller, not trusted.
         read: Makes the place of what ``cursor_of`` wrote; raises ValueError or OverflowError.
 
     Raises:
-        InvalidInputError: It is none.
+        InvalidInputError: The cursor is not valid.
     """
     if cursor is None:
         return None

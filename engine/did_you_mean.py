@@ -6,12 +6,12 @@ from engine.errors import InvalidInputError
 
 
 def did_you_mean(typed: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Give the end of a sentence that says a name is not known: the nearest one, or "".
+    """Return the closest known name as the end of a message, or "".
 
     Args:
         typed: The name.
-        known: All that would do.
-        cutoff: How like it has to be: 0 to 1, as ``difflib`` measures.
+        known: The known names.
+        cutoff: The required similarity, 0 to 1, by ``difflib``.
     """
     from difflib import get_close_matches  # only for a typing error
 
@@ -21,12 +21,12 @@ def did_you_mean(typed: str, known: Iterable[str], *, cutoff: float = 0.6) -> st
 
 
 def unknown(what: str, typed: str, known: Collection[str]) -> InvalidInputError:
-    """Give the error that refuses a name: what is near to it, and all that is known.
+    """Return the error for an unknown name, with the closest and all known names.
 
     Args:
-        what: What is named, which is also the field: ``kind``.
+        what: The kind of name, which is also the field: ``kind``.
         typed: The name.
-        known: All that would do.
+        known: The known names.
     """
     return InvalidInputError(
         f"unknown {what} {typed!r}" + did_you_mean(typed, known),

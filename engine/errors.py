@@ -33,11 +33,11 @@ from typing import ClassVar
 
 
 class EngineError(Exception):
-    """Something that the caller has to know about.
+    """An error for the caller.
 
     Args:
-        message: What was got and what was wanted, with the path or name; no full stop.
-        hint: What to do now; empty when the message says it.
+        message: What was given and what was expected, with the path or name; no full stop.
+        hint: What to do; empty if the message says it.
         details: Machine-readable facts, such as ``field`` and ``pattern``.
     """
 
@@ -50,7 +50,7 @@ class EngineError(Exception):
         self.details = details
 
     def as_json(self) -> dict[str, object]:
-        """Give the one error shape of every face: ``error``, ``message`` and ``details``."""
+        """Return the JSON shape of all errors: ``error``, ``message`` and ``details``."""
         details = dict(self.details)
         if self.hint:
             details["hint"] = self.hint
@@ -58,7 +58,7 @@ class EngineError(Exception):
 
 
 class InvalidInputError(EngineError):
-    """The request cannot be carried out as it was put."""
+    """The request is not valid."""
 
     code = "validation_error"
 
@@ -86,7 +86,7 @@ class InvalidConfigError(InvalidInputError):
 
 
 class NotFoundError(EngineError):
-    """What was asked for does not exist."""
+    """The requested object does not exist."""
 
     code = "not_found"
 
@@ -104,7 +104,7 @@ class CheckpointNotFoundError(NotFoundError):
 
 
 class JobNotFoundError(NotFoundError):
-    """No project has a job of that id; those that ended are kept for some days only."""
+    """No project has a job of that id; ended jobs are kept for some days only."""
 
 
 class ConflictError(EngineError):
@@ -126,7 +126,7 @@ class ServerRunningError(ConflictError):
 
 
 class UnavailableError(EngineError):
-    """A resource is away for now; trying again later can help."""
+    """A resource is unavailable for now; trying again later may help."""
 
     code = "unavailable"
 
@@ -162,4 +162,4 @@ class Cancelled(Exception):  # noqa: N818 - a signal, not an error
 
 
 class StaleClaim(Exception):  # noqa: N818 - a signal, not an error
-    """Another runner took this job over: whoever holds the old claim must not write any more."""
+    """Another runner took over this job: the old claim must not write any more."""

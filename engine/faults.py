@@ -113,5 +113,5 @@ def use_vfs(name: str) -> None:
 
 
 def vfs_name() -> str:
-    """Give the VFS that databases are opened with; "" for SQLite's own."""
+    """Return the VFS that databases are opened with; "" for SQLite's own."""
     return _vfs

@@ -1,16 +1,10 @@
-"""Lock files: one indexer and one watcher a project, one runner and one server a data directory.
+"""Lock files for the one indexer and watcher of a project, and the runner and server of all.
 
 They lie in the folder ``locks`` of the data directory. The kernel frees a lock when its holder
-dies, however it dies, so a stale lock cannot exist, and a holder that ends in order deletes the
-file. What stands in a file that nobody has locked is of a process that was killed.
+dies, however it dies, so a stale lock cannot exist, and a holder that ends normally deletes the
+file. The content of a file that is not locked belongs to a process that was killed.
 
-One server a data directory, over all processes, and where it is.
-
-``locks/server.lock`` is locked while a server lives, and holds its process and its URL.
-
-One watcher a project, over all processes, and what it shows the others.
-
-``locks/<project id>.watch`` is locked while a watcher lives, and holds its status.
+``server.lock`` holds the server's process and URL, ``<project id>.watch`` the watcher's status.
 """
 
 import fcntl
@@ -70,7 +64,7 @@ class NamedFile:
         self.descriptor = descriptor
 
     def is_in_place(self) -> bool:
-        """Say whether the name is still that of this file."""
+        """Return whether the name is still that of this file."""
         return _has_name(self.descriptor, self.file)
 
     def close(self) -> None:
@@ -84,7 +78,7 @@ class NamedFile:
 class Lock(NamedFile):
     """A lock file that this process has locked; a context manager, which releases it.
 
-    It is deleted first and unlocked then: who has opened it meanwhile finds out, and tries again.
+    It is deleted before it is unlocked: a process that opened it in between notices, and retries.
     """
 
     def __enter__(self) -> Self:
@@ -128,9 +122,9 @@ def take_lock(file: Path) -> Lock | None:
 
 
 def holder_of(file: Path) -> str | None:
-    """Return what the holder of a lock has written; None when nobody holds it.
+    """Return the content written by the holder of a lock; None if it is not held.
 
-    Writes nothing, and keeps nobody from taking the lock.
+    Writes nothing, and never keeps another process from taking the lock.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
@@ -151,7 +145,7 @@ def indexing_lock(database: Path) -> Iterator[None]:
     """Hold the right to index a project.
 
     Raises:
-        ProjectBusyError: Another process holds it.
+        ProjectBusyError: Another process serves it.
         UnavailableError: The data directory cannot be written.
     """
     file = project_file(database, ".lock")
@@ -166,7 +160,7 @@ def indexing_lock(database: Path) -> Iterator[None]:
 
 
 def is_being_indexed(database: Path) -> bool:
-    """Say whether another process holds the right to index a project."""
+    """Return whether another process holds the right to index a project."""
     return holder_of(project_file(database, ".lock")) is not None
 
 
@@ -223,7 +217,7 @@ def delete_left_locks(data_dir: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Say whether a process lives."""
+    """Return whether a process lives."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -286,7 +280,7 @@ def _not_writable(path: Path, error: OSError) -> UnavailableError:
 
 
 class ServerBoard:
-    """Shows other processes where the server is.
+    """Publishes the server's URL to other processes.
 
     Args:
         lock: The lock of the server, which this process holds.
@@ -296,16 +290,16 @@ class ServerBoard:
         self._lock = lock
 
     def show(self, url: str) -> None:
-        """Say where; what cannot be written, as on a full disk, is not said."""
+        """Publish the URL; write errors, as on a full disk, are ignored."""
         self._lock.write(json.dumps({"url": url, "pid": os.getpid()}))
 
 
 @contextmanager
 def server_board(data_dir: Path) -> Iterator[ServerBoard]:
-    """Hold the right to serve a data directory.
+    """Hold the server's lock of a data directory.
 
     Raises:
-        ServerRunningError: Another process holds it.
+        ServerRunningError: Another process serves it.
         UnavailableError: The data directory cannot be written.
     """
     lock = take_lock(server_lock(data_dir))
@@ -321,7 +315,7 @@ def server_board(data_dir: Path) -> Iterator[ServerBoard]:
 
 
 def server_url(data_dir: Path) -> str | None:
-    """Return where a data directory is served; None: nowhere, or not known yet."""
+    """Return the URL of a data directory's server; None if there is none or it is not known yet."""
     try:
         url = json.loads(holder_of(server_lock(data_dir)) or "")["url"]
     except (ValueError, KeyError, TypeError):
@@ -333,7 +327,7 @@ _SUFFIX: Final = ".watch"
 
 
 class Board:
-    """Shows other processes a status.
+    """Publishes a watcher's status to other processes.
 
     Args:
         lock: The lock of the watcher, which this process holds.
@@ -343,16 +337,16 @@ class Board:
         self._lock = lock
 
     def show(self, status: WatchStatus) -> None:
-        """Replace what is shown; a full disk is no reason to stop watching."""
+        """Replace the status; a full disk is no reason to stop watching."""
         self._lock.write(json.dumps(asdict(status)))
 
 
 @contextmanager
 def watch_board(database: Path) -> Iterator[Board]:
-    """Hold the right to watch a project.
+    """Hold the watcher's lock of a project.
 
     Raises:
-        ProjectBusyError: Another watcher holds it.
+        ProjectBusyError: It is being watched already.
         UnavailableError: The data directory cannot be written.
     """
     lock = take_lock(project_file(database, _SUFFIX))
@@ -367,7 +361,7 @@ def watch_board(database: Path) -> Iterator[Board]:
 
 
 def watch_status_of(database: Path) -> WatchStatus | None:
-    """Return the status of a project's watcher, in whatever process; None when it has none."""
+    """Return the status of a project's watcher, in any process; None if it has none."""
     for _ in range(_TRIES):
         text = holder_of(project_file(database, _SUFFIX))
         if text is None:

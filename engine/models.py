@@ -1,6 +1,6 @@
-"""Models for faces: which can be chosen, the chosen one tried out, and one downloaded.
+"""Embedding models for users: list them, try out the chosen one, and download one.
 
-What backends do is in ``embedding``; nothing here is needed to index or to search.
+The backends are in ``embedding``; nothing here is needed to index or to search.
 """
 
 import time
@@ -86,7 +86,7 @@ def list_models(config: Config) -> list[ModelEntry]:
 
 
 def model_forms() -> list[str]:
-    """Give how the setting ``model`` can be written."""
+    """Return how the setting ``model`` can be written."""
     return list(FORMS.values())
 
 

@@ -1,4 +1,4 @@
-"""One open project: the only door to it. Delegates, and holds no logic of its own."""
+"""One open project, and the only entry point to it. It delegates, and has no logic of its own."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class Index:
         root: The resolved folder that it indexes.
         config: The settings in force.
         pool: Returns the workers to parse with, shared by all projects.
-        create: Make the project when the file is not there.
+        create: Create the project if the file is missing.
         open_embedder: Opens the model that the settings name.
     """
 
@@ -79,7 +79,7 @@ class Index:
 
     @cached_property
     def browse(self) -> "Browser":
-        """What the index holds, to page through: files, their texts, and what was skipped."""
+        """The contents of the index: files, their texts, and what was skipped."""
         from engine.browsing.contents import Browser
 
         return Browser(self._checkout)
@@ -105,7 +105,7 @@ class Index:
     @classmethod
     @contextmanager
     def peek(cls, file: Path, config: Config) -> Iterator["Index"]:
-        """Open a database file whose root is not known yet, to look at it.
+        """Open a database file whose root is not known yet.
 
         Raises:
             EngineError: The file is not a sound index.
@@ -116,7 +116,7 @@ class Index:
 
     @staticmethod
     def delete(file: Path) -> None:
-        """Delete a database file and what belongs to it.
+        """Delete a database file and its companion files.
 
         Raises:
             ProjectBusyError: It is being indexed.
@@ -126,12 +126,12 @@ class Index:
         delete_project(file)
 
     def make(self) -> None:
-        """Make the project, unless it is there; who was killed while making it left a file."""
+        """Create the project if missing; a process killed while creating it leaves a file."""
         root, most = os.fsencode(self.root), self._config.max_file_size
         project.make_project(self._store, root, most, now_ms=now_ms())
 
     def is_current(self) -> bool:
-        """Say whether the database file is still the one that was opened."""
+        """Return whether the database file is still the one that was opened."""
         return self._store.is_current()
 
     def close(self) -> None:
@@ -151,12 +151,12 @@ class Index:
         Args:
             options: Scope to store and how to run.
             on_progress: Called in this thread, at most ten times a second.
-            cancelled: Asked often; when true the run stops within a second and keeps what it did.
+            cancelled: Called often; true stops the run within a second and keeps its work.
 
         Raises:
             InvalidInputError: A pattern or size is not valid; nothing was read or changed.
             ProjectBusyError: Another process is indexing this project.
-            Cancelled: ``cancelled`` said so.
+            Cancelled: ``cancelled`` returned true.
             UnavailableError: Disk full, or the database stayed locked.
         """
         return self._runs.run(
@@ -164,47 +164,47 @@ class Index:
         )
 
     def for_jobs(self) -> "OpenProject":
-        """Return the project as the runner of jobs needs it."""
+        """Return the project for the runner of jobs."""
         from engine.jobs.run import OpenProject
 
         return OpenProject(self.root, self._ledger, {"index": self._runs.perform})
 
     def for_watcher(self) -> "WatchedProject":
-        """Return the project as its watcher needs it."""
+        """Return the project for its watcher."""
         from engine.indexing.watched import WatchedProject
 
         return WatchedProject(self._store, self.root)
 
     @cached_property
     def checkpoints(self) -> "Checkpoints":
-        """Its memories, and its files seen as memories are."""
+        """Its memories, and its files shown as memories."""
         from engine.memories.checkpoints import Checkpoints
 
         return Checkpoints(self._store, self._searcher, self._questions, self.root)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Answer a question; InvalidInputError when it, a filter or the limit cannot be read."""
+        """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
         return self._searcher.search(request, self._checked_out())
 
     def warm(self) -> None:
-        """Read what the first searches would wait for; for a process that answers many."""
+        """Warm the caches for the first searches, in a process that answers many."""
         self._searcher.warm(self._checked_out())
 
     def learn(self, is_stopped: Callable[[], bool]) -> None:
-        """Get to know what patterns were asked about since; for a thread beside the questions."""
+        """Learn the n-grams of recent pattern searches; for a background thread."""
         self._searcher.learn(is_stopped)
 
     @property
     def kept_bytes(self) -> int:
-        """What this process keeps of it to answer sooner, more or less."""
+        """The approximate size of its caches in this process."""
         return self._searcher.size_bytes
 
     def let_go(self) -> None:
-        """Keep nothing of it, until the next question."""
+        """Drop its caches until the next search."""
         self._searcher.let_go()
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
-        """Give code like that of a place, whose path may be absolute, by the vectors stored.
+        """Return code similar to a place, whose path may be absolute, by stored vectors.
 
         Raises:
             InvalidInputError: The path, a line or the limit is out of range.
@@ -233,7 +233,7 @@ class Index:
         )
 
     def outline(self, path: str) -> list[SymbolHit]:
-        """Give the symbols of a file in text order.
+        """Return the symbols of a file in text order.
 
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
@@ -275,7 +275,7 @@ class Index:
             )
 
     def summary(self) -> ProjectSummary:
-        """Describe the project in short."""
+        """Summarize the project."""
         with self._checkout.read() as (handle, branch):
             return ProjectSummary(
                 project_id=self.project_id,
@@ -286,7 +286,7 @@ class Index:
             )
 
     def why(self, path: str) -> PathExplanation:
-        """Explain why a path is found or not, and what the next run would make of it.
+        """Explain why a path is found or not, and what the next run would do with it.
 
         Args:
             path: Absolute, or relative to the root.
@@ -309,7 +309,7 @@ class Index:
         *,
         on_asked: "AskedCallback | None" = None,
     ) -> "Evaluation":
-        """Measure how well golden queries are answered; what is raised is in ``evaluate``."""
+        """Measure the answers to golden queries; see ``evaluate`` for errors."""
         from engine.evaluation.evaluate import evaluate, reach_of
         from engine.evaluation.golden import EvaluationOptions
 
@@ -320,7 +320,7 @@ class Index:
         return evaluate(name, queries, chosen, reach, self._searching, on_asked)
 
     def clear(self) -> None:
-        """Drop the contents; the project and its scope stay.
+        """Delete the contents; the project and its scope stay.
 
         Raises:
             ProjectBusyError: It is being indexed.
@@ -330,10 +330,10 @@ class Index:
         delete_contents(self._store)
 
     def check(self, options: IndexOptions) -> None:
-        """Make sure that these options can be used.
+        """Validate options.
 
         Raises:
-            InvalidInputError: One cannot; a project that was never indexed is gone then.
+            InvalidInputError: One is not valid; a project that was never indexed is deleted.
         """
         self._runs.scope(options)
 
@@ -341,7 +341,7 @@ class Index:
     def _searching(
         self, settings: Mapping[str, int | str]
     ) -> Iterator[Callable[[SearchRequest], SearchAnswer]]:
-        """Open the project once more, with some settings changed and nothing remembered."""
+        """Open the project again, with some settings changed and empty caches."""
         config = changed_config(self._config, settings)
         with closing(
             Index(

@@ -1,7 +1,4 @@
-"""What is deleted of a project while nobody indexes it: its contents, or its database file.
-
-Temp files in a data directory: whose processes have died, and what older versions left there.
-"""
+"""The files of a project: delete its contents or its database, and temp files of dead processes."""
 
 import re
 import shutil

@@ -1,22 +1,17 @@
-"""The frozen records that cross borders between rooms.
+"""The frozen records that cross borders between packages.
 
-Conventions, said once:
+Conventions:
 
 * A *path* is POSIX, relative to the project's root, a ``str`` with ``surrogateescape`` for bytes
   that are not UTF-8 (``os.fsdecode``); ``display_path`` makes it printable.
 * Spans are half-open byte offsets into the stored UTF-8 text (``byte_start``, ``byte_end``) and
   1-based inclusive lines (``line_start``, ``line_end``).
 * Times are UTC integers, ``..._at_ms`` since 1970 or ``..._ns`` as the file system gives them.
+* A *checkpoint* is, for users, a memory (a note that an agent saved) or an indexed file shown in
+  the same way; inside, the word alone means a point from which a job can resume.
 
 Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
 much to make, and a large tree makes millions); the rest are frozen dataclasses.
-
-The frozen records of the list of all symbols, a page at a time.
-
-The frozen records of checkpoints: what agents saved, and indexed files seen in the same way.
-
-Outside, a *checkpoint* is either a memory (a note that an agent saved) or an indexed file; inside,
-the word alone means where a job can go on from.
 """
 
 import os
@@ -362,7 +357,7 @@ class PathExplanation:
 
 
 def is_path(text: str) -> bool:
-    """Say whether a text can be a path: it has no NUL, and stands for bytes."""
+    """Return whether a text can be a path: it has no NUL, and stands for bytes."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:  # half of a surrogate pair

@@ -1,4 +1,4 @@
-"""A project is known by its root: the resolved path of a folder, and the id made of it."""
+"""The root of a project: a folder's resolved path, and the project id made from it."""
 
 import os
 import re
@@ -11,17 +11,17 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 def project_id_of(root: str) -> str:
-    """Give the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
+    """Return the project id of a resolved root: the SHA-256 of its path, hexadecimal."""
     return sha256(os.fsencode(root)).hexdigest()
 
 
 def is_project_id(text: str) -> bool:
-    """Say whether a project can have this id."""
+    """Return whether a project can have this id."""
     return _ID.fullmatch(text) is not None
 
 
 def resolve(path: str) -> str:
-    """Give the absolute path without links.
+    """Return the absolute path without links.
 
     Raises:
         InvalidPathError: No path can have these characters, such as NUL.
@@ -32,7 +32,7 @@ def resolve(path: str) -> str:
 
 
 def folder_at(path: str) -> str:
-    """Give the absolute path without links of a folder that is there and can be read.
+    """Return the absolute path without links of a folder that is there and can be read.
 
     Raises:
         InvalidPathError: It is not there, is no folder, or cannot be read.
@@ -55,7 +55,7 @@ def folder_at(path: str) -> str:
 
 
 def upwards(folder: str) -> list[str]:
-    """Give a folder and those above it, up to the root of the disk."""
+    """Return a folder and those above it, up to the root of the disk."""
     folders = [folder]
     while (parent := os.path.dirname(folder)) != folder:
         folders.append(parent)

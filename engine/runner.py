@@ -1,8 +1,8 @@
-"""The process that runs jobs when nobody waits for them: ``python -m engine.runner``.
+"""The background process that runs jobs: ``python -m engine.runner``.
 
-It takes its settings from the environment, ends when there has been nothing to do for a moment and
-no server lives that may have something to do soon, and at once when another runner lives. SIGTERM
-lets it end at the next file; nothing is lost by SIGKILL.
+It takes its settings from the environment. It ends at once if another runner lives, and otherwise
+after a moment without jobs, unless a server lives that may soon submit one. SIGTERM ends it at the
+next file; SIGKILL loses nothing.
 """
 
 import signal

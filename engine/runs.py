@@ -1,4 +1,4 @@
-"""How one project is brought up to date: in the thread that asks, or as a job."""
+"""Indexing runs of one project: in the calling thread, or as a job."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -51,7 +51,7 @@ class Runs:
         on_progress: ProgressCallback | None,
         cancelled: Callable[[], bool] | None,
     ) -> IndexReport:
-        """Index, and wait for it; ``Index.index`` says what is raised."""
+        """Index, and wait for it; errors as in ``Project.index``."""
         scope = self.scope(options)
         run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_collections():
@@ -65,7 +65,7 @@ class Runs:
             )
 
     def perform(self, job: JobContext) -> dict[str, object]:
-        """Index as a job; what is raised lets it wait, or ends it."""
+        """Index as a job; errors block or end it."""
         options = options_of(job.parameters)
         if job.has_begun:  # what was to be read anew is marked so since the first try
             options = replace(options, force=False, force_clean=False)
@@ -85,10 +85,10 @@ class Runs:
         return asdict(report)
 
     def scope(self, options: IndexOptions) -> Scope:
-        """Give what a run with these options would be about.
+        """Return the scope of a run with these options.
 
         Raises:
-            InvalidInputError: They cannot be used. A project that was made for them alone is gone.
+            InvalidInputError: They are not valid. A project created only for them is deleted.
         """
         with self._store.read() as handle:
             row = project.known_project(handle, self._root)

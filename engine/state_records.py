@@ -1,10 +1,6 @@
-"""The frozen records of the state of a project, and of a server; times are ISO 8601, UTC.
+"""The frozen records of the state of projects, jobs, watchers and servers, and of the doctor.
 
-The frozen record of what a watcher does. Times are ISO 8601, UTC.
-
-The frozen records of jobs that cross borders between rooms. Times are ISO 8601, UTC.
-
-The frozen records of the doctor that cross borders between rooms. Times are milliseconds.
+Times are ISO 8601, UTC; the doctor's are milliseconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -390,7 +386,7 @@ class Finding:
 
 
 def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
-    """Give what helps against findings, each once, the first one first."""
+    """Return what helps against findings, each once, the first one first."""
     found = [remedy_of(finding.code, finding.severity) for finding in findings]
     if any(finding.severity is Severity.DAMAGE for finding in findings):
         found.append(Remedy.REBUILD)

@@ -1,4 +1,4 @@
-"""Numbers, times and names as texts for people, wherever they are shown or kept."""
+"""Numbers, times and names as text for people."""
 
 import re
 

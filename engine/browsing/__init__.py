@@ -1,5 +1,6 @@
-"""A project from above: how its folders share the index, and how its files lie by what they mean.
+"""Views of an index: its files, folders and symbols, completions, and the map of meaning.
 
-``overview`` is the door. ``folders`` adds up, ``meaning_map`` reads vectors and ``projection`` lays
-them out; ``kept`` remembers both until the index changes.
+``contents`` is the entry point, ``overview`` shows a project as a whole, ``folders`` one folder.
+``typeahead`` completes what is typed, ``meaning_map`` lays out files by their vectors, and
+``explain`` says why a path is found or not.
 """

@@ -1,7 +1,4 @@
-"""What an index holds, to page through: its files, their texts, and what was skipped.
-
-The list of all symbols: which of them, how many of each kind and language, a page at a time.
-"""
+"""The contents of an index, page by page: files, their texts, symbols, and skipped files."""
 
 import base64
 import binascii
@@ -62,15 +59,15 @@ Counts = list[tuple[str, str, int]]  # kind, language, number
 class SymbolList:
     """Lists the symbols of a project; for any number of threads.
 
-    What was counted is remembered as long as nobody writes: of 190,000 symbols it takes 40 ms, and
-    10 to 30 ms of those with a name, while a page takes 1 to 15 ms.
+    Counts are cached until the index changes: counting 190,000 symbols takes 40 ms, those with a
+    name 10 to 30 ms, while a page takes 1 to 15 ms.
     """
 
     def __init__(self) -> None:
         self._counted: Kept[Counts] = Kept(_MOST_COUNTED)  # by state, branch, name and path
 
     def page(self, handle: Handle, branch: BranchRow, wanted: SymbolListRequest) -> SymbolPage:
-        """Give a page.
+        """Return a page.
 
         Raises:
             InvalidInputError: An argument cannot be; ``details.field`` says which.
@@ -113,7 +110,7 @@ class SymbolList:
         )
 
     def kinds(self, handle: Handle, branch: BranchRow) -> Mapping[str, int]:
-        """Give how many symbols of each kind there are, the most first."""
+        """Return how many symbols of each kind there are, the most first."""
         counts = self._counts(handle, Choice(branch.id), "")
         return _sums((kind, n) for kind, _, n in counts)
 
@@ -123,7 +120,7 @@ class SymbolList:
 
 
 def _checked(wanted: SymbolListRequest) -> Place:
-    """Refuse what cannot be asked for, and give where the page begins."""
+    """Validate a request, and return where its page begins."""
     for field, text in (("name", wanted.name), ("path", wanted.path)):
         if len(text) > MAX_NAME_CHARS:
             raise InvalidInputError(
@@ -140,7 +137,7 @@ def _checked(wanted: SymbolListRequest) -> Place:
 
 
 def _register(handle: Handle, path: str) -> str | None:
-    """Make the condition on paths callable; None lets all through."""
+    """Register the path filter as an SQL function; None if there is no filter."""
     if not path:
         return None
     register_path_filter(handle, _PATH_FUNCTION, _path_filter(path))
@@ -225,7 +222,7 @@ class Browser:
     def skips(
         self, wanted: ListRequest = _ALL, *, reason: str | None = None
     ) -> ListPage[SkipSummary]:
-        """List what is not indexed by path, for whatever reason or for one.
+        """List skipped files by path, for all reasons or for one.
 
         Raises:
             InvalidInputError: An argument cannot be.
@@ -251,7 +248,7 @@ class Browser:
             return self._symbols.page(handle, branch, wanted)
 
     def languages(self) -> tuple[LanguageShare, ...]:
-        """Give how much is written in each language, the most bytes first."""
+        """Return the share of each language, the most bytes first."""
         with self._checkout.read() as (handle, branch):
             return self._languages.get(
                 state_of(handle, branch),
@@ -262,7 +259,7 @@ class Browser:
             )
 
     def branches(self) -> tuple[BranchSummary, ...]:
-        """Give the branches that are indexed, the one that is searched by default first."""
+        """Return the branches that are indexed, the one that is searched by default first."""
         with self._checkout.read() as (handle, here):
             rows = [each for each in project.read_branches(handle) if each.id != NO_BRANCH]
         found = [
@@ -272,17 +269,17 @@ class Browser:
         return tuple(sorted(found, key=lambda each: (not each.is_here, each.name)))
 
     def symbols_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
-        """Give symbols whose name begins so, one of each name, at least two characters typed."""
+        """Return symbols by a name prefix of at least two characters, one for each name."""
         with self._checkout.read() as (handle, branch):
             return typeahead.symbols_beginning(handle, branch.id, text, limit)
 
     def files_beginning(self, text: str, limit: int) -> tuple[NamedPlace, ...]:
-        """Give files whose path has all these words, the last of them perhaps only its start."""
+        """Return files whose path has all these words, the last one as a prefix."""
         with self._checkout.read() as (handle, branch):
             return typeahead.files_beginning(handle, branch.id, text, limit)
 
     def filter_values(self, name: str, start: str) -> tuple[FilterValue, ...]:
-        """Give the values of a filter (lang, kind, path, tag, sym, branch) that begin so."""
+        """Return the values of a filter (lang, kind, path, tag, sym, branch) with this prefix."""
         if name == "branch":
             found = [each for each in self.branches() if each.name.startswith(start)]
             return tuple(FilterValue(value=e.name, number=e.files) for e in found if e.name)
@@ -298,7 +295,7 @@ class Browser:
             return typeahead.names_beginning(handle, branch.id, start) if name == "sym" else ()
 
     def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
-        """Give the text of a file as it was indexed; the disk is not read.
+        """Return the text of a file as it was indexed; the disk is not read.
 
         Args:
             path: Absolute, or relative to the root; as it is shown when it is not UTF-8.
@@ -340,7 +337,7 @@ class Browser:
         )
 
     def stored_path(self, path: str) -> str:
-        """Give a path from the root as the disk spells it, from one as it is shown.
+        """Return the stored relative path of a displayed path.
 
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.

@@ -1,6 +1,6 @@
-"""Why is this file found, or why not? The outcome of a path, in words, with what to do.
+"""Why a path is found or not: its outcome in words, with advice.
 
-What the next run would do with one path: the rules of the walk, then those of the content.
+The next run's outcome is predicted from the rules of the walk, then from those of the content.
 """
 
 import math
@@ -44,9 +44,9 @@ class Forecast(NamedTuple):
 
 
 def forecast(root: str, rules: WalkRules, path: str) -> Forecast | None:
-    """Say what a run would do; None when that cannot be told, as the root cannot be read.
+    """Predict what a run would do; None if the root cannot be read.
 
-    Nothing is parsed: whether a file kills its parser is not foreseen.
+    Nothing is parsed: a file that kills its parser is not predicted.
 
     Args:
         root: The resolved root.
@@ -229,7 +229,7 @@ def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
 
 
 def _skipped_folder_above(handle: Handle, branch_id: int, path: str) -> str:
-    """Give the folder or link above a path that is skipped with all below it; empty: none is."""
+    """Return the folder or link above a path that is skipped with all below it; empty: none is."""
     while path := path.rpartition("/")[0]:
         skip = files.read_skip(handle, branch_id, path)
         if skip and (skip.is_folder or skip.reason in _OF_LINKS):
@@ -318,7 +318,7 @@ def _deed(path: str, foreseen: Forecast) -> str:
 def _next_run(
     foreseen: Forecast | None, *, is_known: bool, is_same: bool
 ) -> dict[str, object] | None:
-    """Say what the next run does with a path; None when that cannot be told.
+    """Return what the next run does with a path; None if that cannot be predicted.
 
     Args:
         foreseen: What the rules and the content say now.

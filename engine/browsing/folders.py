@@ -1,6 +1,6 @@
-"""The folders of an index: what lies in one, which path is meant, and where a file is.
+"""The folders of an index: list one, find a path, and locate a file on disk.
 
-A project's index as those see it who look at it: the branch of its folder, in one snapshot.
+All reads go through ``Checkout``: the branch that is checked out, in one snapshot.
 """
 
 import os
@@ -30,7 +30,7 @@ class Checkout:
     Args:
         store: The project's database.
         root: The resolved folder.
-        branch: Gives the branch to look at: the one checked out, or the latest.
+        branch: Returns the branch to read: the one checked out, or the latest.
     """
 
     def __init__(self, store: Store, root: str, branch: Callable[[Handle], BranchRow]) -> None:
@@ -40,12 +40,12 @@ class Checkout:
 
     @contextmanager
     def read(self) -> Iterator[tuple[Handle, BranchRow]]:
-        """Give a snapshot of the index, and the branch to look at in it."""
+        """Yield a snapshot of the index, and the branch to read in it."""
         with self.store.read() as handle:
             yield handle, self._branch(handle)
 
     def path_within(self, path: str) -> str:
-        """Give a path relative to the root, from one that may be absolute.
+        """Return a path relative to the root, from one that may be absolute.
 
         Raises:
             InvalidPathError: The path lies outside the root, or cannot be one.
@@ -54,7 +54,7 @@ class Checkout:
 
 
 def state_of(handle: Handle, branch: BranchRow) -> tuple[int | None, int]:
-    """Give what is the same as long as a branch holds the same: a key for what is kept of it."""
+    """Return a cache key that changes whenever the contents of a branch may have changed."""
     return project.count_changes(handle), branch.id
 
 
@@ -110,7 +110,7 @@ class Folders:
         )
 
     def names(self, folder: str, *, most: int) -> tuple[FolderName, ...]:
-        """Give what is indexed in a folder, folders first; not what is below them.
+        """Return what is indexed in a folder, folders first; not what is below them.
 
         A folder that holds nothing but a folder stands with it in one name: ``src/main/java``.
 
@@ -135,7 +135,7 @@ class Folders:
         )
 
     def find(self, typed: str, *, limit: int = 50) -> tuple[FoundPath, ...]:
-        """Give the indexed paths that a few letters mean, best first.
+        """Return the indexed paths that match some typed letters, best first.
 
         Args:
             typed: Words that all occur, or letters in their order; "" gives the shortest paths.
@@ -152,7 +152,7 @@ class Folders:
         )
 
     def paths(self) -> "BranchPaths":
-        """Give the paths of all indexed files."""
+        """Return the paths of all indexed files."""
         return self._pathfinder().paths
 
     def _pathfinder(self) -> "Pathfinder":
@@ -166,7 +166,7 @@ class Folders:
             )
 
     def place(self, path: str) -> str | None:
-        """Give the absolute path of an indexed file on the disk, as the disk spells it.
+        """Return the absolute path of an indexed file on the disk, as the disk spells it.
 
         None when it is not indexed, or when what is there now is no regular file inside the root.
 

@@ -1,11 +1,9 @@
-"""The map of meaning: each file where the mean of its chunks' vectors puts it.
+"""The map of meaning: each file at the mean of its chunks' vectors, projected onto a plane.
 
-Vectors → places on a plane: the two principal components, on axes that stay.
-
-Principal components have no sign of their own, and change a little with every file. So the axes
-are made once and kept. Each points to where its largest number is positive, and the places of
-files that have not changed stay the same to the last bit. Axes are given up only when they show
-less than ``_LEAST_WORTH`` of what new ones would: a tree that has become another one.
+The projection is onto the two principal components. They have no sign of their own, and change a
+little with every file, so the axes are computed once and stored: each points to where its largest
+component is positive, and unchanged files keep their places to the last bit. Axes are replaced only
+when they show less than ``_LEAST_WORTH`` of what new ones would: the tree has become another one.
 """
 
 import zlib
@@ -43,20 +41,20 @@ class Axes(NamedTuple):
     high: Numbers  # (2) where it ends
 
     def as_bytes(self) -> bytes:
-        """Give the numbers, to be kept."""
+        """Return the numbers as bytes, to be stored."""
         parts = (self.centre, self.directions.ravel(), self.low, self.high)
         return np.concatenate(parts).astype("<f4").tobytes()
 
 
 class Spread(NamedTuple):
-    """How vectors differ."""
+    """The mean and covariance of vectors."""
 
     centre: Numbers  # (dimension)
     covariance: Numbers  # (dimension × dimension)
 
 
 def axes_from(numbers: bytes, dimension: int) -> Axes | None:
-    """Read axes that were kept; None when they are not of this dimension, or cannot be axes."""
+    """Read stored axes; None if they have another dimension or are not valid."""
     if len(numbers) != 4 * (3 * dimension + 4):
         return None
     flat = np.frombuffer(numbers, "<f4").astype(np.float32)
@@ -70,14 +68,14 @@ def axes_from(numbers: bytes, dimension: int) -> Axes | None:
 
 
 def spread_of(vectors: Numbers) -> Spread:
-    """Say how vectors differ (files × dimension)."""
+    """Return the mean and covariance of vectors (files × dimension)."""
     centre = vectors.mean(axis=0)
     away = vectors - centre
     return Spread(centre, away.T @ away / np.float32(max(len(vectors), 1)))
 
 
 def axes_of(vectors: Numbers, spread: Spread) -> Axes:
-    """Give the two principal components of some vectors, at least two, of which the spread is."""
+    """Return the two principal components of at least two vectors with this spread."""
     _, components = np.linalg.eigh(spread.covariance)
     directions = components[:, ::-1][:, :2].T  # the last ones are the longest
     largest = np.abs(directions).argmax(axis=1)
@@ -90,7 +88,7 @@ def axes_of(vectors: Numbers, spread: Spread) -> Axes:
 
 
 def places_of(vectors: Numbers, axes: Axes) -> Numbers:
-    """Give where vectors lie in the frame: (files × 2), 0 to 1 from the left and from the top."""
+    """Project vectors into the frame: (files × 2), 0 to 1 from the left and from the top."""
     found = (vectors - axes.centre) @ axes.directions.T
     across = np.clip((found - axes.low) / (axes.high - axes.low), 0.0, 1.0)
     across[:, 1] = 1 - across[:, 1]
@@ -98,14 +96,14 @@ def places_of(vectors: Numbers, axes: Axes) -> Numbers:
 
 
 def fidelity_of(spread: Spread, axes: Axes) -> float:
-    """Give how much of a spread axes show, 0 to 1."""
+    """Return the share of the variance that axes show, 0 to 1."""
     whole = float(np.trace(spread.covariance))
     shown = float(np.sum((axes.directions @ spread.covariance) * axes.directions))
     return min(max(shown / whole, 0.0), 1.0) if whole > 0 else 1.0
 
 
 def still_fit(spread: Spread, kept: Axes) -> bool:
-    """Say whether axes that were kept are still worth it."""
+    """Return whether stored axes still show enough of the variance."""
     best = float(np.linalg.eigvalsh(spread.covariance)[-2:].sum())
     whole = float(np.trace(spread.covariance))
     return whole <= 0 or fidelity_of(spread, kept) >= _LEAST_WORTH * best / whole
@@ -126,9 +124,9 @@ class _Laid(NamedTuple):
 
 
 def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
-    """Lay out the files of a branch; without vectors, or with too few files, there is no point.
+    """Lay out the files of a branch; empty without vectors or with too few files.
 
-    Which files are shown of too many depends on their paths alone, so that it is the same ones
+    Of too many files a sample is shown that depends on their paths alone, so it stays the same
     after each run. New axes are written into the project's file; when it cannot be written they
     hold for this picture only.
 
@@ -166,7 +164,7 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
 def _axes(
     store: Store, handle: Handle, model: ModelRow, laid: NDArray[np.float32], spread: Spread
 ) -> Axes:
-    """Give the axes that are kept; new ones when there are none, or they show too little."""
+    """Return the stored axes, or new ones if there are none or they show too little."""
     numbers = models.read_axes(handle, model)
     kept = axes_from(numbers, model.dimension) if numbers else None
     if kept is not None and still_fit(spread, kept):
@@ -181,7 +179,7 @@ def _axes(
 
 
 def _laid(handle: Handle, model: ModelRow, branch: BranchRow) -> _Laid:
-    """Give some files of a branch, by path, each with the mean of its chunks' vectors."""
+    """Return a sample of files by path, each with the mean of its chunks' vectors."""
     seen = files.read_seen_files(handle, branch.id)
     chosen = _chosen(seen)
     blobs = sorted({file.first_chunk: file for file in chosen}.values(), key=_first_chunk)
@@ -212,7 +210,7 @@ def _first_chunk(file: SeenFile) -> int:
 
 
 def _means(handle: Handle, model: ModelRow, blobs: Sequence[SeenFile]) -> NDArray[np.float32]:
-    """Give the mean direction of the chunks of each blob; 0 for one that has no vector.
+    """Return the mean direction of the chunks of each blob; 0 without vectors.
 
     Args:
         handle: A read transaction.

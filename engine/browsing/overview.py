@@ -1,6 +1,6 @@
-"""A project from above, for those who look at it again and again.
+"""A project as a whole, for callers that poll: folders with their share of indexed files.
 
-Folders with how much of them is indexed, from rows that are added up already.
+Shares are summed from rows that are already aggregated.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from engine.store.project import BranchRow
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder while it is added up: first what is directly in it, then all."""
+    """The sums of a folder: first of its direct entries, then of all below it."""
 
     path: str
     files: int = 0
@@ -67,7 +67,7 @@ def _tree_of(folder: str, rows: Sequence[FolderRow]) -> _Folder:
 
 
 def _share_of(folder: _Folder, *, above: str, may_join: bool = True) -> FolderShare:
-    """Add up; a folder that holds nothing but another one is shown as one with that."""
+    """Add up a folder; one that holds only another folder is joined with it."""
     while may_join and len(folder.within) == 1 and not (folder.files or folder.skipped):
         [folder] = folder.within.values()
     inner = [_share_of(each, above=folder.path) for each in folder.within.values()]
@@ -99,7 +99,7 @@ class Overview:
         self._maps: Kept[MeaningMap] = Kept(1)
 
     def folder(self, path: str = "") -> FolderView:
-        """Say how much of a folder is indexed, and where it lies; of one that is not there, none.
+        """Return the share of a folder that is indexed, and its place; empty if there is none.
 
         Args:
             path: Absolute, or relative to the root; as it is shown when it is not UTF-8.
@@ -117,7 +117,7 @@ class Overview:
             )
 
     def meaning_map(self) -> MeaningMap:
-        """Lay out the files by what they mean; what ``overview.meaning_map`` says of it holds."""
+        """Lay out the files by meaning; see ``meaning_map.meaning_map``."""
         from engine.browsing.meaning_map import meaning_map  # with numpy
 
         store = self._checkout.store
@@ -127,7 +127,7 @@ class Overview:
             )
 
     def index_file(self) -> IndexFile:
-        """Tell of the file that holds the index, and of its last check."""
+        """Describe the database file of the index, and its last check."""
         store = self._checkout.store
         file = store.path
         check = latest_log(file.parent / "logs" / file.stem, "verify")

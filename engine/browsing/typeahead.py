@@ -1,14 +1,10 @@
-"""What somebody who types may mean: symbols and files of such names, and values of filters.
+"""Completions for typed text: symbols, files by fuzzy path, and values of filters.
 
-A few letters → the paths that are meant: how a person opens a file whose name is half known.
-
-All paths lie in one text, in the order in which equals are shown, the shorter first, so that a rung
-of the ladder below ends as soon as enough are found, and nothing has to be sorted. Of each path and
-each name the letters are held too: of 100,000 paths mostly a few hundred have all that were typed.
-
-Which letters texts have, a bit each: one comparison of numbers leaves out most of many texts.
-
-All paths of a branch in one text, in order, so that what is below a folder is found at once.
+All paths of a branch lie in one text, in the order in which equal matches are shown, shorter first,
+so each tier of matches ends as soon as enough are found, and nothing has to be sorted. For each
+path and each name a bit mask of its letters is held: one comparison of numbers rules out most
+texts, of 100,000 paths all but a few hundred. A second text has the paths in alphabetical order, so
+the contents of a folder are found at once.
 """
 
 import math
@@ -42,14 +38,14 @@ Letters = NDArray[np.uint64]
 
 
 def letters_of(text: bytes) -> np.uint64:
-    """Give the letters of a text, which is in lower case and not empty."""
+    """Return the letter mask of a text, which is in lower case and not empty."""
     return np.uint64(np.bitwise_or.reduce(_bits_of(text)))
 
 
 def letters_between(text: bytes, borders: NDArray[np.intp]) -> Letters:
-    """Give the letters of the parts of a text that begin at these places.
+    """Return the letter masks of the parts of a text that begin at these places.
 
-    A part that is empty has the letter that stands where it begins.
+    An empty part gets the letter at its position.
     """
     found = np.zeros(len(borders), np.uint64)
     for first in range(0, len(borders), _PIECE):
@@ -79,7 +75,7 @@ _BIT_OF = np.array([1 << _bit_of(code) for code in range(256)], np.uint64)
 
 
 class BranchPaths:
-    """The paths of a branch by their characters. For any number of threads.
+    """The sorted paths of a branch. For any number of threads.
 
     A path takes its bytes and four more.
 
@@ -107,7 +103,7 @@ class BranchPaths:
         return len(self._text) + len(self._starts) * self._starts.itemsize
 
     def below(self, start: str) -> Mapping[str, int]:
-        """Give what begins so, to the next slash, which folders keep, and how many files it is."""
+        """Count the files by their next path segment after a prefix; folders end in a slash."""
         found: Counter[str] = Counter()
         at, end = self._first(start), self._first(f"{start}\U0010ffff")
         while at < end:
@@ -130,7 +126,7 @@ class BranchPaths:
         return found
 
     def _first(self, text: str, low: int = 0) -> int:
-        """Give the first place whose path does not come before a text."""
+        """Return the first place whose path does not sort before a text."""
         return bisect_left(range(len(self)), text, low, key=self.__getitem__)
 
 
@@ -147,7 +143,7 @@ Span = tuple[int, int]
 
 
 class Match(NamedTuple):
-    """A path that may be meant; the smaller, the better."""
+    """A matching path; smaller is better."""
 
     rung: int  # 0 to 5: how well it fits
     cost: int  # within the rung
@@ -156,7 +152,7 @@ class Match(NamedTuple):
 
 
 class Pathfinder:
-    """Finds among the paths of a branch. For any number of threads.
+    """A fuzzy finder for the paths of a branch. For any number of threads.
 
     A path takes twice its bytes and 34 more, some 190 in large trees.
 
@@ -193,7 +189,7 @@ class Pathfinder:
         return held + places + len(self._text) + self.paths.size_bytes
 
     def find(self, typed: str, limit: int) -> list[Match]:
-        """Give the paths that fit best, best first.
+        """Return the best matches, best first.
 
         Each word must occur. A path whose name is the text comes first, then names that begin with
         it or hold it, then paths that hold it, then those that have its letters in this order.
@@ -219,7 +215,7 @@ class Pathfinder:
         return matches
 
     def _rungs(self, words: list[bytes]) -> Iterator[Iterable[int]]:
-        """Give places, rung by rung; a later rung has those of earlier ones again."""
+        """Yield places, rung by rung; later rungs repeat those of earlier ones."""
         text, starts, names = self._text, self._starts, self._names
         last, others = words[-1], words[:-1]
         in_name = _with_letters(self._in_names, last)
@@ -242,13 +238,13 @@ class Pathfinder:
         yield self._holding(self._with(longest, b"".join(words)), rest)
 
     def _ends(self, place: int, end: bytes) -> bool:
-        """Say whether the last parts of a path are these."""
+        """Return whether a path ends with these parts."""
         start, at = self._starts[place], self._starts[place + 1] - len(end) - len(_END)
         is_cut = at == start or (at > start and self._text[at - 1] == _SLASH)
         return is_cut and self._text.startswith(end + _END, at)
 
     def _with(self, word: bytes, letters: bytes) -> Iterable[int]:
-        """Give the places of paths that hold a word; those without all letters may be left out."""
+        """Return the places of paths that may hold a word: those with all of its letters."""
         likely = _with_letters(self._in_paths, letters)
         if np.count_nonzero(likely) > _SHARE_READ * len(likely):
             return self._read_for(word)
@@ -262,7 +258,7 @@ class Pathfinder:
             at = self._text.find(word, self._starts[place + 1])
 
     def _holding(self, places: Iterable[int], words: Iterable[bytes]) -> Iterable[int]:
-        """Give those of some places whose paths hold all words."""
+        """Return the places whose paths hold all words."""
         text, starts = self._text, self._starts
 
         def only(places: Iterable[int], word: bytes) -> Iterator[int]:
@@ -303,7 +299,7 @@ class Pathfinder:
 
 
 def _folded(text: str) -> str:
-    """Give a text in lower case, each character in its place: ``İ`` alone would become two.
+    """Return a text in lower case with its length unchanged: ``İ`` alone would become two.
 
     ``Σ`` becomes ``ς`` at the end of a word, and a word that is typed may end elsewhere.
     """
@@ -311,7 +307,7 @@ def _folded(text: str) -> str:
 
 
 def _encoded(word: str) -> bytes:
-    """Give the bytes of a word; half of a surrogate pair, which no path has, is found nowhere."""
+    """Return the bytes of a word; lone surrogates, which no path has, match nothing."""
     return word.encode("utf-8", "surrogatepass")
 
 
@@ -327,13 +323,13 @@ def _places(chosen: NDArray[np.bool_]) -> list[int]:
 
 
 def _up_to(letter: str) -> bytes:
-    """Give the pattern of all up to a letter and itself, which no other place is tried for."""
+    """Return an atomic pattern for everything up to and including a letter."""
     escaped = re.escape(_encoded(letter))
     return b"[^%b]*+%b" % (escaped, escaped) if letter.isascii() else b"(?>.*?%b)" % escaped
 
 
 def _from_the_end(path: str, letters: str) -> tuple[Span, ...]:
-    """Give where the letters stand, the last ones as far behind as can be: names end paths."""
+    """Return the spans of the letters, matched from the end: names end paths."""
     spans = []
     end = len(path)
     for letter in reversed(letters):
@@ -363,9 +359,9 @@ _JOINTS = ("", "_", "-", " ")  # of the words of a name; headings have spaces
 def symbols_beginning(
     handle: Handle, branch_id: int, text: str, limit: int
 ) -> tuple[NamedPlace, ...]:
-    """Give symbols whose name begins so, one of each name: short names and definitions first.
+    """Return symbols by name prefix, one for each name: short names and definitions first.
 
-    Several words are those of one name, however it joins them: ``open sess``, ``open_session``.
+    Several words match one name, however it joins them: ``open sess``, ``open_session``.
     """
     folded = storable(text).strip().lower()
     if not LEAST_CHARS <= len(folded) <= _MOST_CHARS:
@@ -384,7 +380,7 @@ def symbols_beginning(
 def files_beginning(
     handle: Handle, branch_id: int, text: str, limit: int
 ) -> tuple[NamedPlace, ...]:
-    """Give files whose path has all the words, the last of them perhaps not typed to its end."""
+    """Return files whose path has all the words, the last one as a prefix."""
     words = words_of(storable(text[:_MOST_CHARS]))
     if not words or len("".join(words)) < LEAST_CHARS:
         return ()
@@ -398,7 +394,7 @@ def files_beginning(
 
 
 def names_beginning(handle: Handle, branch_id: int, start: str) -> tuple[FilterValue, ...]:
-    """Give the names of symbols that begin so, without their containers."""
+    """Return the unqualified symbol names with this prefix."""
     if not is_path(start):
         return ()
     places = symbols_beginning(handle, branch_id, start, _NAMES)
@@ -406,23 +402,23 @@ def names_beginning(handle: Handle, branch_id: int, start: str) -> tuple[FilterV
 
 
 def kinds_beginning(kinds: Mapping[str, int], start: str) -> tuple[FilterValue, ...]:
-    """Give the kinds of symbols that there are and that begin so, those of most symbols first."""
+    """Return the symbol kinds in use with this prefix, most frequent first."""
     return _counted({kind: n for kind, n in kinds.items() if kind.startswith(start.lower())})
 
 
 def languages_beginning(shares: Iterable[LanguageShare], start: str) -> tuple[FilterValue, ...]:
-    """Give the languages that begin so, those of most files first."""
+    """Return the languages with this prefix, those of most files first."""
     found = {each.language: each.files for each in shares if each.language in LANGUAGES}
     return _counted({name: n for name, n in found.items() if name.startswith(start.lower())})
 
 
 def paths_beginning(paths: BranchPaths, start: str) -> tuple[FilterValue, ...]:
-    """Give the folders and files one level below the last folder that is typed, folders first."""
+    """Return the folders and files directly in the last typed folder, folders first."""
     return _counted(paths.below(start), folders_first=True)
 
 
 def endings_beginning(paths: BranchPaths, start: str) -> tuple[FilterValue, ...]:
-    """Give the endings of files that begin so, with or without their dot."""
+    """Return the file extensions with this prefix, with or without the dot."""
     dotted = start if start[:1] == "." else f".{start}"
     fits = {each: n for each, n in paths.endings.items() if each.startswith(dotted)}
     return _counted(fits)

@@ -1,8 +1,9 @@
-"""Durable work: jobs live in their project's database and outlive whoever runs or asks for them.
+"""Durable jobs: they live in their project's database and outlive the processes that run them.
 
-* ``states`` is the one table of transitions, ``ledger`` moves the jobs of one project along it.
-* ``context`` is one job while it runs: ``progress`` says how far it is and how long it still takes,
-  ``hand`` and ``suspects`` which files it may die of. ``runner`` runs the jobs of a data directory.
-* ``estimate`` says how long one will take before it exists, ``retention`` lets old ones go,
-  ``operation_log`` writes what people read afterwards.
+* ``ledger`` has the table of legal transitions, and moves the jobs of one project along it.
+* ``context`` is one running job: its fencing token, checkpoints, file in flight and crash tracker.
+  ``progress`` measures its speed and the remaining time.
+* ``run`` takes one job to its end, with all its waits; ``runner`` runs the jobs of a data
+  directory, and ``watchlist`` finds them cheaply.
+* ``view`` makes a row the record that is shown, ``operation_log`` writes the log for people.
 """

@@ -1,15 +1,12 @@
-"""One claimed job while it runs: its fence, its progress, its checkpoints, and the wish to stop.
+"""One claimed job while it runs: its fencing token, progress, checkpoints and cancellation.
 
-It accompanies every write of the run (see ``store.connection.Companion``), so that what is said of
-the work stands in the same transaction as the work. What is shown as done is on record: progress
+The context takes part in every write of the run (see ``store.connection.Companion``), so progress
+is committed in the same transaction as the work. Only committed work is shown as done: progress
 never runs ahead of what a crash would leave, and so never falls.
 
-Which file a process is working on, noted so that a crash of the process cannot lose it.
-
-One write into the page cache a file, about a microsecond; a process that dies leaves it. A power
-cut may lose it, and no file causes those.
-
-Which files may be what kills the process: those in flight when it died, and how often.
+The file being processed is noted outside the database, so that a crash of the process cannot lose
+it: one write into the page cache per file, about a microsecond. A power cut may lose the note, but
+no file causes power cuts. From these notes the crash tracker learns which file kills the process.
 """
 
 import json
@@ -39,7 +36,7 @@ _MOST_BYTES: Final = 1 << 16
 
 
 class InFlightFile:
-    """The note of one project, in the folder of the lock files while a job of it runs.
+    """The note of a project's file in flight, among the lock files while a job runs.
 
     Args:
         database: The project's database.
@@ -50,13 +47,13 @@ class InFlightFile:
 
     def __init__(self, database: Path) -> None:
         file = project_file(database, IN_FLIGHT)
-        #: The path on which a process worked that has died since; ``""`` when none did.
+        #: The path that a process was working on when it died; ``""`` if none did.
         self.left_path = _path_in(file)
         self._file = new_file(file)
         self._is_empty = True
 
     def hold(self, path: str) -> None:
-        """Note a path, or with ``""`` that no file is in flight; nothing on a full disk."""
+        """Note a path, or ``""`` for no file in flight; a full disk is ignored."""
         if not path and self._is_empty:
             return
         name = os.fsencode(path)[:_MOST_BYTES]
@@ -66,7 +63,7 @@ class InFlightFile:
         self._is_empty = not path
 
     def close(self) -> None:
-        """Delete the note: who comes to this has not crashed."""
+        """Delete the note: this process has not crashed."""
         self._file.close()
 
 
@@ -85,23 +82,23 @@ _POISON_TRIES = 3
 
 
 class Suspects:
-    """The suspects of one job.
+    """Counts the crashes with each file in flight, for one job.
 
     Args:
-        stored: They as JSON, as the job's row has them.
+        stored: The counts as JSON, from the job's row.
     """
 
     def __init__(self, stored: str) -> None:
         self._times: dict[str, int] = json.loads(stored)
 
     def is_poison(self, path: str) -> bool:
-        """Say whether a file was worked on too often when the process died."""
+        """Return whether a file was in flight at too many crashes."""
         return self._times.get(display_path(path), 0) >= _POISON_TRIES
 
     def after_crash(self, path: str) -> str:
-        """Return them as JSON after a death with this file in flight; ``""`` is none.
+        """Return the counts as JSON after a crash with this file in flight; ``""`` is none.
 
-        A file that ends the process does so each time: who was not in flight this time is cleared.
+        A file that kills the process does so each time: all other files are cleared.
         """
         times = {name: times for name, times in self._times.items() if times >= _POISON_TRIES}
         if path:
@@ -119,7 +116,7 @@ _COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
 
 class _Marks(NamedTuple):
-    """Up to where events and checkpoints tell."""
+    """The progress up to the last event and checkpoint."""
 
     event_units: int  # files, and chunks while vectors are made
     event_ms: int
@@ -128,13 +125,13 @@ class _Marks(NamedTuple):
 
 
 class JobContext:
-    """What the thread of a job works with. ``cancel``, ``suspend`` and ``beat`` are for others.
+    """The state of a running job, for its thread; others call ``cancel``, ``suspend``, ``beat``.
 
     Args:
         store: The project's database.
         row: The job as claimed.
-        in_flight: Where the file is noted on which this process works.
-        expected: What is expected of it.
+        in_flight: The note of the file in flight.
+        expected: Its expected duration and speed.
         clock: Milliseconds since 1970.
     """
 
@@ -152,16 +149,16 @@ class JobContext:
         self._clock = clock
         self._stop = threading.Event()
         self._recorded = json.loads(row.counts)
-        #: Whether somebody wants the job to end, and not only this process.
+        #: Whether the job was cancelled, and not only suspended.
         self.is_cancelled = False
-        #: Whether this process is to end.
+        #: Whether this process is ending.
         self.is_suspended = False
-        self.stages = Stages()  # of what is traced
+        self.stages = Stages()  # spans of its phases
         self._suspects = Suspects(row.suspects)
-        self._base = row.files_done  # files that earlier tries did
-        self._floor = row.files_done  # what is on record
+        self._base = row.files_done  # files done by earlier attempts
+        self._floor = row.files_done  # what is committed
         self._files_total = row.files_total
-        self._chunks_base = row.chunks_done  # chunks that earlier tries did
+        self._chunks_base = row.chunks_done  # chunks done by earlier attempts
         self._chunks_floor = row.chunks_done
         self._chunks_total = row.chunks_total
         self._tracker = ProgressTracker(expected)
@@ -169,42 +166,42 @@ class JobContext:
         self._marks = _Marks(row.files_done + row.chunks_done, now, row.files_done, now)
         self._next_marks = self._marks
         self._is_checkpoint = False
-        #: The sequence of the last event of earlier tries.
+        #: The sequence number of the last event of earlier attempts.
         self.told_before = 0
         if row.attempt > 1:
             with store.read() as handle:
                 last, _ = jobs.read_last_event_place(handle, row.id)
             self.told_before = last - 1  # the last one says that it was resumed
-        self._has_list = False  # whether this try has said which files it will read
-        #: Whether it waits, and so has little to say.
+        self._has_list = False  # whether this attempt has stored its list of files
+        #: Whether it is blocked, and so makes no progress.
         self.is_blocked = False
         self._beat_ms = 0
         self.begin()
 
     @property
     def origin(self) -> JobOrigin:
-        """Who wanted the job."""
+        """The origin of the job."""
         return JobOrigin(self.row.origin)
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What was asked for."""
+        """The parameters of the job."""
         found: dict[str, object] = json.loads(self.row.parameters)
         return found
 
     @property
     def has_begun(self) -> bool:
-        """Say whether a try of this job, in this process or an earlier one, knew its files."""
+        """Return whether an attempt at this job, in any process, had its list of files."""
         return self._files_total is not None
 
     @property
     def files_done(self) -> int:
-        """Give the files with an outcome, of all tries."""
+        """Return the number of files with an outcome, over all attempts."""
         return max(self._floor, self._base + self.tally.done)
 
     @property
     def chunks_done(self) -> int:
-        """Give the chunks whose vectors were made after their files, of all tries."""
+        """Return the number of chunks embedded after their files, over all attempts."""
         if self._embedded_before is None:
             return self._chunks_floor
         made = self.tally.embeddings - self._embedded_before
@@ -213,21 +210,21 @@ class JobContext:
     # For the thread that runs the job.
 
     def begin(self) -> None:
-        """Begin a try: what was lost with the last one is not counted, for it is done again."""
+        """Begin an attempt; work lost with the last one is not counted, as it is done again."""
         self.tally = Tally(**{name: self._recorded.get(name, 0) for name in _COUNTED})
         self.tally.earlier = self.tally.files_indexed
         self._reused_before = self.tally.reused
         self._base, self._chunks_base = self._floor, self._chunks_floor
-        #: Chunks that had vectors when this try began to make those that were missing.
+        #: Chunks that had vectors when this attempt began to embed the missing ones.
         self._embedded_before: int | None = None
         self._has_list = False
 
     def cancelled(self) -> bool:
-        """Say whether to stop, for whatever reason."""
+        """Return whether to stop, for any reason."""
         return self._stop.is_set()
 
     def report(self, progress: Progress) -> None:
-        """Hear how far the run is."""
+        """Record the progress of the run."""
         if progress.phase is Phase.EMBEDDING and self._embedded_before is None:
             self._embedded_before = self.tally.embeddings
             self._chunks_total = self._chunks_base + (progress.total or 0)
@@ -236,10 +233,10 @@ class JobContext:
         self._tracker.note(progress)
 
     def found(self, paths: Sequence[str], size_bytes: int) -> None:
-        """Hear the files that will be read, and keep the list before any is.
+        """Store the list of files to read, before the first is read.
 
-        After a restart those that an earlier try did are not among them any more; what is new on
-        the disk since joins the job.
+        After a restart it no longer has the files done by earlier attempts, but has those that are
+        new on disk.
         """
         with self._store.read() as handle:
             before = jobs.read_last_checkpoint(handle, self.row.id, [CheckpointKind.FILE_LIST])
@@ -269,17 +266,17 @@ class JobContext:
         self._has_list = True
 
     def holds(self, path: str) -> None:
-        """Note on which file this process works, so that one that kills it is known."""
+        """Note the file in flight, so that one that kills the process is known."""
         self._in_flight.hold(path)
 
     def is_poison(self, path: str) -> bool:
-        """Say whether a file was worked on too often when the process died."""
+        """Return whether a file was in flight at too many crashes."""
         return self._suspects.is_poison(path)
 
-    # The companion of its writes.
+    # Called within the transactions of its writes.
 
     def is_durable(self) -> bool:
-        """Say whether a checkpoint is due: those survive a power cut."""
+        """Return whether a checkpoint is due: checkpoints survive a power cut."""
         marks = self._marks
         self._is_checkpoint = self._has_list and (
             self.files_done - marks.checkpoint_files >= _CHECKPOINT_FILES
@@ -288,12 +285,12 @@ class JobContext:
         return self._is_checkpoint
 
     def began(self, handle: Handle) -> None:
-        """Refuse to write when another runner has taken the job over."""
+        """Refuse to write if another runner has taken over the job."""
         if not jobs.is_held(handle, self.row.id, self.row.attempt):
             raise StaleClaim(self.row.uuid)
 
     def committing(self, handle: Handle) -> None:
-        """Write how far the job is with the rows that bring it there."""
+        """Write the progress with the rows that make it."""
         now = self._clock()
         units = self.files_done + self.chunks_done
         marks = self._marks
@@ -308,7 +305,7 @@ class JobContext:
         fault_point("job batch filled")
 
     def committed(self) -> None:
-        """Take what was written for written."""
+        """Record that the transaction was committed."""
         fault_point("job batch committed")
         self._marks = self._next_marks
         self._floor, self._chunks_floor = self.files_done, self.chunks_done
@@ -317,23 +314,23 @@ class JobContext:
     # For other threads.
 
     def cancel(self) -> None:
-        """Let the job end as soon as it can."""
+        """Cancel the job: it ends as soon as it can."""
         self.is_cancelled = True
         self._stop.set()
 
     def suspend(self) -> None:
-        """Let this process stop working on the job, which stays as it is for the next runner."""
+        """Stop working on the job in this process; it is left to the next runner."""
         self.is_suspended = True
         self._stop.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until the job is to stop; whether it is."""
+        """Wait until a timeout or until the job is to stop; return whether it is."""
         return self._stop.wait(seconds)
 
     def beat(self) -> None:
-        """Say that the job lives, and where it is. Does not touch what is done.
+        """Write a heartbeat with the current position. Committed work is not touched.
 
-        One that another runner has taken over, or ended, is let go instead.
+        A job that another runner has taken over, or ended, is suspended instead.
         """
         now = self._clock()
         if self.is_blocked and abs(now - self._beat_ms) < _BLOCKED_BEAT_MS:
@@ -344,7 +341,7 @@ class JobContext:
         with self._store.write(bookkeeping=True) as handle:
             row = jobs.read_job(handle, self.row.uuid)
             if row is None or row.attempt != self.row.attempt or row.finished_at_ms is not None:
-                self.suspend()  # whose it is not any more
+                self.suspend()  # it belongs to another runner now
                 return
             changes: dict[str, object] = {"heartbeat_at_ms": now}
             if row.blocked_at_ms is None:
@@ -356,21 +353,21 @@ class JobContext:
             self._marks = self._marks._replace(event_ms=now)
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
         self._in_flight.close()
 
     def resumes(self) -> None:
-        """Hear that the job goes on after a wait."""
+        """Record that the job resumes after a wait."""
         self.is_blocked = False
         self._tracker.restart()
 
     def measured(self) -> Measured:
-        """Give what this try measured."""
+        """Return the measurements of this attempt."""
         reused_files = self.tally.reused - self._reused_before
         return self._tracker.measured(self.tally.done, reused_files)
 
     def on_record(self) -> dict[str, object]:
-        """Give how far the job is by what is committed."""
+        """Return the committed progress as columns."""
         return {"files_done": self._floor, "chunks_done": self._chunks_floor}
 
     def _columns(self, now: int) -> dict[str, object]:
@@ -384,7 +381,7 @@ class JobContext:
         }
 
     def _momentary(self) -> dict[str, object]:
-        """Give what is true now and means nothing later."""
+        """Return the columns that mean nothing once the job has ended."""
         tracker = self._tracker
         return {
             "phase": tracker.phase,
@@ -399,7 +396,7 @@ class JobContext:
         return {**counts, "files_failed": len(self.tally.errors)}
 
     def _told(self) -> dict[str, object]:
-        """Give what every event says."""
+        """Return the context of every event."""
         return {
             "files_processed": self.files_done,
             "files_total": self._files_total,

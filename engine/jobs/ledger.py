@@ -1,8 +1,6 @@
 """The jobs of one project: each operation is one durable transaction, its events included.
 
-Every move is checked against the table of transitions. Nothing here runs a job.
-
-The one table of a job's legal transitions.
+Every change of state is checked against the table of transitions. Nothing here runs a job.
 """
 
 import json
@@ -19,7 +17,7 @@ from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow, NewJob
 from engine.telemetry.metrics import origin as caller
 
-#: From → to, and the event that tells of it.
+#: From → to, and the event that records it.
 TRANSITIONS: dict[JobState, dict[JobState, EventType]] = {
     JobState.PENDING: {
         JobState.RUNNING: EventType.STARTED,
@@ -43,11 +41,11 @@ TRANSITIONS: dict[JobState, dict[JobState, EventType]] = {
 
 
 class IllegalTransitionError(Exception):
-    """A job was to go where no way leads: a mistake of this program, never of its user."""
+    """A transition that is not in the table: a defect of this program, never a user's error."""
 
 
 def event_of(before: JobState, after: JobState) -> EventType:
-    """Give the event of a transition.
+    """Return the event that records a transition.
 
     Raises:
         IllegalTransitionError: There is no such transition.
@@ -60,13 +58,13 @@ def event_of(before: JobState, after: JobState) -> EventType:
 
 Clock = Callable[[], int]
 
-#: What means nothing once a job has ended.
+#: Columns that mean nothing once a job has ended.
 _MOMENTARY = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
-_PROJECT_DIGITS = 12  # of a job's id: 48 bits that RFC 9562 leaves to whoever makes version 8
+_PROJECT_DIGITS = 12  # of a job id: 48 bits that RFC 9562 leaves to the application in version 8
 
 
 def new_job_id(project_id: str) -> str:
-    """Make a UUID of version 8 that names its project: its first 48 bits are the project id's."""
+    """Return a UUID of version 8 whose first 48 bits are those of the project id."""
     random = uuid.uuid4().int
     value = int(project_id[:_PROJECT_DIGITS], 16) << 80 | random & ((1 << 80) - 1)
     value = value & ~(0xF << 76) | 8 << 76
@@ -75,7 +73,7 @@ def new_job_id(project_id: str) -> str:
 
 
 def project_digits_of(job_id: str) -> str:
-    """Give the first digits of the id of a job's project.
+    """Return the first digits of the project id in a job's id.
 
     Raises:
         JobNotFoundError: No job can have this id.
@@ -87,7 +85,7 @@ def project_digits_of(job_id: str) -> str:
 
 
 class Enqueued(NamedTuple):
-    """What became of a request."""
+    """The result of a request."""
 
     row: JobRow
     is_duplicate: bool
@@ -99,7 +97,7 @@ class Ledger:
     Args:
         store: Its database.
         project_id: Its id.
-        clock: Gives milliseconds since 1970.
+        clock: Returns milliseconds since 1970.
     """
 
     def __init__(self, store: Store, project_id: str, clock: Clock = now_ms) -> None:
@@ -116,7 +114,7 @@ class Ledger:
         estimated_ms: int | None = None,
         context: Mapping[str, object] | None = None,
     ) -> Enqueued:
-        """Write a pending job, or give the active one that does the same.
+        """Write a pending job, or return the active one with the same parameters.
 
         Raises:
             JobConflictError: Another job is active; ``details`` has its ``job_id``, ``status`` and
@@ -147,18 +145,18 @@ class Ledger:
         return Enqueued(row, is_duplicate=False)
 
     def claim(self, row: JobRow, runner: str, suspects: str | None = None) -> JobRow | None:
-        """Take a job to run it: a pending one, or one whose runner is gone.
+        """Claim a job: a pending one, or one whose runner is gone.
 
         The caller must hold the data directory's runner lock, so that no other runner lives. The
-        new ``attempt`` is the fencing token: whoever holds an older one cannot write any more.
+        new ``attempt`` is the fencing token: writes with an older one are refused.
 
         Args:
             row: The job as it was found.
-            runner: Who claims it.
-            suspects: What to keep of the files in flight at crashes, if its runner died.
+            runner: The runner that claims it.
+            suspects: The crash counts to store if its runner died.
 
         Returns:
-            The job as claimed; None when it is not there to be taken any more.
+            The job as claimed; None if it can no longer be claimed.
         """
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = jobs.read_job(handle, row.uuid)
@@ -190,13 +188,13 @@ class Ledger:
         error: Mapping[str, object],
         changes: Mapping[str, object] | None = None,
     ) -> None:
-        """Let a running job wait for something outside.
+        """Block a running job, which waits for something outside.
 
         Args:
             row: The job as claimed.
             reason: Why, for people.
-            error: The same as every face shows errors.
-            changes: Last values of columns, such as ``chunks_done``.
+            error: Why, as error JSON.
+            changes: Final values of columns, for example ``chunks_done``.
         """
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
@@ -205,7 +203,7 @@ class Ledger:
             self._move(handle, found, JobState.BLOCKED, known, context)
 
     def unblock(self, row: JobRow) -> None:
-        """Let a blocked job run again."""
+        """Unblock a job."""
         with self.store.write(durable=True, bookkeeping=True) as handle:
             found = self._held(handle, row)
             waited_ms = self._now_ms(handle, found) - (found.blocked_at_ms or 0)
@@ -214,32 +212,32 @@ class Ledger:
     def complete(
         self, row: JobRow, result: Mapping[str, object], changes: Mapping[str, object]
     ) -> None:
-        """End a job well; one that was asked to stop meanwhile ends as cancelled all the same.
+        """Complete a job; if its cancellation was requested, it ends as cancelled all the same.
 
         Args:
             row: The job as claimed.
             result: Its summary.
-            changes: Last values of columns, such as ``counts``.
+            changes: Final values of columns, for example ``counts``.
         """
         self._end(row, JobState.COMPLETED, changes, {"result": result})
 
     def fail(self, row: JobRow, error: Mapping[str, object], changes: Mapping[str, object]) -> None:
-        """End a job that cannot go on; as cancelled when it was asked to stop."""
+        """Fail a job; if its cancellation was requested, it ends as cancelled."""
         self._end(row, JobState.FAILED, changes, {"error": error})
 
     def cancel(self, row: JobRow, changes: Mapping[str, object]) -> None:
-        """End a job that was asked to stop, and has stopped."""
+        """End a job as cancelled, after it has stopped."""
         self._end(row, JobState.CANCELLED, changes, {})
 
     def request_cancel(self, job_id: str, *, reason: str = "", is_orphan: bool = False) -> JobRow:
-        """Ask a job to stop: one that waits for its turn stops at once, others soon.
+        """Request the cancellation of a job: a pending one ends at once, others soon.
 
-        Asking again changes nothing.
+        Idempotent.
 
         Args:
             job_id: The job's id.
             reason: Why, for its history.
-            is_orphan: The caller holds the runner lock, so that nobody runs it: it ends at once.
+            is_orphan: The caller holds the runner lock, so no process runs it: it ends at once.
 
         Raises:
             JobNotFoundError: There is no such job.
@@ -263,7 +261,7 @@ class Ledger:
         return asked
 
     def find(self, job_id: str) -> JobRow:
-        """Give a job.
+        """Return a job.
 
         Raises:
             JobNotFoundError: There is no such job.
@@ -272,7 +270,7 @@ class Ledger:
             return self._found(handle, job_id)
 
     def active(self) -> JobRow | None:
-        """Give the job that is pending, running or blocked."""
+        """Return the pending, running or blocked job."""
         with self.store.read() as handle:
             return jobs.read_active_job(handle)
 
@@ -289,7 +287,7 @@ class Ledger:
             if found.cancel_requested_at_ms is None:
                 texts = {name: _json(value) for name, value in outcome.items()}
                 changes = {**changes, **texts}
-            else:  # whoever asked was told that it stops
+            else:  # the caller was told that it stops
                 state = JobState.CANCELLED
                 context |= _reason_of(handle, found)
             self._move(handle, found, state, changes, context)
@@ -297,7 +295,7 @@ class Ledger:
         fault_point("job ended")
 
     def _held(self, handle: Handle, row: JobRow) -> JobRow:
-        """Give the job as it is now, if the claim still is the last one."""
+        """Return the current row, if this claim is still the latest."""
         found = jobs.read_job(handle, row.uuid)
         if found is None or found.attempt != row.attempt or found.state in TERMINAL:
             raise StaleClaim(row.uuid)
@@ -319,7 +317,7 @@ class Ledger:
         changes: Mapping[str, object],
         context: Mapping[str, object],
     ) -> None:
-        """Change a job's state and append the event that tells of it."""
+        """Change a job's state and append the event of the transition."""
         event = event_of(JobState(row.state), after)
         at_ms = self._now_ms(handle, row)
         stamps: dict[str, object] = {
@@ -333,25 +331,25 @@ class Ledger:
         _tell(handle, self._found(handle, row.uuid), event, at_ms, context)
 
     def _now_ms(self, handle: Handle, row: JobRow) -> int:
-        """Give the time, never before what the job's history tells already."""
+        """Return the time, never earlier than the job's last event."""
         return max(self._clock(), jobs.read_last_event_place(handle, row.id)[1])
 
 
 def canonical(parameters: Mapping[str, object]) -> str:
-    """Give parameters as the text by which equal requests are known."""
+    """Return parameters as canonical JSON, which is equal for equal requests."""
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
 
 
 def _tell(
     handle: Handle, row: JobRow, event: EventType, at_ms: int, context: Mapping[str, object]
 ) -> None:
-    """Append an event; each says how far the job was."""
+    """Append an event with the progress of the job."""
     told = {"files_processed": row.files_done, "files_total": row.files_total, "phase": row.phase}
     jobs.append_event(handle, row.id, event, at_ms=at_ms, context={**told, **context})
 
 
 def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:
-    """Give why a job was asked to stop, if that was said."""
+    """Return the reason of a cancellation, if one was given."""
     event = jobs.read_last_event(handle, row.id, EventType.CANCEL_REQUESTED)
     context: dict[str, object] = json.loads(event.context) if event else {}
     return {"reason": context["reason"]} if "reason" in context else {}

@@ -1,7 +1,7 @@
-"""What people read of a job afterwards: one text file a job, made of its row and its events alone.
+"""Operation logs: one text file per job for people, made from its row and its events alone.
 
 ``<completed|failed|cancelled|verify>-<UTC time of its end>.log``. It names paths and counts, never
-what is in a file.
+the content of a file.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
 from engine.wording import count, printable, size
 
-MOST_FILES = 1000  # that failed are named
-_MOST_EVENTS = 100_000  # that are looked at
+MOST_FILES = 1000  # failed files that are named
+_MOST_EVENTS = 100_000  # that are read
 _MOST_PROGRESS = 20  # lines of progress
 _MOST_NAMES = 1000  # of logs that end in the same second
 _NAME = re.compile(
@@ -44,14 +44,14 @@ _COUNTS = {  # of a report, and of what a job that did not complete has counted
 }
 
 
-#: What the log of a check says when nothing is damaged.
+#: The line of a check's log if nothing is damaged.
 VERIFIED_SOUND = "VERIFY COMPLETE: sound"
-#: What the log of a job says that began the index anew.
+#: The line of a job's log if the index was rebuilt.
 FORCED_CLEAN = "Force Clean: true"
 
 
 class LogFacts(NamedTuple):
-    """What a log tells beside the job's own rows."""
+    """Facts in a log that are not in the job's own rows."""
 
     root: str  # the project's folder
     size_bytes: int  # of the index
@@ -60,7 +60,7 @@ class LogFacts(NamedTuple):
 
 
 class OperationLog(NamedTuple):
-    """A log that is there."""
+    """An existing log."""
 
     name: str
     status: str  # completed, failed, cancelled or verify
@@ -69,7 +69,7 @@ class OperationLog(NamedTuple):
     path: Path
 
     def read(self) -> str:
-        """Give its text.
+        """Return its text.
 
         Raises:
             OSError: It is gone, or a link stands in its place.
@@ -82,7 +82,7 @@ class OperationLog(NamedTuple):
 def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path | None:
     """Write the log of a job that has ended, and note its name in the job's row.
 
-    A job is what it is without its log: what cannot be written is left out.
+    A job does not depend on its log: write errors are ignored.
 
     Args:
         store: The project's database.
@@ -91,7 +91,7 @@ def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path
         uuid: The job's id.
 
     Returns:
-        The log; None when there is none, or the job has not ended.
+        The log; None if there is none, or the job has not ended.
     """
     try:
         with store.read() as handle:
@@ -119,15 +119,15 @@ def keep_operation_log(store: Store, folder: Path, root: str, uuid: str) -> Path
 def write_operation_log(
     folder: Path, row: JobRow, events: Sequence[EventRow], facts: LogFacts
 ) -> Path:
-    """Write the log of a job that has ended; nobody ever sees half of it.
+    """Write the log of a job that has ended, atomically.
 
-    Whoever wrote it may have died before the job's row could name it: then it is there already.
+    A process may have died after writing it but before the job's row named it: then it exists.
 
     Args:
-        folder: The project's logs; made when it is not there.
+        folder: The project's logs; created if missing.
         row: The job.
         events: All of its events, in order.
-        facts: What else to tell.
+        facts: Further facts.
 
     Raises:
         OSError: It cannot be written.
@@ -138,12 +138,12 @@ def write_operation_log(
 
 
 def write_log(folder: Path, status: str, at_ms: int, lines: Iterable[str]) -> Path:
-    """Write a log, whole or not at all.
+    """Write a log atomically.
 
     Args:
-        folder: The project's logs; made when it is not there.
+        folder: The project's logs; created if missing.
         status: completed, failed, cancelled or verify.
-        at_ms: When what it tells has ended.
+        at_ms: The end of what it describes.
         lines: Its lines.
 
     Raises:
@@ -165,7 +165,7 @@ def write_log(folder: Path, status: str, at_ms: int, lines: Iterable[str]) -> Pa
 
 
 def operation_logs(folder: Path, status: str = "*") -> tuple[OperationLog, ...]:
-    """Give the logs of a project, the newest first; all of them, or those of a status."""
+    """Return the logs of a project, all or of one status, the newest first."""
     found: list[tuple[str, int, OperationLog]] = []
     with contextlib.suppress(OSError):
         for path in folder.glob(f"{status}-*.log"):
@@ -184,7 +184,7 @@ def operation_logs(folder: Path, status: str = "*") -> tuple[OperationLog, ...]:
 
 
 def latest_log(folder: Path, status: str) -> OperationLog | None:
-    """Give the newest log of a kind; None when there is none."""
+    """Return the newest log of a kind; None when there is none."""
     return next(iter(operation_logs(folder, status)), None)
 
 
@@ -198,7 +198,7 @@ def _written_log(folder: Path, stem: str, uuid: str) -> Path | None:
 
 
 def _named(beside: Path, folder: Path, stem: str) -> Path:
-    """Give a written file its name: the first that is free, of several in the same second."""
+    """Rename a written file to the first name that is free in its second."""
     for number in range(1, _MOST_NAMES):
         path = folder / (f"{stem}.log" if number == 1 else f"{stem}-{number}.log")
         try:
@@ -220,7 +220,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator[str]:
-    """Give all lines of a log."""
+    """Yield all lines of a log."""
     yield from _start(row, facts)
     if facts.model:
         shown = f"{facts.model} ({facts.dimension}D)" if facts.dimension else facts.model
@@ -234,7 +234,7 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
 
 
 def log_block(at_ms: int, title: str, *lines: str) -> Iterator[str]:
-    """Give a time with a title, and lines that belong to it."""
+    """Yield a time with a title, and the lines below it."""
     yield f"[{_moment(at_ms)}] {title}"
     yield from map(printable, lines)
     yield ""
@@ -260,7 +260,7 @@ def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
 
 
 def _told_progress(events: Sequence[EventRow]) -> frozenset[int]:
-    """Choose the events of progress that are told: a few, spread over all."""
+    """Choose the progress events to show: a few, spread over all."""
     found = [event.sequence for event in events if event.type == EventType.PROGRESS]
     step = max(1, -(-len(found) // _MOST_PROGRESS))
     return frozenset(found[step - 1 :: step])
@@ -292,7 +292,7 @@ def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
 
 
 def _done(context: Mapping[str, Any]) -> str:
-    """Tell how far the job was."""
+    """Describe the progress of the job."""
     done = _whole(context.get("files_processed", context.get("files_done")))
     total = context.get("files_total")
     files = count(done, "file") if total is None else f"{done:,} of {count(_whole(total), 'file')}"
@@ -351,7 +351,7 @@ def _stamp(at_ms: int) -> str:
 
 
 def duration_of(milliseconds: int) -> str:
-    """Return a length of time as these logs have always had it: ``0.4s``, ``27s``, ``5m 27s``."""
+    """Format a duration as these logs always have: ``0.4s``, ``27s``, ``5m 27s``."""
     seconds = milliseconds / 1000
     if seconds < 10:
         return f"{seconds:.1f}s"

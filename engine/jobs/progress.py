@@ -1,8 +1,9 @@
-"""How fast a running job goes, how long it still takes, and why it does not move.
+"""The speed of a running job, its remaining time, and why it stalls.
 
-Parsing is foretold by bytes, for the largest files come first and files a second mislead; embedding
-by chunks. Speeds are exponential moving averages that begin with what is expected of this machine:
-the first answers are not wild, a stall makes the end recede, and a faster part brings it nearer.
+The time for parsing is predicted from bytes, because the largest files come first and files a
+second would mislead; that for embedding from chunks. Speeds are exponential moving averages that
+start at the speed expected of this machine: early predictions are not wild, a stall raises the
+remaining time, and a faster part lowers it.
 """
 
 import math
@@ -13,16 +14,16 @@ from typing import NamedTuple
 
 from engine.records import Phase, Progress
 
-_FADES_S = 60.0  # what was seen so long ago weighs 1/e in the remaining time
+_FADES_S = 60.0  # a measurement this old weighs 1/e in the remaining time
 _RATE_FADES_S = 10.0  # the same in the rate that is shown
-_TRUST_S = 2.0  # what is expected weighs as much as so many seconds of experience
+_TRUST_S = 2.0  # the expectation weighs as much as so many seconds of measurement
 _SAYS_NOTHING_S = 1.0  # of a phase, and of the whole job
 _SLOWEST = 1000  # a stall lets a speed fall to this part of what is expected
-_SLOW_S = 5.0  # without a step: then a reason is given
+_SLOW_S = 5.0  # without a step, after which a reason is given
 
 
 class Expected(NamedTuple):
-    """What is expected of a job before anything of it can be seen."""
+    """The expectation for a job before its first measurement."""
 
     seconds: float | None = None  # of the whole job; None: not estimated
     bytes_a_second: float = 4e6  # of source, through reading, parsing and storing
@@ -32,7 +33,7 @@ class Expected(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What one try of a job measured of itself."""
+    """The measurements of one attempt at a job."""
 
     parse_s: float
     parse_bytes: int
@@ -43,11 +44,11 @@ class Measured(NamedTuple):
 
 
 class ProgressTracker:
-    """Follows one try of a job by what it tells of its progress; called from any thread.
+    """Tracks the progress of one attempt at a job; for any thread.
 
     Args:
-        expected: What is expected of it.
-        clock: Gives seconds and never goes backwards.
+        expected: The expected duration and speed.
+        clock: Returns seconds and never goes backwards.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class ProgressTracker:
         self._spent_s = dict.fromkeys(Phase, 0.0)
 
     def note(self, progress: Progress) -> None:
-        """Take in how far the run is.
+        """Record the progress of the run.
 
         Time counts only between two calls in the same phase: not the time in which a job waited
         or, with counts that begin anew, started again.
@@ -85,18 +86,18 @@ class ProgressTracker:
             self._bytes_total = progress.bytes_total or self._bytes_total
 
     def restart(self) -> None:
-        """Leave out the time since the last call: the job waited for something outside."""
+        """Exclude the time since the last call, in which the job was blocked."""
         with self._lock:
             self._waits = True
 
     @property
     def phase(self) -> Phase | None:
-        """What the run does now; None before it has told."""
+        """The current phase; None before the first report."""
         return self._last.phase if self._last else None
 
     @property
     def path(self) -> str:
-        """The file that it is at; empty before it has told."""
+        """The current file; empty before the first report."""
         return self._last.current_path if self._last else ""
 
     @property
@@ -110,7 +111,7 @@ class ProgressTracker:
 
     @property
     def remaining_ms(self) -> int | None:
-        """The time that is left; None when nothing can be said, as in the first second."""
+        """The remaining time; None if unknown, as in the first second."""
         with self._lock:
             now_s = self._clock()
             if self._last is None or self._waits or now_s - self._started_s < _SAYS_NOTHING_S:
@@ -120,7 +121,7 @@ class ProgressTracker:
 
     @property
     def reason_to_wait(self) -> str | None:
-        """What it is that takes so long; None while the run goes on."""
+        """What a stalled run is waiting for; None while it makes progress."""
         idle_s = self._clock() - self._moved_s
         if idle_s < _SLOW_S:
             return None
@@ -131,7 +132,7 @@ class ProgressTracker:
         return None
 
     def measured(self, parse_files: int, reused_files: int) -> Measured:
-        """Return what was measured while so many files were done."""
+        """Return the measurements, with the given numbers of files."""
         with self._lock:
             return Measured(
                 parse_s=self._spent_s[Phase.PARSING],
@@ -172,7 +173,7 @@ class ProgressTracker:
 
 
 class _Speed:
-    """Work a second: an exponential moving average."""
+    """An exponential moving average of work a second."""
 
     def __init__(self, expected: float, fades_s: float) -> None:
         self._slowest = expected / _SLOWEST
@@ -186,13 +187,13 @@ class _Speed:
         self._seconds = self._seconds * kept + seconds
 
     def a_second(self, silent_s: float = 0.0) -> float:
-        """Return the speed, when nothing has come for some time; 0 when none is known."""
+        """Return the speed after some silence; 0 if unknown."""
         kept = math.exp(-silent_s / self._fades_s)
         seconds = self._seconds * kept + silent_s
         return max(self._work * kept / seconds if seconds else 0.0, self._slowest)
 
     def seconds_for(self, work: float, silent_s: float = 0.0) -> float | None:
-        """Return the time for so much work; None when the speed is not known."""
+        """Return the time for some work; None if the speed is unknown."""
         if work <= 0:
             return 0.0
         speed = self.a_second(silent_s)

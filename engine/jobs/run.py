@@ -1,14 +1,12 @@
-"""One job in the hands of the runner: it works, waits for what is away, and comes to its end.
+"""One run of a job: it works, waits for unavailable resources, and ends.
 
-How long a job waits for something already, and when it looks for it the next time.
+While a job waits, the resource is probed at growing intervals. A job that resumes without making
+progress is still waiting for the same thing, and its rounds get longer, so that a resource that
+only seems to be back costs little and does not fill the job's history.
 
-A job that went on and came no further waits for the same thing still: such rounds get longer, so
-that something that seems to be there and is not costs little and fills no history.
-
-That a job waits, noted where neither a full disk nor a locked database is in the way.
-
-In a small file among the lock files, whose room was taken when the job was claimed. It counts only
-as long as the database still says that this try of the job runs.
+A wait is also noted in a small file among the lock files, because a full disk or a locked database
+can keep it out of the database. Its space is allocated when the job is claimed, and it counts only
+while the database says that this attempt is running.
 """
 
 import json
@@ -45,17 +43,17 @@ _LONGEST_REST_S = 15.0
 
 
 class Outage:
-    """The waits of one job.
+    """The schedule of probes while a job waits.
 
     Args:
-        clock: Gives seconds.
+        clock: Returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._began_s = clock()
         self._done: object = None
-        self._rounds = 0  # since something was done
+        self._rounds = 0  # without progress
         self._interval_s = _FIRST_PROBE_S
         self._next_s = self._began_s
 
@@ -63,7 +61,7 @@ class Outage:
         """Begin to wait.
 
         Args:
-            done: What is done by now; the same as the last time means that nothing was.
+            done: The progress so far; if equal to the last one, nothing was done in between.
         """
         now_s = self._clock()
         if self._rounds == 0 or done != self._done:
@@ -75,13 +73,13 @@ class Outage:
 
     @property
     def lasts_s(self) -> float:
-        """Give for how long nothing was done."""
+        """Return for how long there has been no progress."""
         return self._clock() - self._began_s
 
     def until_probe_s(self) -> float:
-        """Give how long to wait before the next look, which then counts as begun.
+        """Return how long to wait before the next probe, which then counts as begun.
 
-        Looks begin at most 8 s apart, or as soon as a longer one has ended.
+        Probes begin at most 8 s apart, or as soon as a longer one has ended.
         """
         now_s = self._clock()
         wait_s = max(0.0, self._next_s - now_s)
@@ -95,7 +93,7 @@ _NOTHING = b" " * _BYTES
 
 
 class WaitNote:
-    """The note of one try of a job. What cannot be noted is not.
+    """The note of one attempt at a job. Write errors are ignored.
 
     Args:
         database: The project's database.
@@ -119,7 +117,7 @@ class WaitNote:
         self._put(text.ljust(_BYTES))
 
     def clear(self) -> None:
-        """Note that it does not wait, or that the database says so itself."""
+        """Note that the job does not wait, or that the database says so itself."""
         self._put(_NOTHING)
 
     def close(self) -> None:
@@ -134,7 +132,7 @@ class WaitNote:
 
 
 def as_noted(row: JobRow, database: Path) -> JobRow:
-    """Return a job as it is: a running one is blocked when that is noted."""
+    """Return a row with its noted state: a running job may be blocked."""
     if row.state != JobState.RUNNING:
         return row
     try:
@@ -146,27 +144,27 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
         return row
 
 
-#: What a kind of job does; gives its result, the JSON of a report.
+#: The work of a kind of job; returns its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]
 
-#: Says whether what an error missed is there again; asks its second argument whether to give up.
+#: Returns whether the resource that an error missed is available; the second argument cancels.
 IsBack = Callable[[EngineError, Callable[[], bool]], bool]
-#: Says for how many seconds a job waits for what an error missed.
+#: Returns for how many seconds a job waits for the resource that an error missed.
 PatienceFor = Callable[[EngineError], float]
 
-_TRY_AGAIN_S = 0.5  # to write how a job ended
+_TRY_AGAIN_S = 0.5  # to write the end of a job
 _EVENTS_AT_ONCE = 1000
 
 
 class Resources(NamedTuple):
-    """What a job may have to wait for."""
+    """Probes of the resources that a job may wait for."""
 
     is_back: IsBack
     patience_s: PatienceFor
 
 
 class OpenProject(NamedTuple):
-    """A project as the runner needs it."""
+    """A project for the runner."""
 
     root: str  # the resolved folder
     ledger: Ledger
@@ -174,13 +172,13 @@ class OpenProject(NamedTuple):
 
 
 class Slots(Protocol):
-    """Where a job's right to run comes from."""
+    """The limited slots of running jobs."""
 
     def give_slot(self, run: "Run") -> None:
-        """Let others run."""
+        """Give up the slot."""
 
     def take_slot(self, run: "Run") -> bool:
-        """Wait for the right to run; False when the job is to stop."""
+        """Wait for a slot; return False if the job is to stop."""
 
 
 class Run:
@@ -190,7 +188,7 @@ class Run:
         file: The project's database file.
         project: The project.
         context: The job as claimed.
-        slots: Where the right to run is given back and taken.
+        slots: The slots of running jobs.
     """
 
     def __init__(self, file: Path, project: OpenProject, context: JobContext, slots: Slots) -> None:
@@ -201,19 +199,19 @@ class Run:
         self._slots = slots
         self._outage = Outage()
         self._note = WaitNote(file, context.row)
-        #: The end of a job that has waited for too long, as long as it cannot be written.
+        #: The error of a job that has waited too long, while it cannot be written.
         self.unwritten_end: EngineError | None = None
         self._away: EngineError | None = None  # what it waits for
-        self._told = context.told_before  # the last event that earlier tries told of
+        self._told = context.told_before  # the last event logged by earlier attempts
 
     def run(self, resources: Resources) -> None:
-        """Work until the job has ended, or until this process is to stop.
+        """Work until the job has ended or this process is to stop.
 
         Args:
-            resources: What it may have to wait for.
+            resources: Probes of the resources.
 
         Raises:
-            StaleClaim: Another runner has taken it over.
+            StaleClaim: Another runner has taken over the job.
         """
         row = self.context.row
         with on_behalf_of("runner", self.request_id), span("job") as told:
@@ -233,7 +231,7 @@ class Run:
                 return
 
     def _try(self) -> EngineError | None:
-        """Work once; gives what is away when the job has to wait for it."""
+        """Work once; return the error of an unavailable resource if the job has to wait."""
         ledger, row = self.project.ledger, self.context.row
         error: dict[str, Any]
         self.context.begin()
@@ -257,9 +255,9 @@ class Run:
         return self._put(lambda: ledger.fail(row, error, self.context.on_record()))
 
     def _put(self, write: Callable[[], None]) -> EngineError | None:
-        """Write what became of the job; gives what is away when that cannot be done now.
+        """Write the outcome of the job; return the error if it cannot be written now.
 
-        What the WAL holds goes to its place first if the disk is full: that can make room.
+        On a full disk the WAL is checkpointed first, which can free space.
         """
         away = _attempt(write)
         if isinstance(away, DiskFullError):
@@ -273,7 +271,7 @@ class Run:
             self.project.ledger.cancel(self.context.row, self.context.on_record())
 
     def _wait_for(self, away: EngineError, resources: Resources) -> bool:
-        """Wait as a blocked job until what was away is back; False when it is not to go on."""
+        """Wait as a blocked job until the resource is back; return False if it is not to resume."""
         context = self.context
         self._away = away
         self._outage.begin(context.on_record())
@@ -292,7 +290,7 @@ class Run:
         return False
 
     def _give_up(self, away: EngineError) -> bool:
-        """End the job, which has waited for too long; False when that cannot be written now."""
+        """Fail a job that has waited too long; return False if that cannot be written now."""
         end = _lasting(away, self._outage.lasts_s)
         row, changes = self.context.row, self.context.on_record()
         if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
@@ -306,10 +304,10 @@ class Run:
         return resources.is_back(away, self.context.cancelled)
 
     def _block(self, away: EngineError) -> bool:
-        """Write that the job waits, and why; False when not even that can be written."""
+        """Write that the job is blocked, and why; return False if that cannot be written."""
         ledger, row, changes = self.project.ledger, self.context.row, self.context.on_record()
         reason, error = reason_of(away), away.as_json()
-        if isinstance(away, DiskFullError | IndexBusyError):  # which will be in the way here too
+        if isinstance(away, DiskFullError | IndexBusyError):  # which would fail this write too
             self._note.write(reason)
         if self._put(lambda: ledger.block(row, reason, error, changes)):
             self._note.write(reason)
@@ -331,22 +329,22 @@ class Run:
         self.context.resumes()
         return True
 
-    def hear_cancel(self) -> None:
-        """Look whether somebody wants the job to end."""
+    def check_cancel(self) -> None:
+        """Check whether the cancellation of the job was requested."""
         try:
             with self.project.ledger.store.read() as handle:
                 if jobs.is_cancel_requested(handle, self.context.row.id):
                     self.context.cancel()
         except EngineError:
-            return  # the next look is soon
+            return  # checked again soon
 
     def beat(self) -> None:
-        """Say that the job lives; what cannot be written now is written by the next beat."""
-        if not isinstance(self._away, DiskFullError):  # what room is left is for its end
+        """Write a heartbeat; if it cannot be written now, the next one is."""
+        if not isinstance(self._away, DiskFullError):  # the remaining space is for its end
             _attempt(self.context.beat)
 
     def new_events(self) -> list[EventRow]:
-        """Give what happened since the last call; what earlier tries told is left out."""
+        """Return the events since the last call; those logged by earlier attempts are left out."""
         try:
             with self.project.ledger.store.read() as handle:
                 found = jobs.read_events(
@@ -359,7 +357,7 @@ class Run:
 
     @cached_property
     def request_id(self) -> str | None:
-        """The request that asked for the job, as its first event has it; None when none did."""
+        """The id of the request for the job, from its first event; None if there is none."""
         try:
             with self.project.ledger.store.read() as handle:
                 found = jobs.read_events(handle, self.context.row.id, limit=1)
@@ -368,7 +366,7 @@ class Run:
         return json.loads(found[0].context).get("request_id") if found else None
 
     def last_row(self) -> JobRow | None:
-        """Give the job as it is now; None when it cannot be read."""
+        """Return the current row; None if it cannot be read."""
         try:
             with self.project.ledger.store.read() as handle:
                 return jobs.read_job(handle, self.context.row.uuid)
@@ -376,7 +374,7 @@ class Run:
             return None
 
     def close(self) -> None:
-        """Free what the run held."""
+        """Free the resources of the run."""
         self.context.close()
         self._note.close()
         self.project.ledger.store.release_thread()
@@ -391,7 +389,7 @@ def _attempt(write: Callable[[], None]) -> EngineError | None:
 
 
 def reason_of(away: EngineError) -> str:
-    """Say for people what a job waits for."""
+    """Describe what a job waits for."""
     if isinstance(away, DiskFullError):
         return f"disk full: {away.message}"
     if isinstance(away, EmbedderUnavailableError):
@@ -404,7 +402,7 @@ def reason_of(away: EngineError) -> str:
 
 
 def _lasting(away: EngineError, lasts_s: float) -> EngineError:
-    """Give the error of a job that has waited for too long."""
+    """Return the error of a job that has waited too long."""
     reason = reason_of(away)
     if isinstance(away, DiskFullError):
         reason = f"insufficient storage: {away.message}"

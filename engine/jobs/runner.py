@@ -1,8 +1,9 @@
-"""The runner: claims the jobs of a data directory in order, and runs at most a few at a time.
+"""The runner: claims the jobs of a data directory in order, and runs a limited number at a time.
 
-One process a data directory is the runner, by the kernel's lock on a file, so that no lock can be
-stale and no other process can run the same job. What it holds when it ends stays as it is in the
-databases; the next runner takes it over, first the jobs that had begun, in their old order.
+One process per data directory is the runner, by the kernel's lock on a file, so no lock can be
+stale and no other process can run the same job. Jobs that have not ended when it does stay as they
+are in the databases; the next runner takes them over, those that had begun first, in their old
+order.
 """
 
 import threading
@@ -25,25 +26,25 @@ from engine.state_records import JobState
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
 
-_LOOK_EVERY_S = 0.2  # for what other processes ask for; a request of this one wakes the runner
+_LOOK_EVERY_S = 0.2  # for requests by other processes; one of this process wakes the runner
 _BEAT_EVERY_S = 1.0
 _IDLE_S = 2.0  # without a job, before a runner that ends when idle does
 _DAILY_S = 24 * 3600.0
-_TIDY_S = 1.0  # for housekeeping to close what it has open, when the runner ends
+_TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
 
 class Surroundings(NamedTuple):
-    """What the runner is given from above."""
+    """The dependencies of the runner."""
 
     data_dir: Path
     most_running: int
     open_project: Callable[[Path], OpenProject]  # by its database file
     is_back: IsBack
     patience_s: PatienceFor
-    expected: Callable[[JobRow], Expected]  # what to expect of a job
-    on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the row as it is then
-    log: Callable[[OpenProject, JobRow, EventRow], None]  # something happened to a job
-    daily: Callable[[Callable[[], bool]], None]  # housekeeping; asks whether to stop
+    expected: Callable[[JobRow], Expected]  # the expectation for a job
+    on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the final row
+    log: Callable[[OpenProject, JobRow, EventRow], None]  # an event of a job
+    daily: Callable[[Callable[[], bool]], None]  # housekeeping; its argument cancels
     clock: Clock = now_ms
 
 
@@ -51,21 +52,21 @@ class Runner:
     """Runs the jobs of a data directory; the caller holds its lock.
 
     Args:
-        around: What it works with.
+        around: Its dependencies.
     """
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self.boot_id = uuid4().hex
         self._watchlist = Watchlist(around.data_dir)
-        self._runs: dict[str, Run] = {}  # by job id; those that run and those that are blocked
+        self._runs: dict[str, Run] = {}  # by job id, running and blocked
         self._lock = threading.Condition()
         self._starting = 0  # jobs that are being claimed, each with a slot already
         self._returning = 0  # jobs that were blocked and wait for a slot: they go first
         self._waiting: dict[str, Found] = {}
         self._wake = threading.Event()
         self._is_stopping = False
-        #: Whether it stopped while there were jobs that another process can go on with.
+        #: Whether it stopped while there were jobs that another process can resume.
         self.has_left_work = False
         self._next_daily_s = 0.0
         self._housekeeping: threading.Thread | None = None
@@ -75,18 +76,18 @@ class Runner:
         self._wake.set()
 
     def run(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> None:
-        """Run jobs until told to stop, or, if that is to be, until there has been none for a while.
+        """Run jobs until stopped, or, if wanted, until there has been none for a while.
 
         Args:
-            until_idle: Asked when there has been none; False lets it wait for more.
-            stop: Asked several times a second.
+            until_idle: Called when there has been none; false waits for more.
+            stop: Called several times a second; true ends.
         """
         pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
         pulse.start()
         idle_since_s = time.monotonic()
         try:
             while not stop() and self._around.data_dir.exists():
-                self._keep_house()
+                self._run_housekeeping()
                 self._look()
                 self._start_some()
                 if self._runs or self._waiting:
@@ -102,11 +103,11 @@ class Runner:
                 self._housekeeping.join(_TIDY_S)
 
     def _look(self) -> None:
-        """Find active jobs, in databases that were written since the last look."""
+        """Find active jobs in databases that were written since the last call."""
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
-            run.hear_cancel()
+            run.check_cancel()
             if not run.file.exists():  # the project was forgotten
                 run.context.suspend()
         for found in self._watchlist.changed():
@@ -116,13 +117,13 @@ class Runner:
                 self._waiting[found.file.stem] = found
 
     def _start_some(self) -> None:
-        """Start what waits, in order, while there is room."""
+        """Start pending jobs in order, while there are free slots."""
         for found in sorted(self._waiting.values(), key=_turn):
             with self._lock:
                 if not self._has_room(self._returning + 1):
                     return
                 if any(run.file == found.file for run in self._runs.values()):
-                    continue  # it ends just now
+                    continue  # it is just ending
                 self._starting += 1
             del self._waiting[found.file.stem]
             try:
@@ -157,25 +158,25 @@ class Runner:
         thread.start()
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
-        """Give why a job has failed, if that cannot be written."""
+        """Return the error of a failed job, if it cannot be written."""
         with self._lock:
             run = self._runs.get(job_id)
             return run.unwritten_end if run else None
 
     def _has_room(self, jobs: int) -> bool:
-        """Say whether so many more jobs can run. The caller holds the lock."""
+        """Return whether this many more jobs can run. The caller holds the lock."""
         running = self._starting + sum(run.has_slot for run in self._runs.values())
         return running + jobs <= self._around.most_running
 
     def give_slot(self, run: Run) -> None:
-        """Let a job that is blocked make room."""
+        """Free the slot of a blocked job."""
         with self._lock:
             run.has_slot = False
             self._lock.notify_all()
         self._wake.set()
 
     def take_slot(self, run: Run) -> bool:
-        """Wait until there is room for a job that was blocked; False when it is to stop."""
+        """Wait for a slot for a job that was blocked; return False if it is to stop."""
         with self._lock:
             self._returning += 1
             try:
@@ -193,7 +194,7 @@ class Runner:
             run.run(Resources(self._around.is_back, self._around.patience_s))
             self._ended(run)
         except StaleClaim:
-            pass  # whoever has it now tells of its end
+            pass  # the runner that has it now reports its end
         finally:
             run.close()
             with self._lock:
@@ -216,7 +217,7 @@ class Runner:
             self.has_left_work = True
 
     def _beat(self) -> None:
-        """Say of each job that it lives, in a thread of its own, which a slow disk may hold up."""
+        """Write the jobs' heartbeats, in a separate thread, which a slow disk may block."""
         while not self._is_stopping:
             with self._lock:
                 runs = list(self._runs.values())
@@ -226,7 +227,7 @@ class Runner:
             with self._lock:
                 self._lock.wait_for(lambda: self._is_stopping, _BEAT_EVERY_S)
 
-    def _keep_house(self) -> None:
+    def _run_housekeeping(self) -> None:
         now_s = time.monotonic()
         if now_s >= self._next_daily_s:
             self._next_daily_s = now_s + _DAILY_S
@@ -250,7 +251,7 @@ class Runner:
 
 
 def _turn(found: Found) -> tuple[int, int, str]:
-    """Give a job's place: those that had begun by when they did, then the others by age."""
+    """Return a job's sort key: those that had begun by start time, then the others by age."""
     row = found.row
     assert row
     if row.state == JobState.PENDING:

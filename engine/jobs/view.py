@@ -1,4 +1,4 @@
-"""A job's row as the record that every face shows."""
+"""Conversion of jobs' rows to the records that are shown."""
 
 import json
 import os
@@ -21,20 +21,20 @@ from engine.store import jobs
 from engine.store.connection import Handle
 from engine.store.jobs import EventRow, JobRow
 
-_SILENT_MS = 10_000  # ten times as long as there is between two signs of life
+_SILENT_MS = 10_000  # ten heartbeats
 
 
 def job_of(
     row: JobRow, *, project_id: str, root: str, now_ms: int, position: int | None, log: str | None
 ) -> Job:
-    """Give a job as it is now.
+    """Return a job as it is now.
 
     Args:
         row: As stored.
         project_id: Its project's id.
         root: Its project's folder.
-        now_ms: For the time it has taken so far.
-        position: Its place among those that wait for their turn, 1 is next.
+        now_ms: The time, for the elapsed time.
+        position: Its position in the queue, 1 is next.
         log: The path of its operation log.
     """
     phase = Phase(row.phase) if row.phase else None
@@ -77,7 +77,7 @@ def job_of(
 
 
 def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
-    """Give a project's active job, and the newest one when it failed; see ``job_of``."""
+    """Return a project's active job, and the newest one if it failed; see ``job_of``."""
     newest = jobs.search_jobs(handle, jobs.JobSearch(), 1)
     database = Path(handle.db_filename("main"))
     shown = [
@@ -92,7 +92,7 @@ def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, .
 
 
 def event_of(job_id: str, root: str, row: EventRow) -> JobEvent:
-    """Give an event of a job of the project with this root."""
+    """Return an event of a job of the project with this root."""
     return JobEvent(
         job_id=job_id,
         sequence=row.sequence,
@@ -112,7 +112,7 @@ def _shown(path: bytes | None) -> str | None:
 
 
 def _silence(row: JobRow, now_ms: int) -> str | None:
-    """Say so when nothing is heard of a job that runs: not even that it waits could be written."""
+    """Return a warning if a running job has no heartbeat: not even a wait could be written."""
     if row.state != JobState.RUNNING or row.heartbeat_at_ms is None:
         return None
     silent_ms = now_ms - row.heartbeat_at_ms

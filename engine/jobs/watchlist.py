@@ -1,8 +1,8 @@
-"""Which projects of a data directory have an active job, without asking each database each time.
+"""Which projects of a data directory have an active job, without reading every database.
 
-SQLite changes the size or the time of a database file or of its log with each commit, so a look at
-both tells whether it is worth asking: some microseconds a project. Two commits within one tick of
-the file system's clock can look the same, so a file that was written just now is asked again.
+SQLite changes the size or the time of a database file or of its WAL with each commit, so comparing
+both shows whether reading is worth it, for some microseconds a project. Two commits within one tick
+of the file system's clock can look the same, so a file written just now is read again.
 """
 
 import time
@@ -24,14 +24,14 @@ _UNLIKE_ANY: _Look = ()
 
 
 class Found(NamedTuple):
-    """A project and its active job."""
+    """A project with its active job."""
 
     file: Path
     row: JobRow | None
 
 
 class Watchlist:
-    """Remembers how the files of a data directory looked.
+    """Tracks which databases of a data directory have changed.
 
     Args:
         data_dir: The folder.
@@ -42,10 +42,10 @@ class Watchlist:
         self._seen: dict[Path, _Look] = {}
 
     def changed(self) -> Iterator[Found]:
-        """Give the active jobs of databases that were written since the last call.
+        """Yield the active jobs of databases that were written since the last call.
 
-        One that is damaged counts as without a job until it is written again, one that only cannot
-        be read now is asked again by the next call.
+        A damaged one has no job until it is written again; one that cannot be read now is read
+        again by the next call.
         """
         files = database_files(self._data_dir)
         for gone in self._seen.keys() - set(files):
@@ -60,9 +60,9 @@ class Watchlist:
             yield Found(file, row)
 
     def touched(self) -> Iterator[Path]:
-        """Give the databases that were written, made or deleted since the last call.
+        """Yield the databases that were written, made or deleted since the last call.
 
-        For who asks them himself; use either this or ``changed`` of one watchlist.
+        For callers that read them on their own; use either this or ``changed`` of one watchlist.
         """
         files = database_files(self._data_dir)
         for gone in self._seen.keys() - set(files):
@@ -75,18 +75,18 @@ class Watchlist:
                 yield file
 
     def look_again(self, file: Path) -> None:
-        """Ask a database the next time, whatever it looks like."""
+        """Report a database as changed by the next call."""
         if file in self._seen:
             self._seen[file] = _UNLIKE_ANY
 
 
 def database_files(data_dir: Path) -> list[Path]:
-    """Give the database files of all projects."""
+    """Return the database files of all projects."""
     return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
 
 
 def _asked(file: Path) -> tuple[JobRow | None, bool]:
-    """Give the active job of a database, and whether that will be so until it is written."""
+    """Return the active job of a database, and whether that is final until it is written."""
     try:
         store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
         try:

@@ -1,4 +1,4 @@
-"""Measures as metrics of Prometheus' client, and their values as the text that Prometheus reads."""
+"""Measures as metrics of Prometheus' client, and their exposition in its text format."""
 
 import resource
 import sys
@@ -20,10 +20,10 @@ _KIB = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 
 class Instruments(Collector):
-    """A meter (``telemetry.recording.Meter``) whose numbers can be read; for any thread.
+    """A meter (``telemetry.metrics.Meter``) whose numbers can be read; for any thread.
 
     Args:
-        gauges: Returns the values of the gauges as they are now, quickly: somebody waits for them.
+        gauges: Returns the values of the gauges as they are now, quickly: a request waits for them.
     """
 
     def __init__(self, gauges: Callable[[], Mapping[Measure, Values]]) -> None:
@@ -51,7 +51,7 @@ class Instruments(Collector):
         (counter.labels(*labels) if labels else counter).inc(amount)
 
     def time(self, measure: Measure, seconds: float, labels: tuple[str, ...]) -> None:
-        """Record how long something took."""
+        """Record a duration."""
         self._histograms[measure].labels(*labels).observe(seconds)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -63,7 +63,7 @@ class Instruments(Collector):
             yield family
 
     def text(self) -> bytes:
-        """Return all numbers as they are now, in Prometheus' text format."""
+        """Return all current numbers in Prometheus' text format."""
         return generate_latest(self._registry)
 
 

@@ -1,6 +1,6 @@
-"""Measures this process and all projects, for as long as a server lives.
+"""Metrics and status of a server and its data directory, for as long as the server lives.
 
-How a server and its data directory are: nothing is opened for it, and no secret is told.
+The status opens nothing, and shows no secret.
 """
 
 import os
@@ -47,12 +47,12 @@ _STATM: Final = "/proc/self/statm"
 
 
 def versions_of(program: str) -> dict[str, str]:
-    """Give the versions of the program and of what it stands on."""
+    """Return the versions of the program and of its main dependencies."""
     return {"CodeCairn": program, "Python": platform.python_version(), **versions()}
 
 
 def disk_use_of(data_dir: Path) -> DiskUse:
-    """Add up what lies in a data directory; some microseconds a file."""
+    """Add up the files of a data directory; some microseconds a file."""
     sizes = {"indexes": 0, "logs": 0, "models": 0, "others": 0}
     for folder, _, names in os.walk(data_dir):
         inside = os.path.relpath(folder, data_dir).split("/", 1)[0]
@@ -67,7 +67,7 @@ def disk_use_of(data_dir: Path) -> DiskUse:
 
 
 def memory_use() -> MemoryUse:
-    """Give what this process takes, and what limits it."""
+    """Return the memory that this process uses, and its limit."""
     held = None
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path(_STATM).read_text("ascii").split()[1])
@@ -84,7 +84,7 @@ def memory_use() -> MemoryUse:
 
 
 def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> ModelInForce:
-    """Give the model that the settings choose.
+    """Return the model that the settings choose.
 
     Args:
         config: The settings in force.
@@ -108,7 +108,7 @@ def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> 
 
 
 def runner_of(data_dir: Path) -> RunnerState:
-    """Say which process runs the jobs of a data directory."""
+    """Return which process runs the jobs of a data directory."""
     file = runner_lock(data_dir)
     holder = holder_of(file)
     if holder is None or not holder.isdecimal():
@@ -120,7 +120,7 @@ def runner_of(data_dir: Path) -> RunnerState:
 
 
 def settings_in_force(config: Config) -> tuple[SettingInForce, ...]:
-    """Give all settings, in the order of their table."""
+    """Return all settings, in the order of their table."""
     return tuple(
         SettingInForce(
             name=setting.name,
@@ -141,17 +141,17 @@ def _number(value: object) -> int | None:
 
 
 def _shown(value: object, unit: str) -> str:
-    """Give a value for people, without what may be a password in it."""
+    """Format a value, without possible passwords in it."""
     if isinstance(value, int) and unit != "port":
         return f"{value:,}"
     return shown_setting(str(value))
 
 
 def problems_of(data_dir: Path) -> tuple[LoggedProblem, ...]:
-    """Give what a server noted as wrong of late, the newest first.
+    """Return the latest problems in the server's log, the newest first.
 
-    What was noted several times is one; warnings take no error's place. That a client asked for
-    what cannot be is no problem of the server.
+    Repeated problems are shown once, and warnings never displace errors. Invalid requests by
+    clients are no problems of the server.
     """
     log = server_log(data_dir)
     errors = _together(log.recent("error", _MOST_EVENTS))
@@ -161,7 +161,7 @@ def problems_of(data_dir: Path) -> tuple[LoggedProblem, ...]:
 
 
 def _together(events: Sequence[Mapping[str, object]]) -> list[LoggedProblem]:
-    """Give each problem once, as it was noted first here: the newest event comes first."""
+    """Return each problem once; the newest event comes first."""
     told: dict[LoggedProblem, list[LoggedProblem]] = {}
     for problem in map(_problem_in, events):
         told.setdefault(replace(problem, at=""), []).append(problem)
@@ -179,14 +179,14 @@ def _problem_in(event: Mapping[str, object]) -> LoggedProblem:
 
 
 def _time_in(text: str) -> str:
-    """Give a time that can be compared with others; empty when it is none."""
+    """Return a time in comparable form; empty if it is not one."""
     with suppress(ValueError):
         return text if datetime.fromisoformat(text).tzinfo else ""
     return ""
 
 
 def _request_in(event: Mapping[str, object]) -> str:
-    """Say which request failed."""
+    """Return which request failed."""
     if event.get("event") != "request":
         return ""
     return f"{event.get('method')} {event.get('route')} was answered with {event.get('status')}"
@@ -197,14 +197,14 @@ _LOOK_S = 5.0
 
 
 class Observer:
-    """Listens from ``start`` to ``stop``; ``exposition`` is for any thread.
+    """Records from ``start`` to ``stop``; ``exposition`` is for any thread.
 
     Args:
         config: The settings in force.
         version: Of the program.
     """
 
-    #: What ``exposition`` gives, as a header says it before the charset, which is UTF-8.
+    #: The media type of ``exposition``, without the charset, which is UTF-8.
     content_type = "text/plain; version=0.0.4"
 
     def __init__(self, config: Config, version: str) -> None:
@@ -219,30 +219,30 @@ class Observer:
         self._listening = ExitStack()
 
     def start(self) -> None:
-        """Begin to listen, and to look at the projects now and then."""
+        """Start recording, and surveying the projects now and then."""
         self._listening.enter_context(heard_by(self._instruments))
         self._listening.enter_context(traced(self._config.data_dir, process="serve"))
         self._thread = threading.Thread(target=self._look_on, name="observer", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop recording."""
         self._stop.set()
         if self._thread:
             self._thread.join()
         self._listening.close()
 
     def exposition(self) -> bytes:
-        """Give all numbers in Prometheus' text format, some milliseconds after the last look.
+        """Return all numbers in Prometheus' text format, within some milliseconds.
 
-        Databases that were written since are looked at first.
+        Databases that were written since the last look are read first.
         """
         with self._lock:
             self._survey.look()
             return self._instruments.text()
 
     def condition(self) -> ServerCondition:
-        """Say how the server and its data directory are; some milliseconds, as ``exposition``."""
+        """Return the status of the server and its data directory; as fast as ``exposition``."""
         with self._lock:
             self._survey.look()
             values, models = self._survey.values(), self._survey.models()

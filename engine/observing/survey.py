@@ -1,8 +1,8 @@
-"""What all projects do and hold, read from their databases: whoever runs the jobs, here or not.
+"""What all projects do and hold, read from their databases, whichever process runs the jobs.
 
-A look asks only databases that were written since the last one. What jobs do is added up from
-their rows: each job is counted once, however often its database is looked at, and one that runs for
-long is counted as it goes on.
+Only databases written since the last look are read. The work of jobs is summed from their rows:
+each job is counted once, however often its database is read, and a long one is counted as it
+progresses.
 """
 
 import json
@@ -41,7 +41,7 @@ _COUNTED: Final = {
 
 @dataclass(slots=True)
 class _Project:
-    """What is known of a project."""
+    """The state of a project's survey."""
 
     is_readable: bool = True
     ended_id: int = 0  # the last job that has ended, and is counted
@@ -55,11 +55,11 @@ class _Project:
 
 
 class Survey:
-    """Looks at the projects of a data directory; the caller lets one thread look at a time.
+    """Surveys the projects of a data directory; the caller serializes calls of ``look``.
 
     Args:
         config: The settings in force.
-        meter: Is told what jobs did from now on.
+        meter: Records the work of jobs from now on.
     """
 
     def __init__(self, config: Config, meter: Meter) -> None:
@@ -71,7 +71,7 @@ class Survey:
         self._files: list[Path] = []
 
     def look(self) -> None:
-        """See what has changed."""
+        """Read what has changed."""
         self._files = database_files(self._config.data_dir)
         for gone in self._projects.keys() - set(self._files):
             del self._projects[gone]
@@ -85,7 +85,7 @@ class Survey:
                 self._watchlist.look_again(file)
 
     def values(self) -> dict[Measure, Values]:
-        """Give what gauges show."""
+        """Return the values of the gauges."""
         known = self._projects.values()
         states: Counter[str] = Counter(dict.fromkeys(JobState, 0))
         skips: Counter[str] = Counter()
@@ -109,7 +109,7 @@ class Survey:
         }
 
     def models(self) -> dict[str, tuple[ModelRow, int]]:
-        """Give the models that answer, by name, with the number of indexes of each."""
+        """Return the models that answer, by name, with the number of indexes of each."""
         rows = [each.model for each in self._projects.values() if each.model]
         counts = Counter(row.name for row in rows)
         return {row.name: (row, counts[row.name]) for row in rows}
@@ -137,7 +137,7 @@ class Survey:
         self._projects[file] = project
 
     def _add_up(self, project: _Project, rows: list[JobCount]) -> None:
-        """Tell what jobs did since the last look, the older ones first."""
+        """Record the work of jobs since the last look, older ones first."""
         for row in rows:
             if row.id != project.active_id:
                 project.active_id, project.counted = row.id, {}
@@ -176,7 +176,7 @@ class Survey:
 
 
 def _done(row: JobCount) -> dict[str, int]:
-    """Give what a job has done by what stands on record."""
+    """Return the committed work of a job."""
     counts, result = json.loads(row.counts), json.loads(row.result or "{}")
     return {
         name: int(max(counts.get(name, 0), result.get(told, 0)))

@@ -1,9 +1,9 @@
-"""Spans as OpenTelemetry has them, for the exporters that ``OTEL_TRACES_EXPORTER`` names.
+"""Spans for OpenTelemetry, sent to the exporters that ``OTEL_TRACES_EXPORTER`` names.
 
-``console`` writes them to ``logs/spans.log`` in the data directory: standard output belongs to the
-command, or to an agent. Any other name is that of an installed exporter, such as ``otlp`` with its
-own ``OTEL_EXPORTER_OTLP_…``. Where a program around this one has set OpenTelemetry up already,
-spans go there.
+``console`` writes them to ``logs/spans.log`` in the data directory, because standard output belongs
+to the command or to an agent. Any other name is an installed exporter, for example ``otlp``, which
+reads its own ``OTEL_EXPORTER_OTLP_…``. If a host program has set up OpenTelemetry already, spans go
+to its provider.
 """
 
 import os
@@ -31,13 +31,13 @@ _NANOSECONDS_A_MS = 1_000_000
 
 @contextmanager
 def traced(data_dir: Path, *, process: str) -> Iterator[None]:
-    """Hand spans to who wants them; to nobody, and without an import, when nobody does.
+    """Export spans within the context; without exporters, import and do nothing.
 
     Args:
         data_dir: Has the logs.
-        process: What this process is: serve, mcp or runner.
+        process: The kind of process: serve, mcp or runner.
     """
-    provider, names = _provider_around(), _wanted()
+    provider, names = _host_provider(), _wanted()
     if provider is not None:  # which follows the same variables
         with traced_by(_OtelTracer(provider)):
             yield
@@ -55,8 +55,8 @@ def _wanted() -> list[str]:
     return [name for name in names if name and name != "none"]
 
 
-def _provider_around() -> "TracerProvider | None":
-    """Give what a program around this one has set up; None when there is none."""
+def _host_provider() -> "TracerProvider | None":
+    """Return the provider set up by a host program; None if there is none."""
     if "opentelemetry.trace" not in sys.modules:
         return None
     from opentelemetry import trace  # is loaded already
@@ -129,14 +129,14 @@ def _write(log: JobLog, span: "ReadableSpan") -> None:
 
 
 class _OtelTracer:
-    """A tracer as ``telemetry.recording`` wants it."""
+    """A tracer for ``telemetry.metrics``."""
 
     def __init__(self, provider: "TracerProvider") -> None:
         self._tracer = provider.get_tracer(_NAME)
 
     @contextmanager
     def span(self, name: str) -> Iterator[Span]:
-        """Begin a span; of what is raised only the code is told, for messages can quote."""
+        """Start a span; of an exception only the code is recorded: messages may quote users."""
         with self._tracer.start_as_current_span(
             name, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -159,11 +159,11 @@ class _OtelSpan:
                 self._span.set_attribute(f"cairn.{name}", value)
 
     def name(self, name: str) -> None:
-        """Call it otherwise."""
+        """Rename it."""
         self._span.update_name(name)
 
     def fail(self, code: str) -> None:
-        """Give it a status of error."""
+        """Return it a status of error."""
         from opentelemetry.trace import StatusCode  # is loaded already
 
         self._span.set_status(StatusCode.ERROR, code)

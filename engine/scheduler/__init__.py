@@ -1,6 +1,7 @@
-"""The jobs of all projects of a data directory, and who runs them.
+"""The jobs of all projects of a data directory, and the process that runs them.
 
-``jobs`` is the door: ask for a job, look at it, stop it, wait for it. ``runner_host`` makes this
-process the data directory's one runner, or starts one that outlives it; ``listing`` shows jobs by
-page, ``housekeeping`` lets old ones go.
+``queue`` is the entry point: submit, show, cancel and wait for jobs. ``runner_process`` makes this
+process the data directory's one runner, or starts one that outlives it; ``listing`` pages through
+jobs, ``poller`` watches all projects cheaply, ``estimate`` predicts how long a job takes, and
+``housekeeping`` deletes old jobs.
 """

@@ -1,8 +1,8 @@
-"""How long a job will take and what room its index needs, said before it exists.
+"""Estimates, before a job exists, of how long it will take and how much disk its index needs.
 
-A walk within a budget of time counts the files that a run would read and parse, as the run itself
-decides; then what was seen stands for the rest. How fast this machine parses and embeds is learned
-from jobs that have completed, and kept in ``logs/rates.json``.
+A walk within a time budget counts the files that a run would read and parse, as the run itself
+decides; the rest of the tree is extrapolated from them. The speed of parsing and embedding on this
+machine is learned from completed jobs and stored in ``logs/rates.json``.
 """
 
 import json
@@ -64,12 +64,12 @@ _MOST_RATES_BYTES = 1 << 16
 _MOST_MODELS = 50
 _LEARNS_S = 10.0  # a job of so many seconds moves a rate halfway
 _MOST_MOVED = 8.0  # times, by one job
-_LEAST_S = 1.0  # shorter work teaches nothing
-_MOST_REUSED = 0.8  # of the files: equal ones are everywhere, but a copied index teaches nothing
+_LEAST_S = 1.0  # shorter work is not learned from
+_MOST_REUSED = 0.8  # of the files: equal files are common, but a copied index is not a measure
 
 
 class Work(NamedTuple):
-    """What a run has to do, counted or extrapolated."""
+    """The work of a run, counted or extrapolated."""
 
     files: int = 0  # that the walk looks at, skipped ones included
     parse_files: int = 0
@@ -83,20 +83,20 @@ class Work(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a job is expected to take."""
+    """The expected duration and disk space of a job."""
 
     seconds: float
     needed_bytes: int  # of room on the disk
 
 
 class Rates(NamedTuple):
-    """What this machine does a second."""
+    """The throughput of this machine, a second."""
 
     parse_bytes: float  # of new source, _FILE_BYTES more for each file
     chunks: Mapping[str, float]  # embedded, by the setting that names the model
 
     def chunks_a_second(self, model: str) -> float | None:
-        """Return how fast a model embeds stored chunks; None for no model."""
+        """Return the embedding speed of a model; None for no model."""
         kind = _kind_of(model)
         if kind == Backend.NONE:
             return None
@@ -104,7 +104,7 @@ class Rates(NamedTuple):
         return self.chunks.get(model.strip(), usual)
 
     def learn(self, seen: Measured, model: str) -> "Rates":
-        """Return the rates moved towards what a job has measured, the more the longer it took."""
+        """Return the rates moved towards a job's measurements; the longer it took, the further."""
         parse, chunks = self.parse_bytes, dict(self.chunks)
         is_parsed = seen.parse_files > 0 and seen.reused_files <= _MOST_REUSED * seen.parse_files
         if seen.parse_s >= _LEAST_S and is_parsed:
@@ -118,14 +118,14 @@ class Rates(NamedTuple):
 
 
 class Estimator:
-    """Says what jobs will take on this machine, and learns from those that have completed."""
+    """Estimates jobs on this machine, and learns from completed ones."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._lock = threading.Lock()
 
     def before(self, store: Store, root: str, options: IndexOptions) -> Estimate:
-        """Return what a job will take; looks at the tree for at most a second.
+        """Estimate a job; walks the tree for at most a second.
 
         Args:
             store: The project's database.
@@ -140,7 +140,7 @@ class Estimator:
         return estimate(count_work(store, root, options, model), self._rates(), model)
 
     def expected(self, row: JobRow) -> Expected:
-        """Return what to expect of a job that begins, or goes on after an earlier try."""
+        """Return the expectation for a job that begins, or resumes after an earlier attempt."""
         seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
         if seconds is not None and row.files_total:
             seconds *= 1 - min(1.0, row.files_done / row.files_total)
@@ -157,7 +157,7 @@ class Estimator:
         )
 
     def learn(self, seen: Measured) -> None:
-        """Take in what a job measured that has completed in one try."""
+        """Learn from the measurements of a job that completed in one attempt."""
         data_dir = self._config.data_dir
         with self._lock:
             save_rates(data_dir, self._rates().learn(seen, self._config.model))
@@ -167,11 +167,11 @@ class Estimator:
 
 
 def estimate(work: Work, rates: Rates, model: str) -> Estimate:
-    """Return what so much work takes.
+    """Estimate the duration and disk space of some work.
 
     Args:
         work: What is to be done.
-        rates: What this machine does.
+        rates: The throughput of this machine.
         model: The setting.
     """
     is_later = _is_embedded_later(model)
@@ -195,7 +195,7 @@ def count_work(
     budget_s: float = _BUDGET_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> Work:
-    """Look at a tree as a run with these options would; nothing is read but names, sizes and times.
+    """Count the work of a run with these options, from names, sizes and times alone.
 
     Args:
         store: The project's database.
@@ -203,7 +203,7 @@ def count_work(
         options: What the run would be told.
         model: The setting, for chunks that have no vector of it yet.
         budget_s: How long the walk may take; listing one huge folder may take longer.
-        clock: Gives seconds.
+        clock: Returns seconds.
 
     Raises:
         InvalidInputError: The scope cannot be read.
@@ -278,7 +278,7 @@ def _index_of(
 def _compared(
     handle: Handle, index: _Index, seen: Sequence[FileEntry | Skip], *, any_text: bool
 ) -> Work:
-    """Count what of a walk has to be read; ``scan`` decides, as in a run."""
+    """Count the walked files that have to be read; ``scan`` decides, as in a run."""
     entries = [item for item in seen if isinstance(item, FileEntry)]
     paths = [entry.path for entry in entries]
     known = files.read_known_files_at(handle, index.branch_id, paths)
@@ -307,7 +307,7 @@ def _compared(
 
 
 def _extrapolated(work: Work, index: _Index, part: float, more: int) -> Work:
-    """Let what was seen stand for the whole.
+    """Extrapolate from the part that was seen.
 
     Args:
         work: What was seen.
@@ -337,13 +337,13 @@ def _extrapolated(work: Work, index: _Index, part: float, more: int) -> Work:
 def _chunks_lacking(handle: Handle, model: str) -> int:
     try:
         choice = choice_of(model)
-    except InvalidConfigError:  # for whoever opens the model to tell
+    except InvalidConfigError:  # reported by whatever opens the model
         return 0
     return 0 if choice.backend is Backend.NONE else models.count_lacking(handle, choice.name)
 
 
 def load_rates(data_dir: Path, worker_count: int) -> Rates:
-    """Read the rates of this machine; what is missing or damaged is as usual. Never raises."""
+    """Read the rates of this machine, with defaults for missing or damaged ones. Never raises."""
     usual = _PARSE_BYTES_A_SECOND_AND_CORE * min(worker_count, _MOST_CORES)
     try:
         with open(data_dir / _RATES_FILE, "rb") as file:
@@ -360,7 +360,7 @@ def load_rates(data_dir: Path, worker_count: int) -> Rates:
 
 
 def save_rates(data_dir: Path, rates: Rates) -> None:
-    """Replace the rates of this machine in one step; not being able to is no reason to fail."""
+    """Replace the stored rates atomically; write errors are ignored."""
     beside = data_dir / f"{_RATES_FILE}.{os.getpid()}"
     try:
         beside.parent.mkdir(mode=0o700, exist_ok=True)
@@ -378,7 +378,7 @@ def _sane(value: object, usual: float) -> float | None:
 
 
 def _moved(rate: float, work: float, seconds: float) -> float:
-    """Move a rate towards what was seen, by their ratio; one job that hung decides little."""
+    """Move a rate towards a measured one, by their ratio; a single outlier changes little."""
     ratio = min(max(work / seconds / rate, 1 / _MOST_MOVED), _MOST_MOVED)
     return float(rate * ratio ** (seconds / (seconds + _LEARNS_S)))
 
@@ -388,5 +388,5 @@ def _kind_of(model: str) -> str:
 
 
 def _is_embedded_later(model: str) -> bool:
-    """Say whether the vectors of new chunks are made when all files are done."""
+    """Return whether new chunks are embedded after all files."""
     return _kind_of(model) not in (Backend.STATIC, Backend.NONE)

@@ -1,10 +1,8 @@
-"""What is done about jobs besides their work: probes, logs, lessons, and old ones forgotten.
+"""What the runner does besides running jobs: probes, logs, learning rates, and retention.
 
-How long jobs are remembered: those that have ended some days, those that are active always.
-
-Of a watcher's jobs that went well only the last are.
-
-One that is active for longer than that is flagged, for somebody to look at, and never deleted.
+Ended jobs are kept for some days, and of a watcher's successful jobs only the latest. Active jobs
+are always kept; one that stays active beyond the retention period is flagged for a person to look
+at.
 """
 
 import contextlib
@@ -39,17 +37,17 @@ from engine.telemetry.metrics import origin
 
 DAY_MS = 24 * 3600 * 1000
 
-# What one transaction deletes: some 10 ms, and a few times more on a slow disk.
+# The most that one transaction deletes: some 10 ms, and a few times more on a slow disk.
 _MOST_JOBS = 200
 _EVENTS_AT_ONCE = 2000
-# Of a watcher's jobs that went well so many are kept, and more are deleted so many at once.
+# Of a watcher's successful jobs, how many are kept, and how many more are deleted at once.
 _WATCHED_KEPT = 30
 _WATCHED_AT_ONCE = 10
 _LOG_NAME = re.compile(r"\.?[a-z]+-[0-9-]+\.log(\.[0-9]+)?")  # of a finished one, or half written
 
 
 class Pruned(NamedTuple):
-    """What was done to the jobs of a project."""
+    """The result of pruning a project's jobs."""
 
     removed: int = 0  # jobs, with their events, checkpoints and logs
     flagged: int = 0  # jobs that are active for too long, found now
@@ -57,9 +55,9 @@ class Pruned(NamedTuple):
 
 
 def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned:
-    """Forget jobs that ended too long ago, and flag one that is active for too long.
+    """Delete jobs that ended too long ago, and flag one that has been active for too long.
 
-    A job from a time to come, of a clock that was wrong, stays until that time has passed.
+    A job dated in the future, by a wrong clock, stays until that time has passed.
 
     Args:
         store: The project's database.
@@ -83,14 +81,14 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
     flagged = _flag(store, before_ms, now_ms)
     with store.read() as handle:
         kept = jobs.read_log_names(handle)
-    return Pruned(removed, flagged, _delete_strays(logs, kept, before_ms))
+    return Pruned(removed, flagged, _delete_orphaned_logs(logs, kept, before_ms))
 
 
 def thin(store: Store) -> int:
-    """Forget a watcher's older jobs that went well; how many.
+    """Delete a watcher's older successful jobs; return how many.
 
-    A watcher has a job for every few saves, whose parameters name what was saved: kept for days
-    they would take more room than the index. What they did is in the index.
+    A watcher has a job for every few saves, whose parameters name the saved files: kept for
+    days they would take more space than the index. Their results are in the index.
 
     Raises:
         UnavailableError: The database stayed locked, or cannot be written.
@@ -105,11 +103,11 @@ def thin(store: Store) -> int:
 
 
 def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: int) -> int:
-    """Delete old operation logs of projects that are not there any more; how many.
+    """Delete old operation logs of deleted projects; return how many.
 
     Args:
         logs: The folder that holds one folder a project.
-        project_ids: The projects that are there.
+        project_ids: The existing projects.
         before_ms: Younger logs stay.
     """
     deleted = 0
@@ -118,14 +116,14 @@ def prune_logs_of_others(logs: Path, project_ids: frozenset[str], *, before_ms: 
             continue
         if folder.name in project_ids:
             continue
-        deleted += _delete_strays(folder, frozenset(), before_ms)
+        deleted += _delete_orphaned_logs(folder, frozenset(), before_ms)
         if not any(_entries(folder)):
             shutil.rmtree(folder, ignore_errors=True)
     return deleted
 
 
 def _remove_some(store: Store, before_ms: int) -> list[EndedJob]:
-    """Delete the oldest jobs that ended before a time, and give them; none when none is left."""
+    """Delete the oldest jobs that ended before a time, a batch of them, and return these."""
     with store.read() as handle:
         found = jobs.ended_before(handle, before_ms, _MOST_JOBS)
     gone: list[EndedJob] = []
@@ -164,8 +162,8 @@ def _since_ms(row: JobRow) -> int:
     return row.created_at_ms if row.started_at_ms is None else row.started_at_ms
 
 
-def _delete_strays(folder: Path, kept: frozenset[str], before_ms: int) -> int:
-    """Delete logs of a folder that are older than a time and belong to nothing."""
+def _delete_orphaned_logs(folder: Path, kept: frozenset[str], before_ms: int) -> int:
+    """Delete the logs of a folder that are older than a time and belong to no job."""
     deleted = 0
     for file in _entries(folder):
         if file.name in kept or not _LOG_NAME.fullmatch(file.name):
@@ -191,7 +189,7 @@ _MOST_EVENTS = 10_000
 
 
 class Housekeeper:
-    """Serves the runner of a data directory.
+    """Does the runner's work besides jobs.
 
     Args:
         config: The settings in force.
@@ -207,10 +205,10 @@ class Housekeeper:
         self._job_log = JobLog(self._logs)
 
     def check_embedder(self) -> None:
-        """Make sure that there are vectors to be had.
+        """Make sure that the embedding model is available.
 
         Raises:
-            EmbedderUnavailableError: There are none; ``details`` has ``diagnostics``.
+            EmbedderUnavailableError: It is not; ``details`` has ``diagnostics``.
         """
         try:
             check_embedder(self._config, self._open_embedder, lambda: False)
@@ -221,25 +219,25 @@ class Housekeeper:
                 diagnostics={"embedding": {"model": self._config.model, "status": "unavailable"}},
             ) from error
 
-    def is_back(self, away: EngineError, stop: Callable[[], bool]) -> bool:
-        """Say whether what a job waits for seems to be there again."""
+    def is_back(self, away: EngineError, cancelled: Callable[[], bool]) -> bool:
+        """Return whether the resource that a job waits for seems to be available again."""
         if isinstance(away, DiskFullError):
             return has_room(self._config)
         if isinstance(away, EmbedderUnavailableError):
             try:
-                check_embedder(self._config, self._open_embedder, stop)
+                check_embedder(self._config, self._open_embedder, cancelled)
             except (EmbedderUnavailableError, Cancelled):
                 return False
         return True
 
     def patience_s(self, away: EngineError) -> float:
-        """Give for how many seconds a job waits for it."""
+        """Return for how many seconds a job waits for this resource."""
         if isinstance(away, DiskFullError):
             return self._config.storage_patience
         return self._config.embedder_patience
 
     def note_end(self, project: OpenProject, row: JobRow, context: JobContext) -> None:
-        """Learn from a job that has ended, and write its log; those of watchers are thinned."""
+        """Learn from an ended job, write its log, and delete old jobs of watchers."""
         if row.state == JobState.COMPLETED and row.attempt == 1:
             self._estimator.learn(context.measured())
         self.keep_log(project, row.uuid)
@@ -248,7 +246,7 @@ class Housekeeper:
                 thin(project.ledger.store)
 
     def keep_log(self, project: OpenProject, job_id: str) -> None:
-        """Write the operation log of a job, if it has ended and lacks one."""
+        """Write the operation log of an ended job that has none."""
         store = project.ledger.store
         with suppress(EngineError):
             with store.read() as handle:
@@ -257,7 +255,7 @@ class Housekeeper:
                 keep_operation_log(store, self._logs / store.path.stem, project.root, job_id)
 
     def log(self, project: OpenProject, row: JobRow, event: EventRow) -> None:
-        """Write what happened to a job for programs, with the request that it is done for."""
+        """Write an event of a job to the structured log, with the request behind it."""
         request_id = origin().request_id
         known = {} if request_id is None else {"request_id": request_id}
         self._job_log.event(
@@ -270,12 +268,12 @@ class Housekeeper:
         )
 
     def note_cancelled(self, project: OpenProject, job_id: str, *, is_orphan: bool) -> None:
-        """Write the logs of a job that was cancelled and that no runner will tell of.
+        """Write the logs of a cancelled job that no runner will write.
 
         Args:
             project: Its project.
             job_id: Its id.
-            is_orphan: Its runner, if it ever had one, was gone when it was cancelled.
+            is_orphan: It had no live runner when it was cancelled.
         """
         self.keep_log(project, job_id)
         with suppress(EngineError):
@@ -284,27 +282,27 @@ class Housekeeper:
                 return
             with project.ledger.store.read() as handle:
                 events = jobs.read_events(handle, row.id, limit=_MOST_EVENTS)
-            told = (EventType.CANCEL_REQUESTED, EventType.CANCELLED)  # a runner told of the others
+            told = (EventType.CANCEL_REQUESTED, EventType.CANCELLED)  # a runner logged the others
             for event in events:
                 if not row.attempt or event.type in told:
                     self.log(project, row, event)
 
-    def keep_house(self, is_stopped: Callable[[], bool]) -> None:
-        """Forget old jobs of all projects; one that cannot be written now waits for the next time.
+    def run_housekeeping(self, cancelled: Callable[[], bool]) -> None:
+        """Delete old jobs of all projects; a locked project waits for the next time.
 
-        Called at each start of a runner and once a day. Operation logs that a runner has left
-        unwritten, because it was killed, are written, and what other dead processes left in the
-        data directory is deleted: their temp files here, their WAL by opening and closing an index.
+        Called at each start of a runner and once a day. Operation logs that a killed runner
+        did not write are written, and leftovers of other dead processes are removed: temp files
+        here, WAL files by opening and closing each index.
 
         Args:
-            is_stopped: Asked between two projects.
+            cancelled: Called between two projects; true stops.
         """
         config = self._config
         clean_up(config.data_dir)
         retention_ms = config.job_retention * DAY_MS
         files = database_files(config.data_dir)
         for file in files:
-            if is_stopped():
+            if cancelled():
                 return
             folder = self._logs / file.stem
             try:

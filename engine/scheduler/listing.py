@@ -21,7 +21,7 @@ from engine.store.connection import Store
 from engine.store.jobs import JobRow, JobSearch
 
 _MOST = 1000
-_MOST_KNOWN = 20  # questions of which the answers are kept, a project
+_MOST_CACHED = 20  # cached queries a project
 
 
 class _Listed(NamedTuple):
@@ -31,7 +31,7 @@ class _Listed(NamedTuple):
 
 
 class JobListing:
-    """Reads the jobs of a data directory; opens each database only to look at it.
+    """Lists the jobs of a data directory; opens each database only for the query.
 
     Args:
         config: The settings in force.
@@ -46,7 +46,7 @@ class JobListing:
         self._lock = threading.Lock()
 
     def page(self, wanted: JobFilter, target: Path | None) -> JobPage:
-        """Give jobs that a filter lets through.
+        """Return a page of the jobs that match a filter.
 
         Args:
             wanted: The filter.
@@ -88,7 +88,7 @@ class JobListing:
         )
 
     def shown(self, rows: Sequence[tuple[str, str, JobRow]]) -> tuple[Job, ...]:
-        """Give rows, each with its project's id and root, as every face shows them."""
+        """Convert rows, each with its project's id and root, to records."""
         positions = self._positions() if any(_is_pending(row) for _, _, row in rows) else {}
         now = now_ms()
         return tuple(
@@ -104,7 +104,7 @@ class JobListing:
         )
 
     def file_of(self, job_id: str) -> Path | None:
-        """Give the database that a job is in, if its project is there.
+        """Return the database that a job is in, if its project exists.
 
         Raises:
             JobNotFoundError: No job can have this id.
@@ -128,7 +128,7 @@ class JobListing:
             store.close()
 
     def _read_once(self) -> Callable[[Path, JobSearch, int], tuple[list[_Listed], int]]:
-        """Give what reads a database only when it was written since the same was asked of it.
+        """Return a reader that reads a database only if it changed since the same query.
 
         Opening one takes 0.7 ms, which for 50 projects is more than a page may take.
         """
@@ -141,7 +141,7 @@ class JobListing:
             found = known.get((search, limit))
             if found is None:
                 found = self._read(file, search, limit)
-                if len(known) >= _MOST_KNOWN:
+                if len(known) >= _MOST_CACHED:
                     known.clear()
                 known[search, limit] = found
             return found

@@ -1,14 +1,9 @@
-"""All projects with what they hold, for whoever looks again and again.
+"""The state of all projects, for callers that poll.
 
-What a project holds is counted when its database was written since, or another branch is checked
-out; counting takes milliseconds, and in large projects more. What goes on is read at each look.
-
-What happens to the jobs and watchers of all projects, for whoever looks again and again.
-
-A look costs some microseconds a project in which nothing happened: only databases that were
-written since are asked.
-
-Whether the last check of an index found damage, for whoever looks at all of them often.
+A poll costs some microseconds for each project without changes: only databases written since the
+last one are read. What a project holds is counted when its database was written or another branch
+was checked out; counting takes milliseconds, and more in large projects. Whether the last check
+found damage is read from the project's operation logs.
 """
 
 import os
@@ -50,32 +45,32 @@ _RACY_NS = 100_000_000  # two logs within one tick of the clock can look like on
 
 
 class LastChecks:
-    """Remembers what the logs say as long as no log is added; a look costs one ``stat`` then.
+    """Caches the outcome of the last checks until a log is added; a call then costs one ``stat``.
 
-    The caller lets one thread look at a time.
+    The caller serializes the calls.
     """
 
     def __init__(self) -> None:
-        self._told: dict[Path, tuple[int, bool]] = {}  # of a folder: its time, and whether
+        self._cached: dict[Path, tuple[int, bool]] = {}  # by folder: its mtime, and the answer
 
     def is_damaged(self, file: Path) -> bool:
-        """Say whether the last check of a database found damage, and it was not emptied since.
+        """Return whether the last check of a database found damage that was not removed since.
 
-        A repair ends with a check; a run that does not begin anew leaves damage where it is.
+        A repair ends with a check; a run removes damage only if it started from an empty index.
         """
         folder = file.parent / "logs" / file.stem
         try:
             changed_ns = os.stat(folder).st_mtime_ns
         except OSError:
-            self._told.pop(folder, None)
+            self._cached.pop(folder, None)
             return False
-        known = self._told.get(folder)
+        known = self._cached.get(folder)
         if known and known[0] == changed_ns:
             return known[1]
         found = _found_damage(folder)
-        self._told.pop(folder, None)
+        self._cached.pop(folder, None)
         if time.time_ns() - changed_ns > _RACY_NS:
-            self._told[folder] = changed_ns, found
+            self._cached[folder] = changed_ns, found
         return found
 
 
@@ -101,7 +96,7 @@ _OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # what says how a project is
 
 
 class Feed:
-    """Looks at a data directory; for any thread.
+    """Polls a data directory; for any thread.
 
     Args:
         config: The settings in force.
@@ -118,7 +113,7 @@ class Feed:
         self._lock = threading.Lock()
 
     def look(self) -> tuple[ProjectPulse, ...]:
-        """Give what goes on in each project that can be read."""
+        """Return the activity of each readable project."""
         with self._lock:
             self._read_changed()
             files = [file for file in database_files(self._config.data_dir) if file in self._jobs]
@@ -135,17 +130,17 @@ class Feed:
             )
 
     def active(self) -> tuple[Job, ...]:
-        """Give the jobs that still are to do something."""
+        """Return the active jobs."""
         return tuple(job for pulse in self.look() for job in pulse.jobs if job.status in ACTIVE)
 
     def _read_changed(self) -> None:
         changed = {found.file for found in self._watchlist.changed()}
-        # Whose turn comes next changes by what happens elsewhere.
+        # Positions in the queue change with the jobs of other projects.
         changed |= {file for file, jobs in self._jobs.items() if _waits(jobs)}
         for file in changed:
             try:
                 self._read(file)
-            except EngineError:  # gone, damaged, or locked: asked again when it is written
+            except EngineError:  # gone, damaged, or locked: read again when it is written
                 self._jobs.pop(file, None)
 
     def _read(self, file: Path) -> None:
@@ -159,7 +154,7 @@ class Feed:
             self._failed[file] = failed
 
     def _failure(self, file: Path, newest: tuple[Job, ...]) -> Job | None:
-        """Give the last job that failed, unless one was completed since."""
+        """Return the last failed job, unless one has completed since."""
         for job in newest:
             if job.status in _OUTCOMES:
                 return job if job.status is JobState.FAILED else None
@@ -176,12 +171,12 @@ def _waits(jobs: tuple[Job, ...]) -> bool:
     return any(job.status is JobState.PENDING for job in jobs)
 
 
-_SHARE_OF_TIME = 20  # a project that changes all the time is counted for a part of the time alone
+_SHARE_OF_TIME = 20  # counting a project that changes all the time takes at most 1/20 of the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """What a project held when it was counted."""
+    """The counted contents of a project."""
 
     status: ProjectStatus
     languages: tuple[LanguageShare, ...]
@@ -192,11 +187,11 @@ class _Counted:
 
 
 class ProjectViews:
-    """Looks at a data directory; for any thread.
+    """Polls a data directory; for any thread.
 
     Args:
         config: The settings in force.
-        feed: Tells what goes on.
+        feed: Polls the activity of projects.
         open_file: Opens the project of a database file.
     """
 
@@ -212,13 +207,13 @@ class ProjectViews:
         self._ended = threading.Event()
 
     def end(self) -> None:
-        """Let looks stop at the next project, and nobody look any more."""
+        """End all calls at the next project, and refuse new ones."""
         self._ended.set()
 
     def look(self) -> tuple[ProjectView, ...]:
-        """Give all projects by path, those that cannot be read with their error.
+        """Return all projects by path, unreadable ones with their error.
 
-        The first look counts all of them: 50 small ones take a second.
+        The first call counts all of them: 50 small ones take a second.
 
         Raises:
             UnavailableError: It was ended.
@@ -231,12 +226,12 @@ class ProjectViews:
                 self._forget(gone)
                 self._stale.discard(gone)
             for file in files:
-                self._go_on()
+                self._check_not_ended()
                 self._refresh(file)
             views = [self._view(file, pulses.get(file.stem)) for file in files]
         return tuple(sorted(views, key=lambda each: each.summary.path))
 
-    def _go_on(self) -> None:
+    def _check_not_ended(self) -> None:
         if self._ended.is_set():
             raise UnavailableError("the server ends", hint="ask again when it is back")
 
@@ -286,7 +281,7 @@ class ProjectViews:
             return ProjectView(summary=self._broken[file])
         status = counted.status
         if pulse is not None:
-            status = replace(status, jobs=_that_matter(pulse.jobs), watch=pulse.watch)
+            status = replace(status, jobs=_notable(pulse.jobs), watch=pulse.watch)
         return ProjectView(
             summary=ProjectSummary(
                 project_id=file.stem,
@@ -303,7 +298,7 @@ class ProjectViews:
 
 
 def summary_of(file: Path, config: Config) -> ProjectSummary:
-    """Describe the project of a database file in short, one that cannot be opened by its error."""
+    """Summarize the project of a database file, or its error if it cannot be opened."""
     try:
         with Index.peek(file, config) as index:
             return index.summary()
@@ -312,7 +307,7 @@ def summary_of(file: Path, config: Config) -> ProjectSummary:
 
 
 def broken_summary(file: Path, error: EngineError, config: Config) -> ProjectSummary:
-    """Describe a project that cannot be opened; its root is told when its logs have it."""
+    """Summarize a project that cannot be opened; its root is taken from its logs, if any."""
     root = root_of(file, (), config.busy_timeout)
     try:
         size_bytes = file.stat().st_size
@@ -328,6 +323,6 @@ def broken_summary(file: Path, error: EngineError, config: Config) -> ProjectSum
     )
 
 
-def _that_matter(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-    """Give the active job, and the newest one when it failed."""
+def _notable(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+    """Return the active job, and the newest one if it failed."""
     return tuple(job for job in jobs[:1] if job.status in (*ACTIVE, JobState.FAILED))

@@ -1,9 +1,9 @@
-"""The jobs of all projects: ask for one, look at it, stop it, wait for it, and run what is asked.
+"""The jobs of all projects: submit, show, cancel, wait for and run them.
 
-``Catalog.jobs`` is a ``Jobs``. Whoever waits for a job while no runner lives in the data directory
-becomes the runner; others follow what the runner writes into the project's database.
+``Catalog.jobs`` is a ``Jobs``. A process that waits for a job while the data directory has no
+runner becomes the runner; others follow what the runner writes into the project's database.
 
-What becomes of a request to index a folder: checked, estimated, and a row in its project.
+A request to index a folder is checked and estimated before it becomes a row in its project.
 """
 
 import json
@@ -60,17 +60,17 @@ from engine.wording import size
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
 
-_WAITING_LIMIT_S: Final = 60.0  # what is estimated to take longer goes on in the background
-_ROOM_BYTES: Final = 64 << 20  # asked for where no estimate is made
+_WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the background
+_ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
 _MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a person asks for another
 _WAIT_POLL_S: Final = 0.1
 
 
 class Projects(Protocol):
-    """How projects are found and opened."""
+    """Finds and opens projects."""
 
     def create(self, path: str) -> Index:
-        """Open the project of exactly this folder, made when there is none."""
+        """Open the project of exactly this folder, creating it if there is none."""
 
     def open(self, path: str) -> Index:
         """Open the project of a folder, or the one that encloses it."""
@@ -79,18 +79,18 @@ class Projects(Protocol):
         """Open the project of a database file."""
 
     def doctor(self, path: str) -> "Doctor":
-        """Give the doctor of a project, whose index need not be one that can be opened."""
+        """Return the doctor of a project, whose index may be impossible to open."""
 
 
 class Requests:
-    """Takes requests for jobs.
+    """Accepts requests for jobs.
 
     Args:
-        projects: Where they are.
-        estimator: Says how long they will take.
-        keeper: Says whether the model is there.
-        make_room: Asks a watcher's job, by its id, to stop.
-        ended: Set when a job here has ended.
+        projects: Opens projects.
+        estimator: Estimates their duration.
+        keeper: Checks that the model is available.
+        make_room: Cancels a watcher's job, by its id.
+        ended: Set when a job in this process has ended.
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class Requests:
     def submit(
         self, path: str, options: IndexOptions, origin: JobOrigin, waits: Waits
     ) -> Submitted:
-        """Ask for a folder to be indexed; ``Jobs.submit`` says what is raised."""
-        check_options(options)  # before anything is made: another request may be making it too
+        """Submit a job; see ``Jobs.submit``."""
+        check_options(options)  # before anything is created: another request may be creating it too
         try:
             return self._enqueue(path, options, origin, waits)
         except IndexCorruptError:
@@ -151,7 +151,7 @@ class Requests:
     def _instead_of_watch(
         self, ledger: Ledger, watch_job: str, parameters: dict[str, object]
     ) -> Enqueued:
-        """Let a watcher's job make room: what it was for stays with the watcher."""
+        """Cancel a watcher's job in favour of this one; the watcher still has its changes."""
         self._make_room(watch_job)
         deadline_s = time.monotonic() + _MAKE_ROOM_S
         while True:
@@ -176,10 +176,10 @@ def _submitted(enqueued: Enqueued) -> Submitted:
 
 
 def check_room(data_dir: Path, root: str, needed_bytes: int) -> None:
-    """Make sure that a job can begin: the root can be read, and the index has room to grow.
+    """Make sure that the root can be read and the index has space to grow.
 
     Args:
-        data_dir: Where the index lives; made later when it is not there.
+        data_dir: The folder of the index; created later if missing.
         root: The folder to index.
         needed_bytes: What the index is expected to need.
 
@@ -227,14 +227,14 @@ ChangeCallback = Callable[[Job], None]
 
 
 class Jobs:
-    """All jobs of a data directory. ``close`` leaves what has not ended to the next runner.
+    """All jobs of a data directory. ``close`` leaves unfinished jobs to the next runner.
 
     Args:
         config: The settings in force.
-        projects: Where they are.
+        projects: Opens projects.
         open_embedder: Opens the model that the settings name.
-        runs_here: Who waits for a job while no runner lives becomes the runner; False leaves that
-            to other processes, for one that may be killed at any time.
+        runs_here: Whether this process becomes the runner when it waits for a job and no runner
+            lives; False for a process that may be killed at any time.
     """
 
     def __init__(
@@ -262,7 +262,7 @@ class Jobs:
             patience_s=self._keeper.patience_s,
             on_end=self._on_end,
             log=self._keeper.log,
-            daily=self._keeper.keep_house,
+            daily=self._keeper.run_housekeeping,
         )
         self._host = RunnerHost(config, around)
 
@@ -279,27 +279,27 @@ class Jobs:
         origin: JobOrigin = JobOrigin.REQUEST,
         waits: Waits = Waits.NEVER,
     ) -> Submitted:
-        """Ask for a folder to be indexed; nothing is written when it cannot be.
+        """Submit a job that indexes a folder; nothing is written if it cannot be indexed.
 
         Args:
             path: The folder.
             options: Scope to store and how to run.
-            origin: Who asks.
-            waits: Whether the caller waits for the whole answer: then a model that is away is an
-                error at once.
+            origin: The origin of the request.
+            waits: Whether the caller waits for the whole answer: then an unavailable
+                model is an error at once.
 
         Raises:
             InvalidInputError: The folder, a pattern or the size is not valid.
-            UnavailableError: No room on the disk, or the model is away and the caller would wait.
+            UnavailableError: The disk is full, or the caller would wait for an unavailable model.
             JobConflictError: A job with other parameters is active on this project.
-            IndexCorruptError: The index cannot be read; with ``force_clean`` it is begun anew.
+            IndexCorruptError: The index cannot be read; with ``force_clean`` it is rebuilt.
         """
         submitted = self._requests.submit(path, options or IndexOptions(), origin, waits)
         self._host.wake()
         return submitted
 
     def show(self, job_id: str) -> Job:
-        """Give a job.
+        """Return a job.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -320,12 +320,12 @@ class Jobs:
         return self._listing.page(wanted, target)
 
     def events(self, job_id: str, *, after: int = 0, limit: int = 1000) -> tuple[JobEvent, ...]:
-        """Give what happened to a job, in order.
+        """Return the events of a job, in order.
 
         Args:
             job_id: The job's id.
-            after: The sequence after which to begin.
-            limit: The most to give.
+            after: The sequence number after which to start.
+            limit: The most events to return.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -344,13 +344,13 @@ class Jobs:
         before: int | None = None,
         limit: int = 200,
     ) -> JobHistory:
-        """Give the last events of a job, and its course as a whole; ``events`` gives all of them.
+        """Return the last events of a job, and samples of its whole course.
 
         Args:
             job_id: The job's id.
-            types: Of the events.
-            before: The sequence before which they are; None for the end.
-            limit: The most events to give.
+            types: Types of events.
+            before: The sequence number before which to end; None for the latest events.
+            limit: The most events to return.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -372,7 +372,7 @@ class Jobs:
         )
 
     def logs(self, path: str) -> tuple[OperationLog, ...]:
-        """Give the logs of a project's jobs that have ended, the newest first.
+        """Return the operation logs of a project's ended jobs, the newest first.
 
         Raises:
             ProjectNotFoundError: Neither the folder nor one above it is indexed.
@@ -381,7 +381,7 @@ class Jobs:
         return operation_logs(folder)
 
     def cancel(self, job_id: str, *, reason: str = "") -> Job:
-        """Ask a job to stop, and do not wait for it; asking again changes nothing.
+        """Cancel a job without waiting for its end; idempotent.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -401,7 +401,7 @@ class Jobs:
         return self._shown(project, job_id)
 
     def retry(self, job_id: str) -> Submitted:
-        """Ask again for what a failed or cancelled job was asked for; a new job.
+        """Submit a new job with the parameters of a failed or cancelled one.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -426,22 +426,22 @@ class Jobs:
         enough: Callable[[], bool] | None = None,
         timeout_s: float | None = None,
     ) -> Job:
-        """Wait until a job has ended, and run it when nobody else does.
+        """Wait until a job has ended, and run it if no other process does.
 
         Args:
             job_id: The job's id.
             on_change: Called in this thread with the job, at most ten times a second.
-            cancelled: Asked as often; when true the job is asked to stop, and waited for.
-            enough: Asked as often; when true there is no more waiting.
-            timeout_s: How long to wait at most; None means for ever.
+            cancelled: Called as often; when true the job is cancelled, and waited for.
+            enough: Called as often; when true this stops waiting.
+            timeout_s: How long to wait at most; None means forever.
 
         Returns:
             The job as it is now; not ended only after ``timeout_s`` or ``enough``.
 
         Raises:
             JobNotFoundError: No project has it.
-            UnavailableError: It has waited for too long, here, for what its end needs too, such as
-                room on the disk; the next runner goes on with it.
+            UnavailableError: It has waited too long in this process for a resource that its end
+                needs too, for example disk space; the next runner resumes it.
         """
         project = self._project_of(job_id)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
@@ -466,15 +466,15 @@ class Jobs:
                 raise end
             if not is_cancelled and cancelled is not None and cancelled():
                 is_cancelled = True
-                self._ask_to_stop(job_id)
+                self._cancel_if_active(job_id)
             self._ended.wait(_POLL_S)
 
     def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
-        """Run jobs in this thread until told to stop; False when another process does already.
+        """Run jobs in this thread until stopped; return False if another process does already.
 
         Args:
-            until_idle: Asked when there has been no job for a moment: whether that is the end.
-            stop: Asked several times a second.
+            until_idle: Called when there has been no job for a moment; true ends.
+            stop: Called several times a second; true ends.
 
         Raises:
             UnavailableError: The data directory cannot be written.
@@ -482,17 +482,17 @@ class Jobs:
         return self._host.work(until_idle=until_idle, stop=stop)
 
     def run_here(self) -> bool:
-        """Run jobs in a thread of this process from now on; False when another process does."""
+        """Run jobs in a thread of this process; return False if another process does."""
         return self._host.become()
 
     def ensure_runner(self) -> bool:
-        """See to it that somebody runs jobs: this process, or one of its own where it may not.
+        """Make sure that a runner lives: this process, or a new one if this one may not run jobs.
 
         Returns:
-            Whether a process was started, which takes a moment to become the runner.
+            Whether a process was started; it takes a moment to become the runner.
 
         Raises:
-            UnavailableError: The data directory cannot be written, or no process be started.
+            UnavailableError: The data directory cannot be written, or no process can be started.
         """
         if self._runs_here:
             self._host.become()
@@ -500,7 +500,7 @@ class Jobs:
         return self._host.if_nobody_runs(self._host.start_detached)
 
     def start_detached(self) -> None:
-        """Start a process that runs what is pending and then ends.
+        """Start a process that runs the pending jobs and then ends.
 
         Raises:
             UnavailableError: It cannot be started.
@@ -508,7 +508,7 @@ class Jobs:
         self._host.start_detached()
 
     def close(self) -> None:
-        """Stop running jobs here; those that have not ended go on in a process of their own."""
+        """Stop running jobs here; unfinished ones continue in a process of their own."""
         if self._host.close():
             self._host.start_detached()
 
@@ -519,7 +519,7 @@ class Jobs:
     def _make_room(self, job_id: str) -> None:
         self.cancel(job_id, reason="a request goes first")
 
-    def _ask_to_stop(self, job_id: str) -> None:
+    def _cancel_if_active(self, job_id: str) -> None:
         try:
             self.cancel(job_id, reason="interrupted")
         except JobConflictError:
@@ -531,10 +531,10 @@ class Jobs:
             try:
                 return self._projects.open_file(file).for_jobs()
             except ProjectNotFoundError:
-                pass  # forgotten just now
+                pass  # deleted just now
         raise JobNotFoundError(
             f"no job has the id {job_id}",
-            hint="cairn jobs list; those that have ended are kept for some days",
+            hint="cairn jobs list; ended jobs are kept for some days",
             job_id=job_id,
         )
 
@@ -544,6 +544,6 @@ class Jobs:
 
 
 def parameters_from(row: JobRow) -> dict[str, object]:
-    """Give what a job was asked for."""
+    """Return the parameters of a job."""
     found: dict[str, object] = json.loads(row.parameters)
     return found

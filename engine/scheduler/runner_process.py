@@ -1,4 +1,4 @@
-"""Being the runner: in a thread of this process, or in a process of its own."""
+"""The runner's host: a thread of this process, or a process of its own."""
 
 import shutil
 import subprocess
@@ -13,19 +13,19 @@ from engine.jobs.runner import Runner, Surroundings
 from engine.locks import Lock, runner_lock, take_lock
 from engine.processes import import_places
 
-# Who cancels a job that nobody runs has the lock for a moment, and so has a runner that ends.
+# Cancelling an orphaned job holds the lock for a moment, and so does a runner that is ending.
 _PATIENCE_S = 2.0
 _TRY_EVERY_S = 0.1
-_ROOM_BYTES = 32 << 20  # free space at which a job that waits for some goes on
-_SHARE_OF_ROOM = 20  # of a small disk, so much of it
+_ROOM_BYTES = 32 << 20  # free space at which a job that waits for space resumes
+_SHARE_OF_ROOM = 20  # on a small disk, 1/20 of it
 
 
 class RunnerHost:
-    """The runner of a data directory, when this process is it.
+    """Hosts the runner of a data directory in this process.
 
     Args:
         config: The settings in force.
-        around: What the runner works with.
+        around: The runner's dependencies.
     """
 
     def __init__(self, config: Config, around: Surroundings) -> None:
@@ -40,22 +40,22 @@ class RunnerHost:
 
     @property
     def is_runner(self) -> bool:
-        """Say whether this process is the runner."""
+        """Return whether this process is the runner."""
         return self._runner is not None
 
     def wake(self) -> None:
-        """Let the runner, if it is here, look for jobs at once."""
+        """Make the runner look for jobs at once, if it is in this process."""
         runner = self._runner
         if runner:
             runner.wake()
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
-        """Give why a job that runs here has failed, if that cannot be written."""
+        """Return the error of a job that failed here, if it cannot be written."""
         runner = self._runner
         return runner.unwritten_end(job_id) if runner else None
 
     def become(self) -> bool:
-        """Run jobs in a thread from now on, if nobody else does; whether this process does.
+        """Run jobs in a thread unless another process does; return whether this one does.
 
         Raises:
             UnavailableError: The data directory cannot be written, or running has failed.
@@ -75,7 +75,7 @@ class RunnerHost:
             return True
 
     def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
-        """Run jobs in this thread; False when somebody else does already, and goes on to.
+        """Run jobs in this thread; return False if another process does, and continues to.
 
         Raises:
             UnavailableError: The data directory cannot be written.
@@ -96,7 +96,7 @@ class RunnerHost:
         return True
 
     def close(self) -> bool:
-        """Stop running; what has not ended stays for the next runner. Says whether any does."""
+        """Stop running; return whether unfinished jobs are left to the next runner."""
         self._stop.set()
         runner, thread = self._runner, self._thread
         if runner is None or thread is None:
@@ -106,7 +106,7 @@ class RunnerHost:
         return runner.has_left_work
 
     def if_nobody_runs(self, act: Callable[[], None]) -> bool:
-        """Do something while no runner lives and none can start; False when one lives."""
+        """Act while no runner lives and none can start; return False if one lives."""
         with self._lock:
             if self._runner is not None:
                 return False
@@ -118,7 +118,7 @@ class RunnerHost:
             return True
 
     def start_detached(self) -> None:
-        """Start a process that runs jobs and ends when there are none; it ends if one runs.
+        """Start a process that runs jobs until there are none; it ends at once if another runs.
 
         Raises:
             UnavailableError: It cannot be started.
@@ -144,11 +144,11 @@ class RunnerHost:
                 f"no background process can be started: {error.strerror}",
                 hint="check the limits on processes, and that the data directory can be written",
             ) from error
-        # Whoever lives longer than it does not keep its remains.
+        # Reaps the process, which may end before this one.
         threading.Thread(target=process.wait, name="reaper", daemon=True).start()
 
     def _claimed(self) -> Runner | None:
-        """Take the runner's lock; None when another has it."""
+        """Take the runner's lock; None if another process has it."""
         self._held = take_lock(runner_lock(self._config.data_dir))
         if self._held is None:
             return None
@@ -156,14 +156,14 @@ class RunnerHost:
         return self._runner
 
     def _release(self) -> None:
-        """Be the runner no more. The caller holds the lock of the threads."""
+        """Release the runner's lock. The caller holds ``self._lock``."""
         self._runner = None
         if self._held:
             self._held.close()
             self._held = None
 
     def _is_over(self) -> bool:
-        """Say whether to stop: also when the lock file was replaced, for another may have that."""
+        """Return whether to stop: if asked to, or if the lock file was replaced."""
         return self._stop.is_set() or self._held is None or not self._held.is_in_place()
 
     def _run(self, runner: Runner) -> None:
@@ -177,7 +177,7 @@ class RunnerHost:
 
 
 def has_room(config: Config) -> bool:
-    """Say whether the disk of the data directory has room again."""
+    """Return whether the data directory has enough free space again."""
     try:
         disk = shutil.disk_usage(config.data_dir)
     except OSError:

@@ -1,9 +1,8 @@
-"""What this process tells of itself; nothing of it costs anything while nobody listens.
+"""Logs and measurements of this process; measuring costs nothing while nothing records.
 
 * ``logs`` are JSON lines in the data directory.
-* ``origins`` says on whose behalf something is done: which face, which request.
-* ``measures`` is the table of all that is counted and timed.
-* ``recording`` takes in counts, times and spans, and hands them to whoever listens.
+* ``metrics`` has the table of all measures, the origin of a request, and the functions that record
+  counts, times and spans.
 
-No library of telemetry is imported here; ``engine.observing`` is who listens.
+No telemetry library is imported here: ``engine.observing`` connects them.
 """

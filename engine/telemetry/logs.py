@@ -1,7 +1,7 @@
 """Structured logs: one JSON object a line, in ``logs`` of the data directory.
 
-What happens to jobs is in ``runner.log``, what a server is asked in ``server.log``, what is traced
-in ``spans.log`` when the environment asks for that.
+``runner.log`` has the events of jobs, ``server.log`` the requests to a server, and ``spans.log``
+the spans, if the environment asks for them.
 
 Written with the standard library alone: the logging packages take 20 ms (logging.handlers) to 60 ms
 (structlog) to import, and do not rotate a file that several processes write.
@@ -21,16 +21,16 @@ from engine.clock import iso_time, now_ms
 _RUNNER_FILE: Final = "runner.log"
 _SERVER_FILE: Final = "server.log"
 _SPANS_FILE: Final = "spans.log"
-_LIMIT_BYTES: Final = 1 << 20  # then the file is put aside
+_LIMIT_BYTES: Final = 1 << 20  # then the file is rotated
 _KEPT: Final = 3  # files in all, such as runner.log, runner.log.1, runner.log.2
 _LONGEST_BYTES: Final = 1 << 16  # of a line
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class JobLog:
-    """Writes what happens, from any thread or process; it never fails.
+    """An event log for any thread and process, whose writes never fail.
 
-    What cannot be written, as on a full disk, is lost.
+    Events that cannot be written, as on a full disk, are lost.
 
     Args:
         folder: Where the file lives; made when it is not there.
@@ -81,12 +81,12 @@ class JobLog:
             return
 
     def recent(self, level: str, limit: int, *, but: str = "") -> list[dict[str, object]]:
-        """Give the last events of a level, the newest first, out of all that is kept.
+        """Return the last events of a level, the newest first.
 
         Args:
             level: Of the events.
             limit: How many at most.
-            but: A type of events to leave out, such as one that others would drown in.
+            but: A type of events to leave out, for example one that others would drown in.
         """
         left_out = f'"event": "{but}"'.encode()
         found: list[dict[str, object]] = []
@@ -101,7 +101,7 @@ class JobLog:
         return found
 
     def _lines_with(self, mark: bytes) -> Iterator[bytes]:
-        """Give the lines that hold some bytes, the newest first; 3 MB take some milliseconds."""
+        """Yield the lines with these bytes, the newest first; 3 MB take some milliseconds."""
         for number in range(_KEPT):
             path = self._path.with_name(f"{self._path.name}.{number}") if number else self._path
             data = b""
@@ -114,10 +114,11 @@ class JobLog:
                 yield data[start:end] if end >= 0 else data[start:]
 
     def forget(self, retention_ms: int) -> None:
-        """Let old lines go, a file at a time.
+        """Delete old lines, a file at a time.
 
-        Lines are put aside when the oldest is half as old, and go when the youngest of them is as
-        old: asked daily, each stays for the whole time, and half of it and a day longer at most.
+        The file is rotated when its oldest line is half as old, and a rotated file is deleted when
+        its youngest line is as old: called daily, each line is kept for the whole time, and for at
+        most half of it and a day longer.
         """
         now_ms = self._clock()
         try:
@@ -135,7 +136,7 @@ class JobLog:
             return
 
     def _first_ms(self) -> float:
-        """Give the time of the oldest line of the file; now when there is none."""
+        """Return the time of the oldest line of the file; now when there is none."""
         try:
             with open(self._path, encoding="utf-8", errors="replace") as lines:
                 line = lines.readline(_LONGEST_BYTES)
@@ -178,20 +179,20 @@ class JobLog:
 
 
 def job_log(data_dir: Path) -> JobLog:
-    """Give the log of a data directory; nothing is made before the first event."""
+    """Return the log of a data directory; nothing is made before the first event."""
     return JobLog(data_dir / "logs")
 
 
 def server_log(data_dir: Path) -> JobLog:
-    """Give the log of a server's requests; nothing is made before the first event."""
+    """Return the log of a server's requests; nothing is made before the first event."""
     return JobLog(data_dir / "logs", name=_SERVER_FILE)
 
 
 def spans_log(data_dir: Path) -> JobLog:
-    """Give the log of spans; nothing is made before the first event."""
+    """Return the log of spans; nothing is made before the first event."""
     return JobLog(data_dir / "logs", name=_SPANS_FILE)
 
 
 def all_logs(data_dir: Path) -> tuple[JobLog, ...]:
-    """Give all of them."""
+    """Return all of them."""
     return job_log(data_dir), server_log(data_dir), spans_log(data_dir)

@@ -1,18 +1,14 @@
-"""All that is measured, once: name, scope, labels, meaning, and the bounds of histograms.
+"""All measures, the origin of a request, and the functions that record counts, times and spans.
 
-No label holds a path, a query or anything else that a user writes: each has few values, which are
-named in the code.
+A measure is defined once: name, scope, labels, help, and the buckets of histograms. No label holds
+a path, a query or other user input: each has few values, which are named in the code.
 
-Takes in counts, times and spans, and hands them to whoever listens.
+The recorder belongs to the process, as in telemetry libraries: measures are taken deep in the
+engine, and recorded at the top. Without a recorder a call only looks at a global variable, which
+takes some 0.1 µs.
 
-The listener belongs to the process, as in telemetry libraries: a measure is taken deep in the
-engine, and whoever wants it stands at the top. While nobody listens, a call looks at a global
-variable: some 0.1 µs, and nothing is made.
-
-On whose behalf something is done: which face was asked, by which request.
-
-It goes with the context of the caller, into tasks and into the threads that are handed one. A
-thread that begins by itself, such as the runner's, acts on nobody's behalf.
+The origin (face and request id) follows the caller's context into tasks and worker threads. A
+thread that starts by itself, for example the runner's, has none.
 """
 
 import re
@@ -141,28 +137,28 @@ class Measure(Enum):
         return "counter" if self.shown_name.endswith("_total") else "gauge"
 
 
-_SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Origin(NamedTuple):
-    """Who asked."""
+    """The origin of a request."""
 
     face: str = "library"  # http or mcp, where a face says so
     request_id: str | None = None
 
 
-_NOBODY: Final = Origin()
-_origin: ContextVar[Origin] = ContextVar("origin", default=_NOBODY)
+_NO_REQUEST: Final = Origin()
+_origin: ContextVar[Origin] = ContextVar("origin", default=_NO_REQUEST)
 
 
 def origin() -> Origin:
-    """Give on whose behalf this is done."""
+    """Return the origin of the current work."""
     return _origin.get()
 
 
 @contextmanager
 def on_behalf_of(face: str, request_id: str | None = None) -> Iterator[None]:
-    """Act for a caller.
+    """Set the origin of the work within the context.
 
     Args:
         face: Which one was asked.
@@ -176,71 +172,71 @@ def on_behalf_of(face: str, request_id: str | None = None) -> Iterator[None]:
 
 
 def is_request_id(text: str) -> bool:
-    """Say whether a text can stand for a request in logs: a short word of plain characters."""
-    return _SANE.fullmatch(text) is not None
+    """Return whether a text is fit to be a request id in logs: short, plain characters."""
+    return _REQUEST_ID.fullmatch(text) is not None
 
 
 class Meter(Protocol):
-    """Listens to numbers; for any thread."""
+    """Records numbers; for any thread."""
 
     def count(self, measure: Measure, amount: float, labels: tuple[str, ...]) -> None:
         """Add to a counter; the labels are in the order of the measure's."""
 
     def time(self, measure: Measure, seconds: float, labels: tuple[str, ...]) -> None:
-        """Take in how long something took."""
+        """Record a duration."""
 
 
 class Span(Protocol):
-    """Something that goes on, while it does."""
+    """An operation in progress."""
 
     def tell(self, **facts: str | float | bool | None) -> None:
-        """Add what is known of it by now; None is left out."""
+        """Add attributes; None is left out."""
 
     def name(self, name: str) -> None:
-        """Call it otherwise."""
+        """Rename it."""
 
     def fail(self, code: str) -> None:
-        """Say that it went wrong, by an error code: messages can quote what was asked."""
+        """Mark it as failed by an error code: messages can quote user input."""
 
 
 class Tracer(Protocol):
-    """Listens to spans."""
+    """Records spans."""
 
     def span(self, name: str) -> AbstractContextManager[Span]:
-        """Begin something that ends with the context; inside another one, it is a part of it."""
+        """Start a span that ends with the context, as a child of the one around it."""
 
 
-class _Unheard:
-    """A span that nobody hears of."""
+class _NoSpan:
+    """A span that is not recorded."""
 
     __slots__ = ()
 
-    def __enter__(self) -> "_Unheard":
+    def __enter__(self) -> "_NoSpan":
         return self
 
     def __exit__(self, *_: object) -> None:
         return None
 
     def tell(self, **facts: str | float | bool | None) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def name(self, name: str) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def fail(self, code: str) -> None:
-        """Forget it."""
+        """Do nothing."""
 
 
-_UNHEARD: Final = _Unheard()
+_NO_SPAN: Final = _NoSpan()
 _meter: Meter | None = None
 _tracer: Tracer | None = None
-#: Whether a question is being answered: one that is put to several projects is one.
+#: Whether a search is in progress: a search of several projects counts as one.
 _is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
 
 
 @contextmanager
 def heard_by(meter: Meter) -> Iterator[None]:
-    """Let a meter hear the numbers of this process."""
+    """Record the numbers of this process with a meter."""
     global _meter  # noqa: PLW0603 - see above
     before, _meter = _meter, meter
     try:
@@ -251,7 +247,7 @@ def heard_by(meter: Meter) -> Iterator[None]:
 
 @contextmanager
 def traced_by(tracer: Tracer) -> Iterator[None]:
-    """Let somebody hear the spans of this process."""
+    """Record the spans of this process with a tracer."""
     global _tracer  # noqa: PLW0603 - see above
     before, _tracer = _tracer, tracer
     try:
@@ -267,24 +263,24 @@ def count(measure: Measure, *labels: str, amount: float = 1) -> None:
 
 
 def took(measure: Measure, seconds: float, *labels: str) -> None:
-    """Record how long something took."""
+    """Record a duration."""
     if _meter is not None:
         _meter.time(measure, seconds, labels)
 
 
 def span(name: str) -> AbstractContextManager[Span]:
-    """Begin something that ends with the context."""
-    return _UNHEARD if _tracer is None else _tracer.span(name)
+    """Start a span that ends with the context."""
+    return _NO_SPAN if _tracer is None else _tracer.span(name)
 
 
 class Stages:
-    """Spans that follow each other, such as the phases of a job; for one thread."""
+    """Consecutive spans, for example the phases of a job; for one thread."""
 
     def __init__(self) -> None:
         self._now = ExitStack()
 
     def enter(self, name: str) -> None:
-        """Begin the next one."""
+        """Start the next one, ending the last."""
         self.leave()
         self._now.enter_context(span(name))
 
@@ -311,11 +307,11 @@ def _asked(mode: str) -> Iterator[Span]:
 
 
 def asking(mode: str) -> AbstractContextManager[Span]:
-    """Measure a question that is answered within the context, unless it is a part of another one.
+    """Measure the search within the context, unless it is part of another one.
 
     Args:
         mode: Of the search, or ``related`` or ``symbols``.
     """
     if not (_meter or _tracer) or _is_asking.get():
-        return _UNHEARD
+        return _NO_SPAN
     return _asked(mode)

@@ -108,4 +108,4 @@ def test_never_do_two_make_the_same_at_once_though_it_fails_or_is_of_two_states(
     with ThreadPoolExecutor(6) as threads:
         for asked in [threads.submit(ask, number) for number in range(60)]:
             asked.result(30)
-    assert not kept._making
+    assert not kept._key_locks
