@@ -58,7 +58,7 @@ def test_damage_is_told_mended_and_gone(cairn: Command) -> None:
     ended = cairn("doctor")
     assert (ended.code, ended.err) == (6, "")
     assert ended.out.startswith(f"damaged: the index of {cairn.folder}\n")
-    assert f"what to do\n  cairn doctor {cairn.folder} --repair\n" in ended.out
+    assert f"suggested fixes\n  cairn doctor {cairn.folder} --repair\n" in ended.out
     [finding] = cairn("doctor", "--json").json()["findings"]
     assert (finding["code"], finding["severity"], finding["count"]) == ("texts", "damage", 1)
     mended = cairn("doctor", "--repair")

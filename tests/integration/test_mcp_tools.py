@@ -347,7 +347,7 @@ def test_a_name_of_many_definitions_says_how_many(catalog: Catalog, tree: Path) 
         found = await called(client, "find_symbol", name="Part1", match="prefix")
         assert (len(found["symbols"]), found["total"], found["truncated"]) == (20, 111, True)
         text = await text_of(client, "find_symbol", name="Part1", match="prefix")
-        assert text.endswith("20 symbols of 111: a kind, Class.name or a larger limit shows others")
+        assert text.endswith("20 symbols of 111: narrow by kind or Class.name, or raise limit")
         found = await called(client, "find_symbol", name="begin", limit=7)
         assert (len(found["symbols"]), found["total"], found["truncated"]) == (7, 400, True)
         assert "7 symbols of 400 or more" in await text_of(

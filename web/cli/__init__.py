@@ -1,11 +1,6 @@
-"""The subcommands of ``cairn``, one module each with its ``command``.
+"""The command line interface: one module per subcommand of ``cairn``, each with its ``command``.
 
-They read options, call ``Catalog`` and ``Index``, and hand the answer to ``render``, ``markdown``
-or ``schemas``. They decide nothing about what is found.
-
-What the command line shows on a terminal, and what it asks of the engine to show it.
-
-``selection`` and ``job_choice`` find out which project and job is meant, ``following`` waits for a
-job with ``progress`` on the screen, ``interrupt`` hears Ctrl-C, ``failures`` has the last word. The
-others write one thing each as text.
+A subcommand reads its options, calls the engine and prints the answer as text or JSON; the shared
+formats are in ``web.text``, ``web.wording`` and ``web.schemas``. ``options`` has what subcommands
+share, ``progress`` shows progress bars, and ``failures`` reports every exception.
 """

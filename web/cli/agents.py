@@ -1,12 +1,9 @@
-"""Coding agents: where each keeps its MCP servers, and ours put in and taken out.
+"""Coding agents and their configuration files: adds and removes the entry of this MCP server.
 
-Nothing else in their files changes. A file is backed up before it is written, replaced in one step,
-and left alone when it cannot be edited without harm.
-
-Edits of configuration files that belong to others: one entry of a section, the rest to the byte.
-
-A file is JSON (comments and trailing commas as in VS Code's are let be) or TOML. Each edit is read
-back and compared with what was meant; what cannot be edited so is refused.
+Files are JSON, perhaps with comments and trailing commas like those of VS Code, or TOML. Only one
+entry of one section changes; all other bytes stay. The edited text is parsed and compared with the
+intended result, and a file that cannot be edited safely is left alone. A file is backed up before
+it is replaced atomically.
 """
 
 import contextlib
@@ -29,19 +26,27 @@ Entry = Mapping[str, object]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = " \t\r\n"
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.)*") | (?P<comment>//[^\n]*|/\*.*?\*/)
       | (?P<space>[\s\ufeff]+) | (?P<mark>[{}\[\],:]) | (?P<word>[^\s"/{}\[\],:]+|.)""",
     re.DOTALL | re.VERBOSE,
 )
+#: The name of this server's entry.
+NAME = "codecairn"
+_OWN_KEYS = ("type", "command", "args", "url")  # of the entry; other keys are the user's
+_BACKUP = ".cairn-backup"
+_MAX_BYTES = 64 << 20
+_CODE_USER = (
+    "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
+)
 
 
 class UneditableError(ValueError):
-    """The text cannot be edited without harm; the message says why."""
+    """The text cannot be edited safely; the message says why."""
 
 
 class _Member(NamedTuple):
-    """A member of an object, by offsets."""
+    """A member of a JSON object, as offsets."""
 
     key: str
     start: int
@@ -50,16 +55,16 @@ class _Member(NamedTuple):
 
 
 class JsonText:
-    """A JSON file with one section of entries."""
+    """Edits a JSON file that has entries in a section."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """Give what a text says; an empty one is an empty object.
+        """Parse a text; an empty one is an empty object.
 
         Raises:
-            UneditableError: It is no JSON object.
+            UneditableError: It is not a JSON object.
         """
         try:
-            found = json.loads(_plain(text) or "{}")
+            found = json.loads(_minified(text) or "{}")
         except (ValueError, RecursionError) as error:
             raise UneditableError(f"it is not JSON: {error}") from error
         if not isinstance(found, dict):
@@ -72,7 +77,7 @@ class JsonText:
 
     def put(self, text: str, section: str, name: str, entry: Entry) -> str:
         """Add an entry to the text, or replace it."""
-        if not _plain(text):
+        if not _minified(text):
             return self.write(section, name, entry)
         root = _object_at(text, _after_space(text, 0))
         line_end = "\r\n" if "\r\n" in text else "\n"
@@ -87,7 +92,7 @@ class JsonText:
         return text[: member.value] + written + text[member.end :]
 
     def drop(self, text: str, section: str, name: str) -> str:
-        """Take an entry out of the text, with its comma."""
+        """Remove an entry from the text, with its comma."""
         root = _object_at(text, _after_space(text, 0))
         outer = _last(root.members, section)
         if outer is None:
@@ -109,7 +114,7 @@ class JsonText:
 
 
 class _Object(NamedTuple):
-    """An object, by offsets."""
+    """A JSON object, as offsets."""
 
     start: int
     end: int  # of its closing brace
@@ -118,7 +123,7 @@ class _Object(NamedTuple):
 
 def _object_at(text: str, at: int) -> _Object:
     if at >= len(text) or text[at] != "{":
-        raise UneditableError("where an object is expected, there is none")
+        raise UneditableError("an object is expected, but there is none")
     members = []
     place = _after_space(text, at + 1)
     while place < len(text) and text[place] != "}":
@@ -142,15 +147,15 @@ def _last(members: list[_Member], key: str) -> _Member | None:
     return next((member for member in reversed(members) if member.key == key), None)
 
 
-def _pieces(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
-    """Give the parts of a text: their kind, themselves, and where they begin."""
-    for match in _PIECE.finditer(text, at):
+def _tokens(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
+    """Yield the tokens of a text: kind, text and offset."""
+    for match in _TOKEN.finditer(text, at):
         yield match.lastgroup or "", match[0], match.start()
 
 
 def _after_space(text: str, at: int) -> int:
-    """Give where white space and comments end."""
-    for kind, _, start in _pieces(text, at):
+    """Return the offset at which white space and comments end."""
+    for kind, _, start in _tokens(text, at):
         if kind not in ("space", "comment"):
             return start
     return len(text)
@@ -158,7 +163,7 @@ def _after_space(text: str, at: int) -> int:
 
 def _end_of_value(text: str, at: int) -> int:
     depth = 0
-    for kind, piece, start in _pieces(text, at):
+    for kind, piece, start in _tokens(text, at):
         depth += (piece in "{[") - (piece in "}]") if kind == "mark" else 0
         if depth < 0:
             break
@@ -170,10 +175,10 @@ def _end_of_value(text: str, at: int) -> int:
     raise UneditableError("a value has no end")
 
 
-def _plain(text: str) -> str:
-    """Give a text without comments, and without commas that nothing follows."""
+def _minified(text: str) -> str:
+    """Return a text without comments and trailing commas."""
     kept: list[str] = []
-    for kind, piece, _ in _pieces(text):
+    for kind, piece, _ in _tokens(text):
         if kind in ("space", "comment"):
             continue
         if piece in ("}", "]") and kept and kept[-1] == ",":
@@ -183,7 +188,7 @@ def _plain(text: str) -> str:
 
 
 def _inserted(text: str, into: _Object, key: str, value: object, line_end: str) -> str:
-    """Put a member at the end of an object."""
+    """Insert a member at the end of an object."""
     root = _object_at(text, _after_space(text, 0))
     unit = _unit_of(text, root)
     closing = _indent_at(text, into.start)
@@ -192,7 +197,7 @@ def _inserted(text: str, into: _Object, key: str, value: object, line_end: str) 
         indent = _indent_at(text, into.members[0].start)
         at = into.members[-1].end
         comma = _after_space(text, at)
-        has_comma = text[comma : comma + 1] == ","  # after the last one, as its writer likes it
+        has_comma = text[comma : comma + 1] == ","  # a trailing comma, which is kept
         written = f"{json.dumps(key)}: {_formatted(value, indent, unit, line_end)}"
         head = text[:last] if has_comma else f"{text[:at]},{text[at:last]}"
         return f"{head}{line_end}{indent}{written}{',' * has_comma}{text[last:]}"
@@ -207,7 +212,7 @@ def _formatted(value: object, indent: str, unit: str, line_end: str) -> str:
 
 
 def _indent_at(text: str, at: int) -> str:
-    """Give the white space that the line of an offset begins with."""
+    """Return the indentation of the line at an offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -217,13 +222,13 @@ def _unit_of(text: str, root: _Object) -> str:
 
 
 class TomlText:
-    """A TOML file with a table of entries."""
+    """Edits a TOML file that has entries in a table."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """Give what a text says.
+        """Parse a text.
 
         Raises:
-            UneditableError: It is no TOML.
+            UneditableError: It is not TOML.
         """
         try:
             return tomllib.loads(text.removeprefix("\ufeff"))
@@ -252,7 +257,7 @@ class TomlText:
         return text + ("" if text.endswith("\n") else line_end) + line_end + block
 
     def drop(self, text: str, section: str, name: str) -> str:
-        """Take an entry out of the text, with a blank line before it."""
+        """Remove an entry from the text, with the blank line before it."""
         lines = text.splitlines(keepends=True)
         spans = list(_spans_of(lines, section, name))
         if spans and spans[0][0] > 0 and not lines[spans[0][0] - 1].strip():
@@ -271,7 +276,7 @@ def _without(lines: list[str], spans: list[tuple[int, int]]) -> list[str]:
 
 
 def _spans_of(lines: list[str], section: str, name: str) -> Iterator[tuple[int, int]]:
-    """Give the lines of a table and its tables below: from its header to its last key."""
+    """Yield the line ranges of a table and its subtables, each from header to last key."""
     key = rf"\s*\[\s*{re.escape(section)}\s*\.\s*(?:\"{name}\"|'{name}'|{name})\s*[\].]"
     header, ours = re.compile(r"\s*\["), re.compile(key)
     number = 0
@@ -300,40 +305,29 @@ def _toml_value(value: object) -> str:
         return f"[{', '.join(map(_toml_value, value))}]"
     if isinstance(value, str | int | float):
         return json.dumps(value, ensure_ascii=True)
-    raise UneditableError(f"a {type(value).__name__} stands in the entry")
-
-
-#: What our entry is called.
-NAME = "codecairn"
-_OWN_KEYS = ("type", "command", "args", "url")  # of an entry; others are the user's
-_BACKUP = ".cairn-backup"
-_MOST_BYTES = 64 << 20
-
-_CODE_USER = (
-    "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
-)
+    raise UneditableError(f"the entry contains a {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent, and how it is told of servers."""
+    """An agent and where it configures MCP servers."""
 
     name: str
     title: str
-    section: str  # of its file, with an entry a server
+    section: str  # of its file, with one entry per server
     user_file: str  # below the home folder
     project_file: str  # below a project's root
-    traces: tuple[str, ...]  # below the home folder; one of them is there when it is installed
-    command: str  # likewise, on the PATH
-    has_type: bool = True  # an entry says which transport it is of
+    traces: tuple[str, ...]  # paths below the home folder, one of which exists if it is installed
+    command: str  # on the PATH if it is installed
+    has_type: bool = True  # whether an entry names its transport
 
     @property
     def text(self) -> JsonText | TomlText:
-        """How its file is edited."""
+        """The editor for its file format."""
         return TomlText() if self.user_file.endswith(".toml") else JsonText()
 
     def file(self, scope: str, home: Path, project: Path) -> Path:
-        """Give its file.
+        """Return its configuration file.
 
         Args:
             scope: ``user`` or ``project``.
@@ -343,19 +337,19 @@ class Agent:
         return home / self.user_file if scope == "user" else project / self.project_file
 
     def is_installed(self, home: Path) -> bool:
-        """Say whether the agent seems to be on this machine."""
+        """Return whether the agent seems to be installed on this machine."""
         return shutil.which(self.command) is not None or any(
             (home / trace).exists() for trace in self.traces
         )
 
     def stdio_entry(self, command: list[str], variables: Mapping[str, str]) -> dict[str, object]:
-        """Give the entry of a server that the agent starts."""
+        """Return the entry of a server that the agent starts."""
         entry: dict[str, object] = {"type": "stdio"} if self.has_type else {}
         entry.update(command=command[0], args=command[1:])
         return {**entry, "env": dict(variables)} if variables else entry
 
     def http_entry(self, url: str) -> dict[str, object]:
-        """Give the entry of a server that runs already."""
+        """Return the entry of a server that is already running."""
         return {"type": "http", "url": url} if self.has_type else {"url": url}
 
 
@@ -403,31 +397,31 @@ AGENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What became of an agent's file."""
+    """The outcome of an edit of an agent's file."""
 
     agent: str
     file: str
     outcome: str  # added, updated, unchanged, removed or absent
-    backup: str | None  # what the file was before
+    backup: str | None  # path of the copy of the old file
 
 
 def install(agent: Agent, file: Path, entry: Entry, *, within: Path) -> Change:
-    """Put our entry into an agent's file.
+    """Add the entry of this server to an agent's file, or update it.
 
     Args:
         agent: The agent.
-        file: Its file; made when it is not there.
-        entry: Our entry; what the user has added to it stays.
-        within: A link may not lead out of this folder.
+        file: Its file, created if it does not exist.
+        entry: The entry; keys that the user has added to the old one are kept.
+        within: The folder that a link must not lead out of.
 
     Raises:
-        InvalidInputError: The file cannot be edited without harm; it is as it was.
+        InvalidInputError: The file cannot be edited safely; it is unchanged.
     """
     return _changed(agent, file, entry, within)
 
 
 def uninstall(agent: Agent, file: Path, *, within: Path) -> Change:
-    """Take our entry out of an agent's file.
+    """Remove the entry of this server from an agent's file.
 
     Raises:
         InvalidInputError: As for ``install``.
@@ -442,7 +436,7 @@ def _changed(agent: Agent, file: Path, entry: Entry | None, within: Path) -> Cha
         after, outcome = _edited(agent, before.decode(), entry)
     except (UneditableError, UnicodeDecodeError, IndexError) as error:
         raise InvalidInputError(
-            f"{file} cannot be edited without harm: {error}",
+            f"{file} cannot be edited safely: {error}",
             hint="add --print to see what to paste",
             field="agent",
             path=str(file),
@@ -454,12 +448,12 @@ def _changed(agent: Agent, file: Path, entry: Entry | None, within: Path) -> Cha
 
 
 def _edited(agent: Agent, text: str, entry: Entry | None) -> tuple[str, str]:
-    """Give the new text of a file, proved to say what was meant, and what was done."""
+    """Return the new text of a file, verified by parsing it, and the outcome."""
     editor = agent.text
     data = editor.read(text)
     servers = data.get(agent.section, {})
     if not isinstance(servers, dict):
-        raise UneditableError(f"{agent.section} is no table")
+        raise UneditableError(f"{agent.section} is not a table")
     old = servers.get(NAME)
     if entry is None and old is None:
         return text, "absent"
@@ -478,24 +472,24 @@ def _edited(agent: Agent, text: str, entry: Entry | None) -> tuple[str, str]:
     found = editor.read(after)
     found.setdefault(agent.section, {})
     if found != wanted:
-        raise UneditableError("it is written in a way that this program does not know")
+        raise UneditableError("its style is not supported")
     return after, outcome
 
 
 def _real_file(file: Path, within: Path) -> Path:
-    """Give the file that is meant, behind links.
+    """Resolve links to the actual file.
 
     Raises:
-        InvalidInputError: It leads out, or nowhere, or is no file.
+        InvalidInputError: A link leads outside or is broken, or it is not a regular file.
     """
     target = Path(os.path.realpath(file))
     problem = ""
     if file.is_symlink() and not target.exists():
-        problem = "is a link that leads nowhere"
+        problem = "is a broken link"
     elif not target.is_relative_to(os.path.realpath(within)):
-        problem = f"leads out of {within}"
+        problem = f"leads outside of {within}"
     elif target.exists() and not target.is_file():
-        problem = "is no file"
+        problem = "is not a regular file"
     if problem:
         raise InvalidInputError(
             f"{file} {problem}",
@@ -509,13 +503,13 @@ def _real_file(file: Path, within: Path) -> Path:
 def _read(file: Path) -> bytes:
     try:
         with open(file, "rb") as opened:
-            return opened.read(_MOST_BYTES)
+            return opened.read(_MAX_BYTES)
     except FileNotFoundError:
         return b""
 
 
 def _replaced(file: Path, before: bytes, after: bytes) -> str | None:
-    """Write a file in one step, a copy of what it was beside it; where that is."""
+    """Replace a file atomically, after a copy of it beside; return the path of the copy."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o600
     backup = None
@@ -531,15 +525,15 @@ def _replaced(file: Path, before: bytes, after: bytes) -> str | None:
 
 
 def _write(file: Path, content: bytes, mode: int) -> None:
-    descriptor, beside = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with open(descriptor, "wb") as opened:
             opened.write(content)
             opened.flush()
             os.fsync(opened.fileno())
-        os.chmod(beside, mode)
-        os.replace(beside, file)
+        os.chmod(temporary, mode)
+        os.replace(temporary, file)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(beside)
+            os.unlink(temporary)
         raise

@@ -1,4 +1,4 @@
-"""``cairn clear``: empty an index; the project stays known with its scope."""
+"""``cairn clear``: empty an index but keep the project and its scope."""
 
 import click
 
@@ -28,7 +28,7 @@ from web.wording import count
 @yes_option
 @json_option
 def command(path: str | None, *, yes: bool, as_json: bool) -> int:
-    """Drop what the index of PATH holds; keep the project and its scope.
+    """Delete everything in the index of PATH; keep the project and its scope.
 
     Your files are not touched.
     """

@@ -1,7 +1,4 @@
-"""``cairn doctor``: check an index, mend it, copy it, make it small, or begin it anew.
-
-What the doctor found and did, as lines for people.
-"""
+"""``cairn doctor``: check, repair, back up, compact or rebuild an index."""
 
 import os
 import sys
@@ -36,7 +33,7 @@ _COUNTED = ("file", "chunk", "vector", "symbol")
 
 
 def verification_text(found: Verification, style: Style) -> str:
-    """Give what was checked and found, and what to do."""
+    """Format the result of a check and the suggested fixes."""
     head = style.good("sound") if found.ok else style.bad("damaged")
     lines = [f"{head}: the index of {printable(found.path)}"]
     counts = [
@@ -47,7 +44,7 @@ def verification_text(found: Verification, style: Style) -> str:
     for finding in found.findings:
         lines += _finding_lines(finding, style)
     if found.suggested_fixes:
-        lines.append("what to do")
+        lines.append("suggested fixes")
         lines += [f"  {printable(fix)}" for fix in found.suggested_fixes]
     if found.log and not found.ok:
         lines.append(style.dim(f"log: {printable(found.log)}"))
@@ -55,7 +52,7 @@ def verification_text(found: Verification, style: Style) -> str:
 
 
 def repair_text(repair: Repair, style: Style) -> str:
-    """Give what was found, what was done about it, and what was kept."""
+    """Format what a repair found, changed and kept."""
     lines: list[str] = []
     for finding in repair.before.findings:
         lines += _finding_lines(finding, style)
@@ -72,13 +69,13 @@ def repair_text(repair: Repair, style: Style) -> str:
 
 
 def compaction_text(done: Compaction) -> str:
-    """Give how much smaller a file has become."""
+    """Format how much smaller a database has become."""
     before, after = size(done.bytes_before), size(done.bytes_after)
     return f"compacted the index of {printable(done.path)}: {before} → {after}\n"
 
 
 def backup_text(done: Backup) -> str:
-    """Give where a copy is."""
+    """Format where a copy is."""
     return (
         f"copied the index of {printable(done.path)} to {printable(done.file)}"
         f" ({size(done.size_bytes)})\n"
@@ -123,14 +120,14 @@ def _finding_lines(finding: Finding, style: Style) -> list[str]:
 )
 @click.option("--backup", metavar="FILE", help="Copy the index to FILE, which must not exist.")
 @json_option
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing; the exit code tells.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing; only set the exit code.")
 def command(
     *, path: str | None, actions: tuple[str, ...], backup: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Check the index of the project at PATH: rows, words, vectors and hashes.
 
-    Nothing is changed without an option. The exit code is 0 when the index is sound and 6 when it
-    is damaged. --repair removes what is damaged, indexes those files again and repeats the check. A
+    Nothing is changed without an option. The exit code is 0 if the index is sound and 6 if it is
+    damaged. --repair removes damaged data, indexes those files again and repeats the check. A
     database that cannot be read at all is replaced; the damaged file is kept beside the new one.
     """
     asked = [*dict.fromkeys(actions), *(["backup"] if backup is not None else [])]

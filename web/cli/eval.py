@@ -1,7 +1,4 @@
-"""``cairn eval``: how well golden queries are answered, and which of two ways answers better.
-
-An evaluation as text: tables of the figures, then what to look at.
-"""
+"""``cairn eval``: measure search quality with golden queries, and compare modes and settings."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,22 +33,35 @@ from web.cli.options import (
     print_text,
     project_option,
 )
-from web.cli.progress import asked_on
+from web.cli.progress import evaluation_on
 from web.errors import FAILURE, OK
 from web.project_selection import index_of
 from web.terminal import Style, printable, style_for
 from web.wording import count, duration, percent
 
 _QUERY_WIDTH = 90  # characters of a query that are shown
+_STANDARD_INPUT = "-"
+_FORMAT = """\b
+GOLDEN has one JSON object a line; - is standard input:
+  {"query": "where is the session refreshed", "relevant": ["src/session.py"]}
+  {"query": "resolve", "relevant": ["router.py:20-45"], "category": "names"}
+\b
+  query      what is asked
+  relevant   one target or more: "PATH", "PATH:FIRST-LAST", or {"path": PATH,
+             "start_line": N, "end_line": N}; PATH starts at the project's
+             root, or is the end of such a path
+  mode       the mode of this query, whatever --mode says
+  language, path, kind, category, note       optional; note is free text
+"""
 
 
 def evaluation_text(evaluation: Evaluation, style: Style, *, shown: int) -> str:
-    """Give quality and latency as tables, comparisons, and the lists of what went wrong.
+    """Format quality and latency as tables, then comparisons, queries without a hit, and notes.
 
     Args:
-        evaluation: What was measured.
+        evaluation: The evaluation.
         style: Colours or none.
-        shown: The most rows of a list.
+        shown: The maximum number of rows of a list.
     """
     blocks = [[_head(evaluation)], _quality(evaluation, style), _latency(evaluation, style)]
     blocks += [_comparison(each, evaluation.limit, style) for each in evaluation.comparisons]
@@ -100,7 +110,7 @@ def _times(figures: Percentiles) -> tuple[str, str, str]:
 
 
 def _table(rows: Sequence[tuple[str, ...]], style: Style) -> list[str]:
-    """Align rows below their heads: the first column to the left, numbers to the right."""
+    """Align rows below their headers: the first column to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(
@@ -162,7 +172,7 @@ def _lost(targets: Sequence[LostTarget], style: Style, shown: int) -> list[str]:
     if not targets:
         return []
     are = "target is" if len(targets) == 1 else "targets are"
-    head = f"{len(targets):,} {are} not in the index, and cannot be found"
+    head = f"{len(targets):,} {are} not in the index and cannot be found"
     return [style.warning(head), *_first(list(_lost_rows(targets)), shown)]
 
 
@@ -190,25 +200,11 @@ def _query_text(query: str) -> str:
 
 
 _MODES = click.Choice([mode.value for mode in Mode])
-_STANDARD_INPUT = "-"
-
-_FORMAT = """\b
-GOLDEN has one JSON object a line; - is standard input:
-  {"query": "where is the session refreshed", "relevant": ["src/session.py"]}
-  {"query": "resolve", "relevant": ["router.py:20-45"], "category": "names"}
-\b
-  query      what is asked
-  relevant   one target or more: "PATH", "PATH:FIRST-LAST", or {"path": PATH,
-             "start_line": N, "end_line": N}; PATH starts at the project's
-             root, or is the end of such a path
-  mode       always asked so, whatever --mode says
-  language, path, kind, category, note       when wanted; note is yours
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options as click gives them."""
+    """The options as parsed by click."""
 
     mode: tuple[str, ...]
     against: tuple[str, ...]
@@ -219,7 +215,7 @@ class _Options:
     min_ndcg: float | None
 
     def evaluation(self) -> EvaluationOptions:
-        """Give the options of the engine.
+        """Return the options for the engine.
 
         Raises:
             InvalidInputError: A setting has no value.
@@ -281,18 +277,18 @@ class _Options:
 def command(golden: str, *, project: str | None, as_json: bool, **given: Any) -> int:
     """Run the queries of the file GOLDEN and measure the answers.
 
-    The rank of a target is that of the first hit in its file and lines. NDCG is 1 when all targets
-    are on top, recall is the share of targets found, MRR is one over the rank of the first target,
-    and hit rate is the share of queries with any target found. The first mode is compared with each
-    other mode and setting, query by query: a difference is its NDCG minus theirs.
+    A target is ranked by the first hit in its file and lines. NDCG is 1 when all targets are at the
+    top, recall is the share of targets found, MRR is one over the rank of the first target, and hit
+    rate is the share of queries with any target found. The first mode is compared with each other
+    mode and setting, query by query: a difference is its NDCG minus theirs.
     """
     options = _Options(**given)
-    asked = options.evaluation()
+    evaluation_options = options.evaluation()
     queries, notes = _read(golden)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
-        with asked_on(sys.stderr, quiet=as_json) as on_asked:
-            measured = index.evaluate(queries, asked, on_asked=on_asked)
+        with evaluation_on(sys.stderr, quiet=as_json) as on_asked:
+            measured = index.evaluate(queries, evaluation_options, on_asked=on_asked)
     evaluation = replace(measured, notes=(*notes, *measured.notes))
     if as_json:
         print_json(evaluation)
@@ -312,14 +308,14 @@ def _setting_of(text: str) -> dict[str, int | str]:
     if not equals or not name:
         raise InvalidInputError(
             f"--set expects NAME=VALUE, got {text!r}",
-            hint="such as --set model=none",
+            hint="for example --set model=none",
             field="set",
         )
     return {name.strip(): value.strip()}
 
 
 def _exit_code(evaluation: Evaluation, least: float | None) -> int:
-    """Say whether the first variant is good enough, and give the exit code."""
+    """Return the exit code, and report if the first variant is not good enough."""
     first = evaluation.variants[0]
     if least is None or first.overall.ndcg >= least:
         return OK

@@ -1,7 +1,7 @@
-"""The last handler of the command line: an exception becomes one clear line and an exit code.
+"""The last exception handler of the command line: an exception becomes a message and an exit code.
 
-With ``--json`` the line is the one error object, on standard output. A traceback is never shown: it
-goes to a log file, and the line says where.
+With ``--json`` the message is the common error object, on standard output. A traceback is never
+shown: it is written to a log file that the message names.
 """
 
 import os
@@ -27,13 +27,13 @@ from web.schemas import json_line
 from web.terminal import printable
 
 if TYPE_CHECKING:
-    from engine.state_records import Job  # a search does without it
+    from engine.state_records import Job  # not imported at run time, to save time
 
 _WORDS = {"interrupted": "interrupted", "internal_error": "internal error"}
 
 
 class Failure(NamedTuple):
-    """How a run ended that did not end well."""
+    """The failure of a command."""
 
     exit_code: int
     code: str
@@ -42,7 +42,7 @@ class Failure(NamedTuple):
     details: dict[str, object] | None = None  # without the hint
 
     def as_json(self) -> dict[str, object]:
-        """Give the one error shape."""
+        """Return the common error shape."""
         details = dict(self.details or {})
         if self.hint:
             details["hint"] = self.hint
@@ -50,11 +50,11 @@ class Failure(NamedTuple):
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
-    """Print what went wrong in the shape that the arguments ask for; the exit code.
+    """Print an error as text, or as JSON if the arguments ask for it, and return the exit code.
 
     Args:
-        error: What ended the command.
-        arguments: The command line, which says whether JSON is wanted.
+        error: The exception that ended the command.
+        arguments: The command line.
     """
     failure = failure_of(error)
     try:
@@ -63,13 +63,13 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         else:
             sys.stderr.write(text_of(failure))
-    except OSError:  # nobody listens any more: the exit code has to do
+    except OSError:  # the output is closed: only the exit code is left
         return failure.exit_code
     return failure.exit_code
 
 
 def text_of(failure: Failure) -> str:
-    """Give a failure as lines for a person: what happened, and what to do."""
+    """Format a failure as text: the message and the hint."""
     word = _WORDS.get(failure.code, "error")
     lines = [f"{word}: {printable(failure.message)}{_place_of(failure)}"]
     if failure.hint:
@@ -83,7 +83,7 @@ def _place_of(failure: Failure) -> str:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Tell whether a command line asks for JSON, even when it cannot be parsed otherwise."""
+    """Return whether a command line asks for JSON, even one that is invalid otherwise."""
     options = list(arguments)
     if "--" in options:
         options = options[: options.index("--")]
@@ -97,7 +97,7 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Give what an exception means to whoever typed the command."""
+    """Convert an exception to a failure."""
     if isinstance(error, EngineError):
         return Failure(
             outcome_of(error).exit_code, error.code, error.message, error.hint, error.details
@@ -115,7 +115,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def _job_failure(job: "Job") -> Failure:
-    """Give the error that a job stored, with the job's id beside its details."""
+    """Return the error stored with a job, with the job's id in its details."""
     from web.wording import short_id
 
     stored = job.error or {}

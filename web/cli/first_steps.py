@@ -1,4 +1,4 @@
-"""What ``make start`` does after indexing: a search that fits the project, and then it serves.
+"""The end of ``make start``, after indexing: run a sample search, then serve.
 
 Run as ``python -m web.cli.first_steps ROOT BIN``; BIN is the folder that holds ``cairn``.
 """
@@ -25,9 +25,9 @@ _NAMES_LOOKED_AT = 100
 
 
 def sample_query(index: Index) -> str:
-    """Choose words that find something in a project: those of a documented definition's name.
+    """Return a query with results: the words in the name of a documented definition.
 
-    Without any such name it is the name of the project's folder.
+    Without such a definition it is the name of the project's folder.
     """
     fallback = os.path.basename(index.root) or "main"
     for hit in _definitions(index):
@@ -46,11 +46,11 @@ def _definitions(index: Index) -> Iterator[SymbolHit]:
 
 
 def next_steps(root: str, folder: str) -> str:
-    """Say what to type next, ready to be copied.
+    """Return the commands to try next, ready to be copied.
 
     Args:
         root: The project that was indexed.
-        folder: Where the command ``cairn`` is.
+        folder: The folder of the command ``cairn``.
     """
     project = "" if root == os.getcwd() else f" --project {shlex.quote(root)}"
     return f"""
@@ -67,27 +67,27 @@ Next. Put cairn on the PATH of this shell (and in your shell's profile, to keep 
 
 
 def main(arguments: list[str]) -> int:
-    """Search the project once, say what is next, and serve until Ctrl-C; the exit code.
+    """Search the project once, print next steps, serve until Ctrl-C, and return the exit code.
 
-    All projects are served, so that a folder that is indexed from the page is searched and watched
-    as well. What is served already goes on to be, and is not served twice.
+    All projects are served, so that a folder indexed from the web page is searched and watched as
+    well. If a server is already running, none is started.
     """
     root, folder = os.path.realpath(arguments[0]), arguments[1]
     with Catalog(load_config()) as catalog:
         query = sample_query(catalog.open(root))
         url = catalog.server_url()
-    code = _shown("search", query, "--project", root, "--limit", "3", "--max-tokens", "400")
+    code = _run_shown("search", query, "--project", root, "--limit", "3", "--max-tokens", "400")
     sys.stdout.write(next_steps(root, folder))
     if code:
         return code
     if url:
         sys.stdout.write(f"\nCodeCairn is already serving on {url}.\n")
         return 0
-    return _shown("serve")
+    return _run_shown("serve")
 
 
-def _shown(*command: str) -> int:
-    """Show a command, and run it; its exit code."""
+def _run_shown(*command: str) -> int:
+    """Print a command, run it and return its exit code."""
     sys.stdout.write(f"\n$ cairn {shlex.join(command)}\n\n")
     sys.stdout.flush()
     return run(list(command))

@@ -46,12 +46,12 @@ def command(path: str, *, yes: bool, as_json: bool) -> int:
 
 
 def _project_at(catalog: Catalog, path: str) -> ProjectSummary:
-    """Find a project by its very root: a folder inside it must not delete the whole.
+    """Find a project by its exact root, so that a folder inside it cannot delete the whole.
 
-    Also one whose file is damaged: the id follows from the root.
+    A project with a damaged database is found too, because its id is derived from the root.
 
     Raises:
-        ProjectNotFoundError: No project has this root; the hint lists those there are.
+        ProjectNotFoundError: No project has this root; the hint lists all roots.
     """
     root = resolve(path)
     project_id = project_id_of(root)

@@ -1,6 +1,6 @@
-"""``cairn index``: a job that makes or refreshes the index of a folder, waited for or not.
+"""``cairn index``: start a job that indexes a folder, and follow it unless ``--background`` is set.
 
-Waiting for a job in the foreground: its progress, Ctrl-C, and how its end ends the command.
+Other subcommands that start or follow jobs use the same functions.
 """
 
 import sys
@@ -21,20 +21,22 @@ from web.schemas import report_json
 from web.terminal import printable
 from web.wording import changes_of, contents_of, duration, expected, kept_text, short_id
 
+_ERRORS_SHOWN = 10
+
 
 def follow(catalog: Catalog, job_id: str, *, quiet: bool, owns: bool, notice: str = "") -> Job:
-    """Show how far a job is until it has ended; the job as it is then.
+    """Show the progress of a job until it has finished, and return the finished job.
 
     Args:
-        catalog: Whose job it is. When it is closed before the job has ended, the job goes on in a
-            process of its own.
+        catalog: The projects. If it is closed before the job has finished, the job continues in a
+            separate process.
         job_id: The job.
-        quiet: Show nothing.
-        owns: The job is this command's own: Ctrl-C stops it. Else Ctrl-C only stops the watching.
-        notice: What to say first, with its line end.
+        quiet: Whether to show nothing.
+        owns: Whether Ctrl-C stops the job; otherwise it only stops following.
+        notice: Text to print first, with its newline.
 
     Raises:
-        Cancelled: Ctrl-C stopped the watching; the message says how to begin again.
+        Cancelled: Ctrl-C stopped following; the message says how to resume.
     """
     with Interrupt() if owns else Interrupt(notice="") as interrupt:
         if not quiet:
@@ -54,7 +56,7 @@ def _followed(
             show(job)
 
         def cancelled() -> bool:
-            for job in seen:  # time alone makes some lines due
+            for job in seen:  # some lines become due by time alone
                 show(job)
             if interrupt.cancelled() and not owns:
                 name = short_id(job_id)
@@ -65,7 +67,7 @@ def _followed(
 
 
 def completed(job: Job) -> Job:
-    """Give a job that has completed.
+    """Return a finished job if it has completed.
 
     Raises:
         JobFailed: It failed.
@@ -83,13 +85,10 @@ def completed(job: Job) -> Job:
 
 
 def exit_code_of(job: Job) -> int:
-    """Give the exit code of a command that shows how a job has ended."""
+    """Return the exit code that corresponds to the status of a job."""
     if job.status is JobState.FAILED:
         return outcome_of_code(str((job.error or {}).get("error", ""))).exit_code
     return INTERRUPTED if job.status is JobState.CANCELLED else OK
-
-
-_ERRORS_SHOWN = 10
 
 
 @click.command(
@@ -99,12 +98,17 @@ _ERRORS_SHOWN = 10
         "cairn index --include '*.go' --include docs/ only some files",
         "cairn index --exclude ''                     forget the stored excludes, keep the rest",
         "cairn index --force                          read and parse every file again",
-        "cairn index --background ~/src/linux         go on at once, look later: cairn jobs",
+        "cairn index --background ~/src/linux         return at once; see cairn jobs later",
     )
 )
 @click.argument("path", required=False)
 @click.option("--include", metavar="GLOB", multiple=True, help="Only these files (repeatable).")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Not these; wins (repeatable).")
+@click.option(
+    "--exclude",
+    metavar="GLOB",
+    multiple=True,
+    help="Not these files; takes precedence (repeatable).",
+)
 @click.option("--max-size", metavar="BYTES", type=int, help="Skip larger files; 0 means 10 MB.")
 @click.option("--force", is_flag=True, help="Read and parse unchanged files too.")
 @click.option("--background", "-b", is_flag=True, help="Do not wait; print the job's id.")
@@ -120,8 +124,8 @@ def command(
     each of --include, --exclude and --max-size replaces only its own part, and --include '' or
     --exclude '' clears that part. Nothing is written into the folder.
 
-    The work is done by a job: Ctrl-C stops it and keeps what it did, and after a crash it
-    continues. If the same job is active already, it is followed.
+    The work is done by a job: Ctrl-C stops it but keeps what it has done, and after a crash it
+    continues. If the same job is already active, it is followed.
     """
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(load_config()) as catalog:
@@ -148,7 +152,7 @@ def _options_of(
 
 
 def _patterns_of(given: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Give globs: ``None`` keeps the stored ones, a single empty one drops them."""
+    """Return globs: None keeps the stored ones, a single empty one clears them."""
     if given == ("",):
         return ()
     return given or None
@@ -163,17 +167,17 @@ def _here(catalog: Catalog) -> str:
 
 
 def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
-    """Wait for a job and print what it did.
+    """Wait for a job and print its report.
 
     Args:
-        catalog: Whose job it is.
-        submitted: What became of the request: a duplicate is not this command's to stop.
-        quiet: No progress and no text.
-        as_json: No progress, and the keys of ``IndexReport``.
+        catalog: The projects.
+        submitted: The submitted job; Ctrl-C does not stop a duplicate.
+        quiet: Print neither progress nor text.
+        as_json: Print no progress, and the report with the keys of ``IndexReport``.
 
     Raises:
         JobFailed: It failed.
-        Cancelled: It was cancelled, or not followed any more.
+        Cancelled: It was cancelled, or is no longer followed.
     """
     already = (
         f"already {submitted.status} as job {short_id(submitted.job_id)}; following it"
@@ -194,10 +198,10 @@ def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_
 
 
 def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
-    """Print what is needed to look for a job later.
+    """Print the id of a background job and how to follow it.
 
     Args:
-        submitted: What became of the request.
+        submitted: The submitted job.
         quiet: Print no text.
         as_json: Print one object.
     """
@@ -209,7 +213,7 @@ def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None
 
 
 def submitted_text(submitted: Submitted) -> str:
-    """Say that a job goes on by itself, how long it may take, and how to look."""
+    """Format the id of a background job, its expected duration and how to follow it."""
     already = f"already {submitted.status} as " if submitted.duplicate else ""
     name = short_id(submitted.job_id)
     return (
@@ -220,10 +224,10 @@ def submitted_text(submitted: Submitted) -> str:
 
 
 def report_text(report: Mapping[str, object]) -> str:
-    """Say what an indexing run did, and what to do next.
+    """Format the report of an indexing run.
 
     Args:
-        report: By the names of ``IndexReport``.
+        report: The report, with the keys of ``IndexReport``.
     """
     seen = _number(report, "files_indexed") + _number(report, "files_unchanged")
     lines = [

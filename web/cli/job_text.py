@@ -1,6 +1,7 @@
-"""One job as lines of name and value, with what can be done next.
+"""Jobs as text: a table with one line per job, and all details of a single job.
 
-Jobs as a table: one line a job, a second one for what it waits for or why it failed.
+In the table a second line says what a job waits for or why it failed. On a narrow terminal columns
+are dropped; in a pipe nothing is cut and no bar is drawn.
 """
 
 import shlex
@@ -34,10 +35,10 @@ from web.wording import (
 
 _GAP = "  "
 _BAR_CELLS = 10
-_LEAST_PROJECT = 14  # columns; below that other columns go first
-_INDENT = 10  # of a second line: below the state
+_MIN_PROJECT_WIDTH = 14  # below that other columns are dropped first
+_INDENT = 10  # of a second line, to align it with the state
 
-_HEADS = {
+_HEADERS = {
     "id": "ID",
     "state": "STATE",
     "project": "PROJECT",
@@ -46,46 +47,53 @@ _HEADS = {
     "time": "TIME",
     "age": "AGE",
 }
-# What a narrow terminal does without, in this order.
-_EXPENDABLE = ("bar", "rate", "age", "time", "amount")
+# What is dropped on a narrow terminal, in this order.
+_DROPPABLE = ("bar", "rate", "age", "time", "amount")
+_NAME_WIDTH = 9
+_COUNTS = {
+    "files_indexed": "new or changed",
+    "files_unchanged": "unchanged",
+    "files_skipped": "skipped",
+    "files_failed": "failed",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a table is drawn for."""
+    """The output that text is formatted for."""
 
     style: Style
-    width: int | None  # columns of the terminal; None in a pipe, where nothing is cut or drawn
+    width: int | None  # columns of the terminal; None in a pipe
     now: datetime
 
 
 def view_of(stream: TextIO) -> View:
-    """Give what can be drawn on a stream now."""
+    """Return the view for a stream at the current time."""
     return View(style=style_for(stream), width=columns_of(stream), now=datetime.now(UTC))
 
 
 class _Row(NamedTuple):
     job: Job
     cells: dict[str, str]  # by column; printable and without colours
-    progress: tuple[str, str, str]  # the same with a bar, without, and in few words
+    progress: tuple[str, str, str]  # with a bar, without a bar, and short
     detail: str
 
 
 def jobs_text(page: JobPage, view: View, *, is_filtered: bool, retention_days: int) -> str:
-    """Give jobs as a table with its heads, then how many there are and how to see more.
+    """Format jobs as a table with headers, then totals and how to see more.
 
     Args:
-        page: What was found.
-        view: Where it is drawn.
-        is_filtered: Not all jobs were asked for.
-        retention_days: How long jobs are kept after their end.
+        page: The jobs.
+        view: The output to format for.
+        is_filtered: Whether the list is filtered.
+        retention_days: How long finished jobs are kept.
     """
     notes = [view.style.warning(f"note: {printable(error)}") for error in page.errors]
     if not page.jobs:
         return "\n".join([*notes, *_nothing(None if is_filtered else retention_days)]) + "\n"
     rows = [_row(job, view) for job in page.jobs]
     widths = _fit(rows, view)
-    lines = [view.style.dim(_line(_HEADS, widths, view, {}))]
+    lines = [view.style.dim(_line(_HEADERS, widths, view, {}))]
     for row in rows:
         lines.append(_line(row.cells, widths, view, _marks(row.job, view.style)))
         if row.detail:
@@ -96,7 +104,7 @@ def jobs_text(page: JobPage, view: View, *, is_filtered: bool, retention_days: i
 
 
 def bar_of(share: float | None) -> str:
-    """Draw a share as a small bar; empty when it is not known."""
+    """Draw a share as a small bar; empty if it is unknown."""
     if share is None:
         return ""
     full = int(share * _BAR_CELLS)
@@ -135,7 +143,7 @@ def _row(job: Job, view: View) -> _Row:
 
 
 def _progress(job: Job, view: View) -> tuple[str, str, str]:
-    """Say how far a job is: with a bar, without, and in few words."""
+    """Describe the progress of a job: with a bar, without a bar, and short."""
     if is_active(job) and job.phase is not None:
         return _share(job, view)
     if job.status is JobState.PENDING:
@@ -193,24 +201,24 @@ def _detail(job: Job) -> str:
 
 
 def _fit(rows: Sequence[_Row], view: View) -> dict[str, int]:
-    """Choose columns, how much they say, and their widths; the path is cut first."""
+    """Choose the columns, their level of detail and their widths; the path is cut first."""
     widths: dict[str, int] = {}
-    for gone in range(len(_EXPENDABLE) + 1):
-        missing = _EXPENDABLE[:gone]
+    for number in range(len(_DROPPABLE) + 1):
+        missing = _DROPPABLE[:number]
         for row in rows:
             row.cells["progress"] = row.progress[("bar" in missing) + ("amount" in missing)]
         widths = {
             name: max(len(head), *(width_of(row.cells[name]) for row in rows))
-            for name, head in _HEADS.items()
+            for name, head in _HEADERS.items()
             if name not in missing and (name != "rate" or any(row.cells[name] for row in rows))
         }
         if view.width is None:
             break
         room = view.width - sum(widths.values()) - len(_GAP) * (len(widths) - 1)
-        wished = widths["project"]
-        room += wished
-        widths["project"] = max(1, min(wished, room))
-        if room >= min(wished, _LEAST_PROJECT):
+        wanted = widths["project"]
+        room += wanted
+        widths["project"] = max(1, min(wanted, room))
+        if room >= min(wanted, _MIN_PROJECT_WIDTH):
             break
     return widths
 
@@ -221,13 +229,13 @@ def _line(
     view: View,
     marks: dict[str, Callable[[str], str]],
 ) -> str:
-    """Put cells side by side, marked after they have been filled up."""
+    """Join the cells of a row; colours are added after padding, so that widths stay right."""
     parts = []
     left = view.width
     for name, width in widths.items():
         text = cells[name]
         if name == "project":
-            text = shortened(text, width, keep="start" if cells is _HEADS else "end")
+            text = shortened(text, width, keep="start" if cells is _HEADERS else "end")
         if left is not None:
             if left <= 0:
                 break
@@ -247,7 +255,7 @@ def _marks(job: Job, style: Style) -> dict[str, Callable[[str], str]]:
 
 
 def marked_state(text: str, job: Job, style: Style) -> str:
-    """Mark text with the colour of a job's state."""
+    """Colour text according to the state of a job."""
     marks = {
         JobState.PENDING: style.dim,
         JobState.RUNNING: style.place,
@@ -259,22 +267,12 @@ def marked_state(text: str, job: Job, style: Style) -> str:
     return marks[job.status](text)
 
 
-_NAME_WIDTH = 9
-
-_COUNTS = {
-    "files_indexed": "new or changed",
-    "files_unchanged": "unchanged",
-    "files_skipped": "skipped",
-    "files_failed": "failed",
-}
-
-
 def job_text(job: Job, view: View) -> str:
-    """Give all there is to know of a job, and what can be done now.
+    """Format all details of a job and the possible next step.
 
     Args:
         job: The job.
-        view: Where it is shown.
+        view: The output to format for.
     """
     style = view.style
     rows = [
@@ -290,7 +288,7 @@ def job_text(job: Job, view: View) -> str:
 
 
 def job_line(job: Job, view: View) -> str:
-    """Give a job of a known project in one line: state, id, and how it goes or how it ended."""
+    """Format a job of a known project as one line: state, id, and progress or outcome."""
     state = marked_state(f"{state_of(job):<9}", job, view.style)
     return f"{state}  {short_id(job.job_id)}  {_short_outcome(job, view)}"
 
@@ -304,7 +302,7 @@ def _short_outcome(job: Job, view: View) -> str:
 
 
 def next_step(job: Job) -> str:
-    """Say what can be done with a job in its state."""
+    """Return what can be done with a job in its state."""
     name = short_id(job.job_id)
     if job.cancel_requested and is_active(job):
         return "it is stopping and keeps what it did"
@@ -353,7 +351,7 @@ def _history_rows(job: Job, view: View) -> list[tuple[str, str]]:
     running = f", {duration(job.elapsed_seconds * 1000)} so far" if is_active(job) else ""
     return [
         ("created", f"{_moment(job.created_at, view)} by {asker_of(job)}{estimate}"),
-        ("options", _wishes(job.parameters)),
+        ("options", _parameters_text(job.parameters)),
         ("started", f"{_moment(job.started_at, view)}{running}" if job.started_at else ""),
         ("ended", f"{_moment(job.finished_at, view)}{took}" if job.finished_at else ""),
         ("heartbeat", _moment(job.heartbeat_at, view) if is_active(job) else ""),
@@ -372,7 +370,7 @@ def _outcome_rows(job: Job, style: Style) -> list[tuple[str, str]]:
 
 
 def _done_text(job: Job) -> str:
-    """Say what a job did: its result, or what it has counted so far."""
+    """Describe what a job has done: its result, or its counts so far."""
     if job.result is not None:
         facts = [
             f"{value:,} {name}"
@@ -385,17 +383,17 @@ def _done_text(job: Job) -> str:
     return f"{contents_of(job.counts)}; {kept_text(job)}"
 
 
-def _wishes(parameters: Mapping[str, object]) -> str:
-    """Give the parameters that say something as ``name value``."""
+def _parameters_text(parameters: Mapping[str, object]) -> str:
+    """Format the parameters that are set as ``name value``."""
     said = []
     for name, value in parameters.items():
         if value is None or value is False or value in ((), [], ""):
             continue
-        said.append(_wish(name.removesuffix("_patterns").replace("_", " "), value))
+        said.append(_parameter_text(name.removesuffix("_patterns").replace("_", " "), value))
     return ", ".join(said)
 
 
-def _wish(name: str, value: object) -> str:
+def _parameter_text(name: str, value: object) -> str:
     if value is True:
         return name
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -404,7 +402,7 @@ def _wish(name: str, value: object) -> str:
 
 
 def _moment(timestamp: str | None, view: View) -> str:
-    """Give a time to the second, and how long ago it was."""
+    """Format a time to the second, and how long ago it was."""
     if timestamp is None:
         return ""
     then = datetime.fromisoformat(timestamp)

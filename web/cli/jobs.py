@@ -1,6 +1,6 @@
-"""``cairn jobs``: list, show, follow, cancel and retry jobs, tell their history, and run them.
+"""``cairn jobs``: list, show, follow, cancel, retry and run jobs, and list their events.
 
-Which job is meant by a part of its id, and which moment by a date or a span of time.
+A job can be given by part of its id, a time as a date or as a time span before now.
 """
 
 import re
@@ -27,8 +27,8 @@ from web.project_selection import index_of
 from web.terminal import printable, style_for
 from web.wording import is_active, kept_text, short_id, state_of
 
-_LEAST_ID_CHARS = 4
-_MOST_NAMED = 5
+_MIN_ID_CHARS = 4
+_MAX_NAMED = 5
 _PAGE = 1000
 _WHOLE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _PART_OF_ID = re.compile(r"[0-9a-f-]*")
@@ -41,25 +41,30 @@ _UNITS = {
     "d": timedelta(days=1),
     "w": timedelta(weeks=1),
 }
+_CANCEL_WAIT_S = 10.0
+_POLL_S = 0.2
+_EVENTS_PAGE = 1000
 
 
 def job_id_of(catalog: Catalog, typed: str) -> str:
-    """Give the id of the only job whose id begins or ends as typed.
+    """Return the id of the only job whose id starts or ends with the given text.
 
     Args:
-        catalog: The projects there are.
-        typed: A whole id, or its first or last characters, 4 at least.
+        catalog: The projects.
+        typed: A whole id, or at least its first or last 4 characters.
 
     Raises:
-        InvalidInputError: It is too short, or fits several jobs, which are named.
-        JobNotFoundError: It fits none.
+        InvalidInputError: It is too short, or matches several jobs, which the message names.
+        JobNotFoundError: It matches none.
     """
     wanted = typed.strip().lower()
     if _WHOLE_ID.fullmatch(wanted):
         return wanted
-    if len(wanted) < _LEAST_ID_CHARS:
+    if len(wanted) < _MIN_ID_CHARS:
         raise InvalidInputError(
-            f"{typed!r} is too short for a job id", hint="at least 4 characters", field="id"
+            f"{typed!r} is too short for a job id",
+            hint=f"type at least {_MIN_ID_CHARS} characters",
+            field="id",
         )
     found = list(_jobs_named(catalog, wanted)) if _PART_OF_ID.fullmatch(wanted) else []
     if not found:
@@ -68,9 +73,9 @@ def job_id_of(catalog: Catalog, typed: str) -> str:
         )
     if len(found) > 1:
         named = [f"{short_id(job.job_id)} ({state_of(job)}, {job.path})" for job in found]
-        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+        more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
         raise InvalidInputError(
-            f"{typed!r} matches {len(found)} jobs: {', '.join(named[:_MOST_NAMED])}{more}",
+            f"{typed!r} matches {len(found)} jobs: {', '.join(named[:_MAX_NAMED])}{more}",
             hint="type more of the id; ids of one project differ at the end",
             field="id",
             job_ids=[job.job_id for job in found],
@@ -91,16 +96,16 @@ def _jobs_named(catalog: Catalog, part: str) -> Iterator[Job]:
 
 
 def moment_of(typed: str | None, now: datetime, field: str) -> str | None:
-    """Give a moment as ISO 8601 in UTC.
+    """Return a time as ISO 8601 in UTC.
 
     Args:
-        typed: A date, a date with a time (UTC unless it says otherwise), or a span such as ``90s``,
-            ``20min``, ``2h``, ``3d``, ``1w``, which counts back from now.
-        now: The time.
-        field: The option's name, for the error.
+        typed: A date, a date with a time (UTC unless it has an offset), or a time span before now:
+            ``90s``, ``20min``, ``2h``, ``3d``, ``1w``.
+        now: The current time.
+        field: The name of the option, for errors.
 
     Raises:
-        InvalidInputError: It is neither.
+        InvalidInputError: It is none of these.
     """
     if typed is None:
         return None
@@ -120,10 +125,6 @@ def moment_of(typed: str | None, now: datetime, field: str) -> str | None:
         ) from error
 
 
-_CANCEL_WAIT_S = 10.0
-_POLL_S = 0.2
-_EVENTS_AT_ONCE = 1000
-
 id_argument = click.argument("job_id", metavar="ID")
 
 
@@ -131,17 +132,17 @@ id_argument = click.argument("job_id", metavar="ID")
     cls=Group,
     default="list",
     epilog=examples(
-        "cairn jobs                          all jobs, the newest first",
+        "cairn jobs                          all jobs, newest first",
         "cairn jobs --status failed          only those that failed",
-        "cairn jobs show 3f2a9c1e --follow   one job until it has ended",
+        "cairn jobs show 3f2a9c1e --follow   one job until it has finished",
         "cairn jobs cancel 3f2a9c1e          stop it; what it did is kept",
     ),
 )
 def command() -> None:
     """List, follow, cancel and retry jobs. All indexing is done by jobs.
 
-    A job outlives the process that asked for it and continues after a crash. ID is a job's id, or
-    at least 4 characters of its beginning or end. Without a subcommand, list.
+    A job outlives the process that started it and continues after a crash. ID is a job's id, or at
+    least 4 characters of its beginning or end. Without a subcommand, list.
     """
 
 
@@ -149,24 +150,26 @@ def command() -> None:
     "list",
     epilog=examples(
         "cairn jobs list --status running",
-        "cairn jobs list --project . --since 3d   this project's, of the last three days",
-        "cairn jobs list --all --json             those of the watcher too, for programs",
+        "cairn jobs list --project . --since 3d   this project, the last three days",
+        "cairn jobs list --all --json             with the watcher's jobs, for programs",
     ),
 )
 @click.option("--status", type=click.Choice([state.value for state in JobState]))
 @click.option("--project", metavar="PATH", help="Only jobs of this project.")
 @click.option("--since", metavar="TIME", help="Created after: a date, or 2h, 3d, 1w ago.")
-@click.option("--until", metavar="TIME", help="Created before: as --since.")
+@click.option("--until", metavar="TIME", help="Created before: like --since.")
 @click.option(
     "--origin",
     type=click.Choice([origin.value for origin in JobOrigin]),
     default=JobOrigin.REQUEST.value,
     show_default=True,
-    help="Who asked for it.",
+    help="Jobs of requests or of the watcher.",
 )
-@click.option("--all", "all_origins", is_flag=True, help="Jobs of requests and of watchers.")
-@click.option("--limit", type=int, default=50, show_default=True, help="At most 1,000.")
-@click.option("--cursor", metavar="TEXT", help="Continue where an earlier list ended.")
+@click.option("--all", "all_origins", is_flag=True, help="Jobs of any origin.")
+@click.option(
+    "--limit", type=int, default=50, show_default=True, help="Maximum number of jobs, 1 to 1,000."
+)
+@click.option("--cursor", metavar="TEXT", help="Continue after an earlier page.")
 @json_option
 def list_command(
     *,
@@ -178,9 +181,9 @@ def list_command(
     as_json: bool,
     **kinds: Any,
 ) -> None:
-    """List the jobs of all projects, the newest first.
+    """List the jobs of all projects, newest first.
 
-    Jobs that have ended are kept for as long as the setting job_retention says. Times are UTC.
+    Finished jobs are kept for as many days as the setting job_retention. Times are in UTC.
     """
     now = datetime.now(UTC)
     wanted = JobFilter(
@@ -211,7 +214,7 @@ def list_command(
 
 
 def _root_of(catalog: Catalog, project: str) -> str:
-    """Give the root of a project; the jobs of a damaged one are told as far as they can be."""
+    """Return the root of a project; jobs of a damaged one are listed as far as possible."""
     try:
         return index_of(catalog, project, by_name=True).root
     except DamagedIndexError:
@@ -223,13 +226,13 @@ def _root_of(catalog: Catalog, project: str) -> str:
     epilog=examples("cairn jobs show 3f2a9c1e", "cairn jobs show 3f2a9c1e --follow"),
 )
 @id_argument
-@click.option("--follow", "-f", "follows", is_flag=True, help="Wait until it has ended.")
+@click.option("--follow", "-f", "follows", is_flag=True, help="Wait until it has finished.")
 @json_option
 def show_command(job_id: str, *, follows: bool, as_json: bool) -> int:
-    """Show the job ID: what it does, what it waits for, what it did, and what to do next.
+    """Show the job ID: its progress, what it waits for, what it has done, and what to do next.
 
-    With --follow the exit code is that of the job: 0 completed, that of its error when it failed,
-    130 cancelled. Ctrl-C stops the watching and not the job.
+    With --follow the exit code is the outcome of the job: 0 if it completed, the code of its error
+    if it failed, 130 if it was cancelled. Ctrl-C stops following, not the job.
     """
     with Catalog(load_config()) as catalog:
         found = job_id_of(catalog, job_id)
@@ -249,13 +252,13 @@ def show_command(job_id: str, *, follows: bool, as_json: bool) -> int:
     epilog=examples("cairn jobs cancel 3f2a9c1e", "cairn jobs cancel 3f2a9c1e --no-wait"),
 )
 @id_argument
-@click.option("--reason", default="", metavar="TEXT", help="Why, for its history.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason, for its history.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until it has stopped.")
 @json_option
 def cancel_command(job_id: str, *, reason: str, no_wait: bool, as_json: bool) -> int:
-    """Stop the job ID. What it did is kept and can be searched.
+    """Cancel the job ID. What it has indexed is kept and searchable.
 
-    Waits until it has stopped, 10 seconds at most; the exit code is 1 when it has not by then.
+    Waits up to 10 seconds until it has stopped; the exit code is 1 if it has not by then.
     """
     with Catalog(load_config()) as catalog:
         job = catalog.jobs.cancel(job_id_of(catalog, job_id), reason=reason)
@@ -277,9 +280,9 @@ def cancel_command(job_id: str, *, reason: str, no_wait: bool, as_json: bool) ->
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
 @json_option
 def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) -> None:
-    """Start a new job that does what the failed or cancelled job ID was to do.
+    """Start a new job with the parameters of the failed or cancelled job ID.
 
-    Waits for it as "cairn index" does, unless --background is given.
+    Follows it like "cairn index", unless --background is given.
     """
     with Catalog(load_config()) as catalog:
         submitted = catalog.jobs.retry(job_id_of(catalog, job_id))
@@ -297,7 +300,7 @@ def retry_command(job_id: str, *, background: bool, quiet: bool, as_json: bool) 
     epilog=examples("cairn jobs events 3f2a9c1e", "cairn jobs events 3f2a9c1e --follow --json"),
 )
 @id_argument
-@click.option("--follow", "-f", "follows", is_flag=True, help="Continue until it has ended.")
+@click.option("--follow", "-f", "follows", is_flag=True, help="Continue until it has finished.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
     """List the events of the job ID, in order."""
@@ -313,13 +316,13 @@ def events_command(job_id: str, *, follows: bool, as_json: bool) -> None:
 
 
 @command.command("run", epilog=examples("cairn jobs run", "cairn jobs run --forever"))
-@click.option("--forever", is_flag=True, help="Wait for more when nothing is left, as a service.")
+@click.option("--forever", is_flag=True, help="Keep waiting for new jobs, as a service.")
 @json_option
 def run_command(*, forever: bool, as_json: bool) -> None:
-    """Run the jobs that wait, of all projects, and end when none is left.
+    """Run the pending jobs of all projects, and exit when none is left.
 
-    Whoever asks for a job starts what runs it; this is for services and scripts. Ctrl-C ends it: a
-    job that is not done goes on as soon as something runs jobs again.
+    Commands that submit a job start a runner themselves; this is for services and scripts. After
+    Ctrl-C an unfinished job continues as soon as jobs are run again.
     """
     with Catalog(load_config()) as catalog, Interrupt("stopping") as interrupt:
         while not catalog.jobs.work(until_idle=lambda: not forever, stop=interrupt.cancelled):
@@ -335,15 +338,15 @@ def run_command(*, forever: bool, as_json: bool) -> None:
     _print_outcome("no jobs left" if is_idle else "stopped", is_idle=is_idle, as_json=as_json)
 
 
-def _print_outcome(said: str, *, is_idle: bool, as_json: bool) -> None:
+def _print_outcome(message: str, *, is_idle: bool, as_json: bool) -> None:
     if as_json:
-        print_json({"idle": is_idle, "message": said})
+        print_json({"idle": is_idle, "message": message})
     else:
-        print_text(f"{said}\n")
+        print_text(f"{message}\n")
 
 
 def _stopped(catalog: Catalog, job: Job) -> Job:
-    """Wait until a job has stopped, or not for longer than 10 seconds."""
+    """Wait until a job has stopped, up to 10 seconds, and return it."""
     deadline = time.monotonic() + _CANCEL_WAIT_S
     while is_active(job) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
@@ -365,15 +368,15 @@ def _cancelled_text(job: Job) -> str:
 
 
 def _events(catalog: Catalog, job_id: str, *, follows: bool) -> Iterator[JobEvent]:
-    """Give events as they come, until the job has ended when it is followed."""
+    """Yield events; if the job is followed, until it has finished."""
     after = 0
     while True:
-        job = catalog.jobs.show(job_id)  # before its events: none comes after it has ended
-        page = catalog.jobs.events(job_id, after=after, limit=_EVENTS_AT_ONCE)
+        job = catalog.jobs.show(job_id)  # before its events: none is added after its end
+        page = catalog.jobs.events(job_id, after=after, limit=_EVENTS_PAGE)
         yield from page
         if page:
             after = page[-1].sequence
-        if len(page) == _EVENTS_AT_ONCE:
+        if len(page) == _EVENTS_PAGE:
             continue
         if not (follows and is_active(job)):
             return

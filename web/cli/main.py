@@ -1,7 +1,7 @@
-"""The command ``cairn``: its group, and the last handler of whatever goes wrong.
+"""The entry point of ``cairn``: the command group and the last exception handler.
 
-Nothing else: each subcommand is a module of ``web.cli``, imported only when it is called, so
-that ``cairn --help`` neither imports the engine nor anything else that is heavy.
+Each subcommand is a module of ``web.cli`` that is imported only when it is called, so that
+``cairn --help`` imports neither the engine nor any heavy library.
 """
 
 import importlib
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import click
 
-#: Subcommand and its line in the help of the group; ``web.cli.<name>.command`` is the command.
+#: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``.
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
@@ -47,11 +47,11 @@ class LazyGroup(click.Group):
     """A group that imports a subcommand only when it is called or asked for its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names in the order of the table, which is the order of use."""
+        """Return the names in the order of the table, which is the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a subcommand; ``None`` when there is none of that name."""
+        """Import a subcommand; return None if there is none with that name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"web.cli.{cmd_name}").command
@@ -60,10 +60,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; name the nearest one when there is none."""
+        """Find the subcommand, or suggest the closest name."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from engine.did_you_mean import did_you_mean  # only for a typing error
+            from engine.did_you_mean import did_you_mean  # only after a typo
 
             ctx.fail(f"no command {name!r}" + did_you_mean(name, COMMANDS))
         return super().resolve_command(ctx, args)
@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the subcommand; tell a closed pipe from other I/O errors."""
+        """Run the subcommand; raise a closed pipe as ``ReaderGone``."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
 
 
 class ReaderGone(Exception):  # noqa: N818 - a signal, not an error
-    """Whoever read standard output has had enough (``cairn search … | head``)."""
+    """Standard output was closed by its reader (``cairn search … | head``)."""
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -120,10 +120,10 @@ def cairn(ctx: click.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carry out one command line; the exit code.
+    """Run one command line and return the exit code.
 
     Args:
-        arguments: What follows ``cairn``.
+        arguments: The arguments after ``cairn``.
     """
     _prepare_streams()
     try:
@@ -140,22 +140,22 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Run ``cairn`` with the arguments of the process, and end it."""
+    """Run ``cairn`` with the arguments of the process and exit."""
     sys.exit(run(sys.argv[1:]))
 
 
 def _prepare_streams() -> None:
-    """Let characters that the terminal cannot show become escapes instead of errors."""
+    """Escape characters that the terminal cannot encode instead of raising errors."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def _silence_output() -> None:
-    """Keep the interpreter from reporting what it cannot flush when it ends."""
+    """Prevent the interpreter from reporting a failed flush at exit."""
     import os
 
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    with open(os.devnull, "wb") as null:
+        os.dup2(null.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``cairn mcp``: the server for agents over standard input and output, and its installation."""
+"""``cairn mcp``: serve agents over standard input and output, and install the server in agents."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ scope_option = click.option(
     cls=Group,
     default="serve",
     epilog=examples(
-        "cairn mcp                        serve an agent that has started this",
+        "cairn mcp                        serve the agent that started this command",
         "cairn mcp install                add it to the agents on this machine",
         "cairn mcp install codex --print  print what to paste instead",
         "cairn mcp uninstall              remove it again",
@@ -50,12 +50,12 @@ def command() -> None:
 @command.command("serve", epilog=examples("cairn mcp serve", "cairn mcp serve ~/src/app"))
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 def serve_command(paths: tuple[str, ...]) -> None:
-    """Serve an agent over standard input and output, until it ends.
+    """Serve an agent over standard input and output until it disconnects.
 
     PATH is the project for calls that name none. By default it is the one you are in, or the only
     one there is. Jobs continue without this process.
     """
-    from web.mcp.stdio import run  # half a second, which install does without
+    from web.mcp.stdio import run  # takes half a second, which install does not need
 
     run(load_config(), served=paths)
 
@@ -77,7 +77,7 @@ def serve_command(paths: tuple[str, ...]) -> None:
     is_flag=False,
     flag_value=_URL,
     metavar="URL",
-    help=f"Connect to a running server, such as cairn serve ({_URL}).",
+    help=f"Connect to a running server, like cairn serve ({_URL}).",
 )
 @click.option("--print", "only_print", is_flag=True, help="Write nothing; print what to paste.")
 @json_option
@@ -86,8 +86,8 @@ def install_command(
 ) -> None:
     """Add this server to the configuration of AGENT: claude-code, codex, cursor or vscode.
 
-    Without AGENT, all agents found on this machine. The rest of their configuration files stays as
-    it is, and a backup is kept beside each.
+    Without AGENT, all agents found on this machine. The rest of their configuration files is not
+    changed, and a backup is kept beside each.
     """
     home, project = Path.home(), Path(current_folder())
     chosen = _chosen(names, home)
@@ -140,7 +140,7 @@ def _chosen(names: Sequence[str], home: Path) -> list[Agent]:
 
 
 def _command(scope: str) -> list[str]:
-    """Give the command that an agent starts: found by its name where others share the file."""
+    """Return the command that an agent starts: just its name in a file that others share."""
     found = shutil.which("cairn")
     if scope == "project" and found:
         return ["cairn", "mcp"]
@@ -151,7 +151,7 @@ def _command(scope: str) -> list[str]:
 
 
 def _variables() -> dict[str, str]:
-    """Give what the server has to know of the environment of this call."""
+    """Return the environment variables that the server needs from this process."""
     home = str(load_config().data_dir)
     usual = os.path.abspath(platformdirs.user_data_dir("codecairn"))
     return {} if home == usual else {"CAIRN_HOME": home}

@@ -1,4 +1,4 @@
-"""``cairn model``: which models can find by meaning, the chosen one tried, one downloaded."""
+"""``cairn model``: list, download and test embedding models."""
 
 import sys
 from collections.abc import Sequence
@@ -57,8 +57,8 @@ def list_command(*, as_json: bool) -> None:
 @json_option
 def pull_command(name: str, *, as_json: bool) -> None:
     """Download the model NAME into the data directory."""
-    with download_on(sys.stderr, name) as came:
-        pulled = pull_model(name, load_config(), came)
+    with download_on(sys.stderr, name) as on_progress:
+        pulled = pull_model(name, load_config(), on_progress)
     if as_json:
         print_json(pulled)
     else:
@@ -68,9 +68,9 @@ def pull_command(name: str, *, as_json: bool) -> None:
 @command.command("show", epilog=examples("cairn model show", "cairn model show --json"))
 @json_option
 def show_command(*, as_json: bool) -> int:
-    """Show the chosen model and test it with one question.
+    """Show the chosen model and test it with one query.
 
-    The exit code is 5 when it does not answer.
+    The exit code is 5 if it does not answer.
     """
     state = show_model(load_config())
     if as_json:
@@ -81,7 +81,7 @@ def show_command(*, as_json: bool) -> int:
 
 
 def models_text(models: Sequence[ModelEntry], forms: Sequence[str], style: Style) -> str:
-    """Give a line a model, then how others are written."""
+    """Format models, one per line, then the forms of the setting."""
     width = max(len(entry.model) for entry in models)
     lines = []
     for entry in models:
@@ -100,7 +100,7 @@ def models_text(models: Sequence[ModelEntry], forms: Sequence[str], style: Style
 
 
 def state_text(state: ModelState, style: Style) -> str:
-    """Give the chosen model as lines of name and value."""
+    """Format the chosen model as lines of name and value."""
     rows = [("model", style.bold(printable(state.model))), ("from", printable(state.source))]
     if state.answers:
         rows += [
@@ -118,10 +118,10 @@ def state_text(state: ModelState, style: Style) -> str:
 
 
 def pulled_text(pulled: PulledModel) -> str:
-    """Say where a model is now, and how to choose it."""
-    came = f", {size(pulled.size_bytes)}" if pulled.size_bytes else ""
+    """Format where a model is and how to choose it."""
+    downloaded = f", {size(pulled.size_bytes)}" if pulled.size_bytes else ""
     return (
-        f"{printable(pulled.model)} is downloaded{came} ({duration(pulled.duration_ms)})\n"
+        f"{printable(pulled.model)} is downloaded{downloaded} ({duration(pulled.duration_ms)})\n"
         f"  {printable(pulled.path)}\n"
         f'  to use it: model = "{printable(pulled.model)}" in config.toml of the data directory,'
         f" or CAIRN_MODEL={printable(pulled.model)}\n"

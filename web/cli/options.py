@@ -1,7 +1,4 @@
-"""Options that several subcommands share, and how they print and ask.
-
-Ctrl-C as a request: the first asks running work to stop cleanly, the second insists.
-"""
+"""Shared by subcommands: common options, printing, confirmation, and the handling of Ctrl-C."""
 
 import os
 import signal
@@ -25,14 +22,15 @@ project_option = click.option(
     metavar="PATH",
     help="The project's root, a folder in it, or its name (default: the one you are in).",
 )
+_STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
 
 
 class Group(click.Group):
-    """A group with a subcommand for when none is named.
+    """A group with a default subcommand.
 
     Args:
-        default: That subcommand; options that follow the group are its own.
-        settings: What any group takes.
+        default: The name of that subcommand, which also gets options that follow the group.
+        settings: The parameters of ``click.Group``.
     """
 
     def __init__(self, *, default: str, **settings: Any) -> None:
@@ -40,7 +38,7 @@ class Group(click.Group):
         self._default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default in front when the arguments name no subcommand and ask for no help."""
+        """Insert the default if the arguments name no subcommand and do not ask for help."""
         is_help = bool(args) and args[0] in self.get_help_option_names(ctx)
         if not args or (args[0].startswith("-") and not is_help):
             args = [self._default, *args]
@@ -48,27 +46,27 @@ class Group(click.Group):
 
 
 def examples(*lines: str) -> str:
-    """Give the end of a help page: examples, not wrapped."""
+    """Format examples as the epilog of a help page, unwrapped."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def print_json(value: object) -> None:
-    """Print one object as one line, at once."""
+    """Print one object as one line and flush."""
     sys.stdout.write(json_line(value, sys.stdout))
     sys.stdout.flush()
 
 
 def print_text(text: str) -> None:
-    """Print text that ends with its line end."""
+    """Print text as it is, without an added newline."""
     sys.stdout.write(text)
 
 
 def is_agreed(question: str, *, yes: bool) -> bool:
-    """Ask before something is deleted.
+    """Ask for confirmation and return whether it was given.
 
     Args:
-        question: What is going to happen, as a question.
-        yes: Agreed already on the command line.
+        question: The question.
+        yes: Whether the command line confirms already.
 
     Raises:
         InvalidInputError: There is no terminal to ask on.
@@ -85,21 +83,19 @@ def is_agreed(question: str, *, yes: bool) -> bool:
 
 
 def given_text(text: str) -> str:
-    """Give an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
+    """Return an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
     return rejoined(text, "replace")
 
 
-_STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
-
-
 class Interrupt:
-    """Turns SIGINT and SIGTERM into a flag while the block runs.
+    """Turns SIGINT and SIGTERM into a cancellation request while the block runs.
 
+    The first signal asks running work to stop cleanly, the second raises ``KeyboardInterrupt``.
     Only the main thread can enter it. A signal that was ignored before stays ignored, as for a
     command that a shell started in the background.
 
     Args:
-        notice: What to say at the first signal; nothing when it is empty.
+        notice: The message to print at the first signal; empty for none.
     """
 
     def __init__(self, notice: str = _STOPPING) -> None:
@@ -119,11 +115,11 @@ class Interrupt:
             signal.signal(number, previous)  # type: ignore[arg-type]
 
     def cancelled(self) -> bool:
-        """Tell whether a signal has come."""
+        """Return whether a signal has been received."""
         return self._requested
 
     def _received(self, _number: int, _frame: FrameType | None) -> None:
         if self._requested:
             raise KeyboardInterrupt
         self._requested = True
-        os.write(2, self._notice)  # not print: that could be in the middle of a write already
+        os.write(2, self._notice)  # not print: the signal may have interrupted one

@@ -1,6 +1,6 @@
 """Progress of jobs, checks, evaluations and downloads: a bar on a terminal, lines elsewhere.
 
-It goes to standard error, so that it never mixes with an answer.
+It is written to standard error, so that it never mixes with an answer.
 """
 
 import time
@@ -25,66 +25,66 @@ from web.wording import (
     wait_of,
 )
 
-_REDRAWS_A_SECOND = 8
+_REDRAWS_PER_SECOND = 8
 _BAR_WIDTH = 24  # columns
-_LEAST_BAR_WIDTH = 10
-_PATH_WIDTH = 40  # for which the bar gets shorter
-_LEAST_PATH_WIDTH = 12
+_MIN_BAR_WIDTH = 10
+_PATH_WIDTH = 40  # the bar is shortened to make room for it
+_MIN_PATH_WIDTH = 12
 _INTERVAL_S = 10.0  # between two lines
-_JOB_FILES = 100  # after which a line is due too
-_JOB_INTERVAL_S = 2.0  # at least; 100 files can be 20 ms of work, and a log is read by people
-_JOB_START_S = 1.0  # a job that begins within it does not say that it waits
+_JOB_FILES = 100  # after which a line is due earlier
+_JOB_INTERVAL_S = 2.0  # minimum; 100 files can be 20 ms of work, and people read the log
+_JOB_START_S = 1.0  # a job that starts within this time is not reported as waiting
 
 Progress = TypeVar("Progress")
 
 
-class _Drawn(NamedTuple):
-    """What a bar shows."""
+class _Bar(NamedTuple):
+    """The content of a bar."""
 
-    doing: str  # in printable words
+    doing: str  # the current activity, printable
     done: int
-    total: int | None  # None: nobody knows
-    facts: tuple[str, ...]  # amount, rate, times; the last ones go first where there is no room
-    path: str = ""  # the file it is at
-    waiting: str = ""  # for what; shown in place of the path
+    total: int | None  # None if unknown
+    facts: tuple[str, ...]  # amount, rate, times; the last are dropped first if there is no room
+    path: str = ""  # the current file
+    waiting: str = ""  # the reason for waiting, shown instead of the path
 
 
 @contextmanager
 def progress_on(stream: TextIO, *, quiet: bool) -> Iterator[Callable[[Job], None]]:
-    """Show the progress of a job while the block runs; how it ended is for others to say.
+    """Show the progress of a job, but not its outcome, while the block runs.
 
     Args:
-        stream: Where to show it; a terminal gets a bar, anything else lines.
-        quiet: Show nothing.
+        stream: The output; a terminal gets a bar, anything else lines.
+        quiet: Whether to show nothing.
     """
-    with _shown(stream, _drawn_job, JobLines(stream).update, quiet=quiet) as update:
+    with _shown(stream, _job_bar, JobLines(stream).update, quiet=quiet) as update:
         yield lambda job: update(job) if is_active(job) else None
 
 
 @contextmanager
 def checks_on(stream: TextIO, *, quiet: bool) -> Iterator[CheckCallback]:
-    """Show the progress of the doctor while the block runs; the arguments of ``progress_on``."""
+    """Show the progress of the doctor while the block runs, like ``progress_on``."""
     lines = Lines(stream, check_line)
-    with _shown(stream, _drawn_check, lines.update, quiet=quiet) as update:
+    with _shown(stream, _check_bar, lines.update, quiet=quiet) as update:
         yield update
 
 
 @contextmanager
-def asked_on(stream: TextIO, *, quiet: bool) -> Iterator[AskedCallback]:
-    """Show the progress of an evaluation while the block runs, as ``progress_on`` does."""
-    lines = Lines(stream, asked_line)
-    with _shown(stream, _drawn_query, lines.update, quiet=quiet) as update:
+def evaluation_on(stream: TextIO, *, quiet: bool) -> Iterator[AskedCallback]:
+    """Show the progress of an evaluation while the block runs, like ``progress_on``."""
+    lines = Lines(stream, evaluation_line)
+    with _shown(stream, _evaluation_bar, lines.update, quiet=quiet) as update:
         yield update
 
 
 @contextmanager
 def download_on(stream: TextIO, name: str) -> Iterator[Callable[[int], None]]:
-    """Show how many bytes of a model have come while the block runs."""
-    said = f"downloading {printable(name)}"
-    lines: Lines[int] = Lines(stream, lambda number: f"{said}: {size(number)}")
+    """Show how many bytes of a model have been downloaded while the block runs."""
+    doing = f"downloading {printable(name)}"
+    lines: Lines[int] = Lines(stream, lambda number: f"{doing}: {size(number)}")
 
-    def drawn(number: int) -> _Drawn:
-        return _Drawn(doing=said, done=number, total=None, facts=(size(number),))
+    def drawn(number: int) -> _Bar:
+        return _Bar(doing=doing, done=number, total=None, facts=(size(number),))
 
     with _shown(stream, drawn, lines.update, quiet=False) as update:
         yield update
@@ -93,7 +93,7 @@ def download_on(stream: TextIO, name: str) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def _shown(
     stream: TextIO,
-    drawn: Callable[[Progress], _Drawn],
+    drawn: Callable[[Progress], _Bar],
     write: Callable[[Progress], None],
     *,
     quiet: bool,
@@ -108,12 +108,12 @@ def _shown(
 
 
 class Lines(Generic[Progress]):
-    """A line every 10 seconds, so that what is quickly done says nothing.
+    """Writes a line every 10 seconds, so that short work writes nothing.
 
     Args:
-        stream: Where the lines go. When nobody reads it any more the work goes on in silence.
-        text_of: What a line says.
-        clock: Seconds that only grow.
+        stream: The output. If it is closed, the work continues without lines.
+        text_of: Formats a line.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -125,61 +125,61 @@ class Lines(Generic[Progress]):
         self._stream = stream
         self._text_of = text_of
         self._clock = clock
-        self._said_at_s = clock()
-        self._is_read = True
+        self._written_at_s = clock()
+        self._is_open = True
 
     def update(self, progress: Progress) -> None:
-        """Take note of how far it is; write a line when one is due."""
+        """Receive progress, and write a line when one is due."""
         now_s = self._clock()
-        if now_s - self._said_at_s >= _INTERVAL_S:
-            self._say(progress, now_s)
+        if now_s - self._written_at_s >= _INTERVAL_S:
+            self._write(progress, now_s)
 
-    def _say(self, progress: Progress, now_s: float) -> None:
-        self._said_at_s = now_s
-        if not self._is_read:
+    def _write(self, progress: Progress, now_s: float) -> None:
+        self._written_at_s = now_s
+        if not self._is_open:
             return
         try:
             self._stream.write(self._text_of(progress) + "\n")
             self._stream.flush()
         except OSError:
-            self._is_read = False
+            self._is_open = False
 
 
 class JobLines(Lines[Job]):
-    """A line when the job changes to something else, and after 100 files or 10 seconds.
+    """Writes a line when the activity of a job changes, and after 100 files or 10 seconds.
 
-    At most one in 2 seconds speaks of the same phase.
+    Lines about the same activity are at least 2 seconds apart.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream, line_of, clock)
-        self._began_at_s = self._said_at_s
+        self._began_at_s = self._written_at_s
         self._doing: object = None
-        self._said_done = 0
+        self._written_done = 0
 
     def update(self, progress: Job) -> None:
-        """Take note of how far the job is; write a line when one is due."""
+        """Receive the state of the job, and write a line when one is due."""
         job, now_s = progress, self._clock()
         if is_starting(job) and now_s - self._began_at_s < _JOB_START_S:
             return
-        # A running job counts the seconds while it waits: that is no change.
+        # The text of a running job that waits counts seconds, which is no change.
         waiting = bool(job.waiting) if job.status is JobState.RUNNING else job.waiting
         doing = (job.status, job.phase, waiting, job.position)
-        waited_s = now_s - self._said_at_s
-        many = job.done - self._said_done >= _JOB_FILES
+        waited_s = now_s - self._written_at_s
+        many = job.done - self._written_done >= _JOB_FILES
         if doing != self._doing or waited_s >= (_JOB_INTERVAL_S if many else _INTERVAL_S):
-            self._doing, self._said_done = doing, job.done
-            self._say(job, now_s)
+            self._doing, self._written_done = doing, job.done
+            self._write(job, now_s)
 
 
 def check_line(progress: CheckProgress) -> str:
-    """Say how far the doctor is in one line."""
+    """Format the progress of the doctor as one line."""
     step = printable(progress.step.replace("_", " "))
     return f"{step}, {progress.done:,}/{progress.total:,}" if progress.total else step
 
 
-def asked_line(asked: Asked) -> str:
-    """Say how far an evaluation is in one line."""
+def evaluation_line(asked: Asked) -> str:
+    """Format the progress of an evaluation as one line."""
     return (
         f"{printable(asked.variant)}, {asked.done:,}/{asked.total:,} queries "
         f"({percent(asked.done / asked.total)}), {_time_left_of(asked)}"
@@ -190,11 +190,11 @@ def _time_left_of(asked: Asked) -> str:
     return f"{duration((asked.total - asked.done) * asked.elapsed_ms / asked.done)} left"
 
 
-def _drawn_job(job: Job) -> _Drawn:
+def _job_bar(job: Job) -> _Bar:
     waiting, is_scanning = wait_of(job), job.phase is Phase.SCANNING
     amount = "" if job.phase is None or is_scanning else _amount(job.done, job.total)
     elapsed = duration(job.elapsed_seconds * 1000)
-    return _Drawn(
+    return _Bar(
         doing=activity_of(job),
         done=job.done,
         total=None if is_scanning else job.total,
@@ -208,15 +208,15 @@ def _drawn_job(job: Job) -> _Drawn:
     )
 
 
-def _drawn_check(progress: CheckProgress) -> _Drawn:
+def _check_bar(progress: CheckProgress) -> _Bar:
     step = printable(progress.step.replace("_", " "))
     amount = _amount(progress.done, progress.total) if progress.total else ""
-    return _Drawn(doing=step, done=progress.done, total=progress.total, facts=(amount,))
+    return _Bar(doing=step, done=progress.done, total=progress.total, facts=(amount,))
 
 
-def _drawn_query(asked: Asked) -> _Drawn:
+def _evaluation_bar(asked: Asked) -> _Bar:
     facts = (f"{_amount(asked.done, asked.total)} queries", _time_left_of(asked))
-    return _Drawn(doing=printable(asked.variant), done=asked.done, total=asked.total, facts=facts)
+    return _Bar(doing=printable(asked.variant), done=asked.done, total=asked.total, facts=facts)
 
 
 def _amount(done: int, total: int | None) -> str:
@@ -224,9 +224,9 @@ def _amount(done: int, total: int | None) -> str:
 
 
 @contextmanager
-def _bar_on(stream: TextIO) -> Iterator[Callable[[_Drawn], None]]:
-    """Draw a bar that vanishes when the block ends: the summary takes its place."""
-    from rich.console import Console  # 0.1 s, for terminals alone
+def _bar_on(stream: TextIO) -> Iterator[Callable[[_Bar], None]]:
+    """Draw a bar that disappears at the end of the block, to be replaced by the summary."""
+    from rich.console import Console  # takes 0.1 s; only terminals need it
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
@@ -240,19 +240,19 @@ def _bar_on(stream: TextIO) -> Iterator[Callable[[_Drawn], None]]:
         words[1],
         path,
         console=console,
-        refresh_per_second=_REDRAWS_A_SECOND,
+        refresh_per_second=_REDRAWS_PER_SECOND,
         transient=True,
     )
     task = bars.add_task("", total=None, doing="starting", facts="", path="")
-    last = _Drawn("", 0, None, ())
+    last = _Bar("", 0, None, ())
     drawn_at_s = 0.0
 
-    def draw(drawn: _Drawn) -> None:
+    def draw(drawn: _Bar) -> None:
         nonlocal last, drawn_at_s
         is_same = drawn.doing == last.doing
-        if is_same and time.monotonic() - drawn_at_s < 1 / _REDRAWS_A_SECOND:
+        if is_same and time.monotonic() - drawn_at_s < 1 / _REDRAWS_PER_SECOND:
             return
-        if is_same and not drawn.path:  # some news name no file
+        if is_same and not drawn.path:  # some updates name no file
             drawn = drawn._replace(path=last.path)
         last, drawn_at_s = drawn, time.monotonic()
         bar.bar_width, facts, shown = _fitted(drawn, console.width)
@@ -269,19 +269,19 @@ def _bar_on(stream: TextIO) -> Iterator[Callable[[_Drawn], None]]:
         yield draw
 
 
-def _fitted(drawn: _Drawn, width: int) -> tuple[int, str, str]:
-    """Choose what fits beside the words: the width of the bar, the facts, and the path's end."""
-    says = drawn.waiting or drawn.path
+def _fitted(drawn: _Bar, width: int) -> tuple[int, str, str]:
+    """Fit a bar into a width: return the bar's width, the facts, and the end of the path."""
+    detail = drawn.waiting or drawn.path
     room = width - width_of(drawn.doing) - 3
-    kept = _LEAST_BAR_WIDTH + (_LEAST_PATH_WIDTH if drawn.waiting else 0)
+    reserved = _MIN_BAR_WIDTH + (_MIN_PATH_WIDTH if drawn.waiting else 0)
     facts = [fact for fact in drawn.facts if fact]
-    while facts and width_of("  ".join(facts)) > room - kept:
+    while facts and width_of("  ".join(facts)) > room - reserved:
         facts.pop()
     text = "  ".join(facts)
     room -= width_of(text)
-    wished = _PATH_WIDTH if says else 0  # not what this one takes: the bar stands still
-    bar_width = max(1, min(_BAR_WIDTH, room, max(room - wished, _LEAST_BAR_WIDTH)))
+    wanted = _PATH_WIDTH if detail else 0  # fixed, so that the bar keeps its width
+    bar_width = max(1, min(_BAR_WIDTH, room, max(room - wanted, _MIN_BAR_WIDTH)))
     room -= bar_width
-    if room < _LEAST_PATH_WIDTH:
+    if room < _MIN_PATH_WIDTH:
         return bar_width, text, ""
-    return bar_width, text, shortened(says, room, keep="start" if drawn.waiting else "end")
+    return bar_width, text, shortened(detail, room, keep="start" if drawn.waiting else "end")

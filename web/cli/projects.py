@@ -1,4 +1,4 @@
-"""``cairn projects``: all projects of the data directory."""
+"""``cairn projects``: list all indexed projects."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def command(*, as_json: bool) -> None:
 
 
 def projects_text(projects: Sequence[ProjectSummary]) -> str:
-    """Give one block a project: path, then what is known of it."""
+    """Format projects: the path of each, then its size and age."""
     if not projects:
         return "nothing is indexed yet: cairn index PATH\n"
     return "".join(_project_text(project) for project in projects)

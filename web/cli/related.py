@@ -1,4 +1,4 @@
-"""``cairn related``: code like that of a place."""
+"""``cairn related``: find code similar to the code at a place."""
 
 import re
 import sys
@@ -20,8 +20,8 @@ _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re
 
 @click.command(
     epilog=examples(
-        "cairn related src/session.py:42         code like that around line 42",
-        "cairn related src/session.py:42-80      like all of these lines",
+        "cairn related src/session.py:42         code similar to that around line 42",
+        "cairn related src/session.py:42-80      similar to all of these lines",
         "cairn related src/session.py:42 --limit 20 --no-snippets",
     )
 )

@@ -23,7 +23,7 @@ Searcher = Callable[[SearchRequest], SearchAnswer]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options as click gives them."""
+    """The options as parsed by click."""
 
     project: tuple[str, ...]
     mode: str
@@ -40,12 +40,12 @@ class _Options:
     explain: bool
 
     @property
-    def chooses(self) -> bool:
-        """Whether something is chosen to be listed, without a query."""
+    def has_filters(self) -> bool:
+        """Whether there are filters, which list matches without a query."""
         return any((self.kind, self.path, self.language))
 
     def request(self, query: str) -> SearchRequest:
-        """Give the request for one query."""
+        """Return the request for one query."""
         return SearchRequest(
             query=given_text(query),
             mode=Mode(self.mode),
@@ -64,10 +64,10 @@ class _Options:
     epilog=examples(
         'cairn search "where is the session refreshed"',
         "cairn search getUserById --mode symbol",
-        "cairn search '/TODO|FIXME/ lang:go'           a pattern, matched on each line",
+        "cairn search '/TODO|FIXME/ lang:go'           a pattern, matched line by line",
         "cairn search 'retry -/test|mock/'             words rank, patterns filter",
-        "cairn search --mode regex 'func \\w+Handler'  all of it is one pattern",
-        "cairn search --mode regex '\"a[0] = {\"'       this text as it is",
+        "cairn search --mode regex 'func \\w+Handler'  the whole query is one pattern",
+        "cairn search --mode regex '\"a[0] = {\"'       this text literally",
         "cairn search 'lang:python path:src/ -path:tests \"exact words\"'",
         "cairn search --kind enum --path src/          all of them, without a query",
         "cairn search retry --limit 50 --no-snippets   places only",
@@ -75,7 +75,7 @@ class _Options:
         "cairn search parser --project ~/a --project ~/b --json",
         "cairn search retry --format markdown --max-tokens 4000",
         "cairn search retry --explain --no-snippets    why this order",
-        "cairn search --batch queries.txt --json       one query a line, - is standard input",
+        "cairn search --batch queries.txt --json       one query per line, - is standard input",
     )
 )
 @click.argument("query", required=False)
@@ -107,7 +107,9 @@ class _Options:
     help="text (default), json for programs, markdown for prompts.",
 )
 @json_option
-@click.option("--batch", metavar="FILE", help="Read one query a line, print one JSON a line.")
+@click.option(
+    "--batch", metavar="FILE", help="Read one query per line, print one JSON object per line."
+)
 @click.option("--no-snippets", is_flag=True, help="Show places only, without code.")
 @click.option("--explain", is_flag=True, help="Show how each hit's score was calculated.")
 def command(query: str | None, **options: Any) -> int:
@@ -133,15 +135,17 @@ def command(query: str | None, **options: Any) -> int:
 
 
 def _output_of(query: str | None, options: _Options) -> str:
-    """Check that the options go together; give the format.
+    """Check that the options are compatible, and return the format.
 
     Raises:
-        InvalidInputError: They contradict each other, or there is nothing to search for.
+        InvalidInputError: They are incompatible, or there is nothing to search for.
     """
     if options.as_json and options.output not in (None, "json"):
-        raise InvalidInputError(f"--json contradicts --format {options.output}", field="format")
+        raise InvalidInputError(
+            f"--json cannot be used with --format {options.output}", field="format"
+        )
     if options.batch is None:
-        if query is None and not options.chooses:
+        if query is None and not options.has_filters:
             raise InvalidInputError(
                 "no query given", hint="cairn search QUERY, or --batch FILE", field="query"
             )
@@ -149,7 +153,9 @@ def _output_of(query: str | None, options: _Options) -> str:
     if query is not None:
         raise InvalidInputError("a query and --batch cannot be used together", field="batch")
     if options.output not in (None, "json"):
-        raise InvalidInputError(f"--batch contradicts --format {options.output}", field="format")
+        raise InvalidInputError(
+            f"--batch cannot be used with --format {options.output}", field="format"
+        )
     return "json"
 
 
@@ -166,7 +172,7 @@ def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> 
 
 
 def _answer_batch(search: Searcher, options: _Options, file: str) -> int:
-    """Answer one query a line, in order, one object a line; the worst exit code of all."""
+    """Answer each line as a query, print one object per line, and return the highest exit code."""
     worst = OK
     for number, query in enumerate(_lines_of(file), 1):
         try:
@@ -182,7 +188,7 @@ def _answer_batch(search: Searcher, options: _Options, file: str) -> int:
 
 
 def _lines_of(file: str) -> Iterator[str]:
-    """Read queries as they come; bytes that are not UTF-8 become U+FFFD.
+    """Yield queries as they arrive; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
         InvalidInputError: The file cannot be read.

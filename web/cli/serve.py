@@ -1,4 +1,4 @@
-"""``cairn serve``: answer over HTTP until Ctrl-C."""
+"""``cairn serve``: serve all projects over HTTP until Ctrl-C."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from engine.errors import ConflictError, InvalidConfigError, UnavailableError
 from engine.processes import tell_crashes
 from web.app import create_app, service_of
 from web.cli.options import Interrupt, examples, print_text
-from web.mcp.http import mounted
+from web.mcp.http import mounts
 from web.security.protocol import PatientProtocol
 from web.security.serving import Serving, token_for
 from web.security.shield import MOST_HEADER_BYTES
@@ -24,7 +24,7 @@ from web.security.shield import MOST_HEADER_BYTES
 _KEEP_ALIVE_S = 15
 _GRACE_S = 5
 _BACKLOG = 512
-_SWITCH_S = 0.001  # the loop waits less for threads that search; five times that is usual
+_SWITCH_S = 0.001  # shorter waits of the event loop for search threads; the default is 5 ms
 
 
 @click.command(
@@ -36,18 +36,18 @@ _SWITCH_S = 0.001  # the loop waits less for threads that search; five times tha
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--host", help="Where to listen (default: the setting host, 127.0.0.1).")
+@click.option("--host", help="The address to listen on (default: the setting host, 127.0.0.1).")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
-    help="On which port; 0 means any free one (default: the setting port, 7331).",
+    help="The port; 0 means any free one (default: the setting port, 7331).",
 )
 @click.option("--no-watch", is_flag=True, help="Do not watch the folders for changes.")
 @click.option(
     "--token",
     "wants_token",
     is_flag=True,
-    help="Require a token: CAIRN_TOKEN, or one that is generated and kept.",
+    help="Require a token: CAIRN_TOKEN, or one that is generated and stored.",
 )
 def command(
     *, paths: tuple[str, ...], host: str | None, port: int | None, no_watch: bool, wants_token: bool
@@ -55,8 +55,8 @@ def command(
     """Serve all projects to browsers, programs and agents until Ctrl-C, and watch their folders.
 
     With PATHs, these folders are indexed first, only they are watched, and they answer searches
-    that name no project; other projects can still be named. Prints the URL and opens nothing. Jobs
-    that are not done when the server ends continue in the background.
+    that name no project; other projects can still be named. Prints the URL but opens no browser.
+    Jobs that are unfinished when the server stops continue in the background.
     """
     tell_crashes()
     sys.setswitchinterval(_SWITCH_S)
@@ -78,7 +78,7 @@ def command(
                 editor=config.editor,
             )
             board.show(serving.url)
-            agents = mounted(catalog, roots)
+            agents = mounts(catalog, roots)
             app = create_app(
                 catalog, serving, handlers=agents.handlers, lifespans=[agents.lifespan]
             )
@@ -111,26 +111,26 @@ class _Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say where."""
+        """Start the server and print its URL."""
         await super().startup(sockets)
         if self.started:
-            gc.freeze()  # what lives as long as the server; looking at it takes the loop 90 ms
+            gc.freeze()  # long-lived objects; collecting them blocks the loop for 90 ms
             token = self._serving.token
             login = f"/?token={token.reveal()}" if token else ""
             print_text(f"CodeCairn is serving on {self._serving.url}{login} (Ctrl-C to stop)\n")
             sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End: whoever waits gets an answer first."""
+        """Answer waiting requests, then stop."""
         await service_of(self._app).end_waiting()
         await super().shutdown(sockets)
 
 
 def _bound(host: str, port: int) -> contextlib.closing[socket.socket]:
-    """Bind an address.
+    """Bind an address and return the listening socket.
 
     Raises:
-        ConflictError: Another program listens there.
+        ConflictError: The port is in use.
         InvalidConfigError: This machine has no such address.
         UnavailableError: It cannot be bound for another reason.
     """

@@ -1,4 +1,4 @@
-"""``cairn status``: what an index holds, and what it does not."""
+"""``cairn status``: show what an index contains, and what was skipped."""
 
 import sys
 
@@ -26,7 +26,7 @@ from web.wording import short_id, size
 @click.argument("path", required=False)
 @json_option
 def command(path: str | None, *, as_json: bool) -> None:
-    """Show what is indexed of the project at PATH, and why the rest is not."""
+    """Show what is indexed in the project at PATH, and why the rest is not."""
     with Catalog(load_config()) as catalog:
         status = index_of(catalog, path, by_name=True).status()
     if as_json:
@@ -36,11 +36,11 @@ def command(path: str | None, *, as_json: bool) -> None:
 
 
 def status_text(status: ProjectStatus, view: View) -> str:
-    """Give a project's state as lines of name and value, then its jobs, then what is missing.
+    """Format a project's status as lines of name and value, then its jobs and skipped files.
 
     Args:
-        status: The state.
-        view: Where it is shown.
+        status: The status.
+        view: The output to format for.
     """
     style = view.style
     rows = [

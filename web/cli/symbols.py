@@ -22,6 +22,8 @@ from web.project_selection import absolute, index_of, index_of_file
 from web.terminal import printable, style_for
 from web.text import outline_text, symbols_text
 
+_NO_OUTLINE = "this file defines no symbols\n"
+
 
 @click.command(
     epilog=examples(
@@ -74,12 +76,9 @@ def command(name: str | None, *, project: str | None, as_json: bool, **options: 
         print_text(text)
 
 
-_NO_OUTLINE = "this file defines no symbols\n"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """The options that say which symbols."""
+    """The options that select symbols."""
 
     name: str | None
     file: str | None
@@ -88,7 +87,7 @@ class _Question:
     limit: int
 
     def check(self) -> None:
-        """Refuse what cannot be answered.
+        """Check that the options are compatible.
 
         Raises:
             InvalidInputError: Neither or both of NAME and --file, or --kind with --file.
@@ -101,7 +100,7 @@ class _Question:
             raise InvalidInputError("--kind cannot be used with --file", field="kind")
 
     def nothing(self) -> str:
-        """Say that there is no such symbol, and what to try."""
+        """Return that no symbol matches, and what to try."""
         wider = {"exact": "prefix", "prefix": "fuzzy"}.get(self.match)
         what = f"no {printable(self.kind or 'symbol')} matches {printable(self.name or '')!r}"
         return f"{what}; try --match {wider}" if wider else what

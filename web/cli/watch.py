@@ -1,6 +1,6 @@
-"""``cairn watch``: keep indexes equal to their folders until Ctrl-C.
+"""``cairn watch``: keep indexes up to date with their folders until Ctrl-C.
 
-What a watcher does, as lines for people and objects for programs.
+States and jobs of the watchers are printed as lines for people or JSON objects for programs.
 """
 
 import sys
@@ -29,30 +29,31 @@ _STATES: Mapping[WatchState, str] = {
     WatchState.WAITING: "waiting",
     WatchState.STOPPED: "stopped",
 }
+_POLL_S = 0.2
 
 
 class StatusLines:
-    """Gives a line for each status that says something new.
+    """Formats each status whose state or reason is new.
 
     Args:
-        path: The folder that is watched.
+        path: The watched folder.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._said: tuple[WatchState, str] | None = None
+        self._last: tuple[WatchState, str] | None = None
 
     def line_of(self, status: WatchStatus) -> str | None:
-        """Give a line with its line end; None when state and reason were said already."""
-        says = (status.state, status.reason)
-        if says == self._said or (status.state is WatchState.STARTING and not status.reason):
+        """Return a line with its newline, or None if state and reason have not changed."""
+        current = (status.state, status.reason)
+        if current == self._last or (status.state is WatchState.STARTING and not status.reason):
             return None
-        self._said = says
+        self._last = current
         return f"{_clock()} {status_text(status)}: {printable(self._path)}\n"
 
 
 def status_text(status: WatchStatus) -> str:
-    """Say in one line how a project is watched, and why not better."""
+    """Format how a project is watched, with the reason if it is not watched normally."""
     text = _STATES[status.state]
     if status.state is WatchState.WATCHING:
         text += f" {count(status.folders, 'folder')}"
@@ -62,14 +63,14 @@ def status_text(status: WatchStatus) -> str:
 
 
 def status_json(path: str, status: WatchStatus) -> dict[str, object]:
-    """Give a status as an object with the folder it is about."""
+    """Return a status with its folder as an object."""
     shape = as_json(status)
     assert isinstance(shape, dict)
     return {"event": "status", "path": path, **shape}
 
 
 def job_json(job: Job) -> dict[str, object] | None:
-    """Give what a job did; None while it goes on."""
+    """Return the outcome of a job as an object, or None while it is active."""
     if job.status not in TERMINAL:
         return None
     result = job.result or {}
@@ -86,7 +87,7 @@ def job_json(job: Job) -> dict[str, object] | None:
 
 
 def job_line(job: Job) -> str | None:
-    """Say what a job did, with its line end; None while it goes on."""
+    """Return the outcome of a job as a line with its newline, or None while it is active."""
     if job.status not in TERMINAL:
         return None
     if job.status is JobState.FAILED:
@@ -120,38 +121,36 @@ def _clock() -> str:
     return time.strftime("%H:%M:%S")
 
 
-_LOOK_S = 0.2
-
-
 @click.command(
     epilog=examples(
         "cairn watch                     the project you are in, or the current folder",
         "cairn watch ~/src/app ~/src/lib several folders",
-        "cairn watch --json              an object a line, for programs",
+        "cairn watch --json              one object per line, for programs",
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 def command(*, paths: tuple[str, ...], as_json: bool, quiet: bool) -> None:
-    """Keep the index of each PATH equal to its folder, until Ctrl-C.
+    """Keep the index of each PATH up to date with its folder until Ctrl-C.
 
     A saved file is searchable within two seconds. At the start and every few minutes the whole
     folder is compared with the index, so that nothing is missed. A folder that is not indexed yet
-    is indexed first. Where the system cannot watch a folder, it is polled, and a message says so.
+    is indexed first. If the system cannot watch a folder, it is polled, and a message says so.
     """
     with Catalog(load_config()) as catalog, Interrupt(notice="") as interrupt:
-        tellers = [
-            _Teller(folder, as_json=as_json, quiet=quiet) for folder in (paths or (_here(catalog),))
+        reporters = [
+            _StatusReporter(folder, as_json=as_json, quiet=quiet)
+            for folder in (paths or (_here(catalog),))
         ]
         watchers = [
-            catalog.watch(teller.path, on_status=teller.hear_status, on_job=teller.hear_job)
-            for teller in tellers
+            catalog.watch(reporter.path, on_status=reporter.on_status, on_job=reporter.on_job)
+            for reporter in reporters
         ]
         while not interrupt.cancelled():
             if all(watcher.status.state is WatchState.STOPPED for watcher in watchers):
                 return
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
 
 def _here(catalog: Catalog) -> str:
@@ -162,8 +161,8 @@ def _here(catalog: Catalog) -> str:
         return folder
 
 
-class _Teller:
-    """Prints what a watcher does; one a folder, used from the watcher's thread."""
+class _StatusReporter:
+    """Prints the states and jobs of one watched folder, called from the watcher's thread."""
 
     _printing = threading.Lock()
 
@@ -173,8 +172,8 @@ class _Teller:
         self._quiet = quiet
         self._lines = StatusLines(path)
 
-    def hear_status(self, status: WatchStatus) -> None:
-        """Print a state that is new, and why."""
+    def on_status(self, status: WatchStatus) -> None:
+        """Print a status if it is new."""
         line = self._lines.line_of(status)
         if line is None:
             return
@@ -184,8 +183,8 @@ class _Teller:
         elif is_wrong or not self._quiet:
             self._print(lambda: print_text(line))
 
-    def hear_job(self, job: Job) -> None:
-        """Print what a job did when it has ended."""
+    def on_job(self, job: Job) -> None:
+        """Print the outcome of a finished job."""
         if self._as_json:
             shape = job_json(job)
             if shape is not None:
@@ -195,7 +194,7 @@ class _Teller:
         if line is not None and (not self._quiet or job.error is not None):
             self._print(lambda: print_text(line))
 
-    def _print(self, act: Callable[[], None]) -> None:
+    def _print(self, write: Callable[[], None]) -> None:
         with self._printing:
-            act()
+            write()
             sys.stdout.flush()

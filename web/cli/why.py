@@ -1,4 +1,4 @@
-"""``cairn why``: why a path is found, or why it is not."""
+"""``cairn why``: explain why a path is or is not indexed."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _LABEL_WIDTH = 11
     epilog=examples(
         "cairn why src/app.py",
         "cairn why build/out.js --json",
-        "cairn why src/app.py --project ~/src/app   a path from that root",
+        "cairn why src/app.py --project ~/src/app   a path relative to that root",
     )
 )
 @click.argument("path")
@@ -39,7 +39,7 @@ _LABEL_WIDTH = 11
 def command(path: str, *, project: str | None, as_json: bool) -> int:
     """Explain whether PATH is indexed, which rule excludes it, and what the next run would do.
 
-    PATH need not exist: the rules are applied to its name. The exit code is then 3.
+    If PATH does not exist, the rules are applied to its name and the exit code is 3.
     """
     with Catalog(load_config()) as catalog:
         index = index_of_file(catalog, project, path)
@@ -52,7 +52,7 @@ def command(path: str, *, project: str | None, as_json: bool) -> int:
 
 
 def explanation_text(explanation: PathExplanation, style: Style) -> str:
-    """Say in lines what is known of a path."""
+    """Format the explanation of a path."""
     outcome = _OUTCOMES.get(explanation.outcome, explanation.outcome)
     line = f"{style.bold(printable(explanation.path or '.'))} {outcome}"
     if explanation.reason:
@@ -65,7 +65,7 @@ def explanation_text(explanation: PathExplanation, style: Style) -> str:
     if explanation.fresh is False:
         lines.append(style.warning("  it has changed since; run cairn index to update it"))
     facts = explanation.facts
-    if explanation.outcome in _SAYS_NEXT_RUN:  # the detail has said it
+    if explanation.outcome in _SAYS_NEXT_RUN:  # the detail contains it already
         facts = {name: value for name, value in facts.items() if name != "next_run"}
     for label, text in _rows(facts):
         lines.append(f"  {style.dim(label.ljust(_LABEL_WIDTH))} {printable(text)}")
@@ -73,7 +73,7 @@ def explanation_text(explanation: PathExplanation, style: Style) -> str:
 
 
 def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the facts as labels and texts, in the order that people ask for them."""
+    """Yield the facts as labels and texts, most relevant first."""
     if "rule_file" in facts:
         rule = facts["rule"]
         place = f"line {facts['rule_line']} of {facts['rule_file']}"
@@ -117,10 +117,10 @@ def _content_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "ranking", f"×{facts['rank_factor']:g}: {reasons}" if reasons else "not lowered"
 
 
-def _next_run_text(foreseen: Mapping[str, Any]) -> str:
-    does, reason, language = foreseen["does"], foreseen["reason"], foreseen["language"]
+def _next_run_text(next_run: Mapping[str, Any]) -> str:
+    does, reason, language = next_run["does"], next_run["reason"], next_run["language"]
     if does == "index":
         return f"indexes it as {language}" if language else "indexes it"
     if does == "skip":
-        return f"skips it: {reason.replace('_', ' ')}, {foreseen['detail']}"
+        return f"skips it: {reason.replace('_', ' ')}, {next_run['detail']}"
     return "removes it from the index" if does == "remove" else "leaves it as it is"

@@ -1,6 +1,6 @@
-"""The face for agents: tools and resources of the Model Context Protocol.
+"""The interface for agents: tools and resources of the Model Context Protocol.
 
-``server`` joins them, ``stdio`` and ``http`` carry them. A module of tools has a function ``tools``
-that gives them as records; each tool is a plain function of the engine's, called in a worker thread
-by ``work``. ``tool`` reads what a caller gives and is the one place that refuses it.
+``server`` registers them and runs their functions in worker threads; ``stdio`` and ``http`` are
+the transports. Each module with tools has a function ``tools`` that returns them as ``Tool``
+records. ``tool`` defines the record and is the only place that validates parameters.
 """

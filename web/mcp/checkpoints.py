@@ -1,4 +1,4 @@
-"""The tools for checkpoints: what agents want to remember of a project, beside its files."""
+"""The checkpoint tools: notes that agents keep about a project, searchable with its files."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from engine.records import (
     Checkpoint,
     NewMemory,
 )
-from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
 from web.schemas import checkpoint_json
 from web.terminal import printable
 from web.wording import count
@@ -21,8 +21,8 @@ ProjectPath = Annotated[str, Meta(min_length=1)]
 Tags = list[str]
 
 
-class SaveCheckpoint(Given, kw_only=True, frozen=True):
-    """What ``checkpoint_save`` takes."""
+class SaveCheckpoint(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``checkpoint_save``."""
 
     summary: Annotated[str, Meta(min_length=1, max_length=MAX_SUMMARY_CHARS)]
     description: str
@@ -31,93 +31,95 @@ class SaveCheckpoint(Given, kw_only=True, frozen=True):
     tags: Tags | None = None
 
 
-class SearchCheckpoints(Given, kw_only=True, frozen=True):
-    """What ``checkpoint_search`` takes."""
+class SearchCheckpoints(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``checkpoint_search``."""
 
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     project_path: ProjectPath
-    tags: Annotated[Tags, Meta(description="all must be there; !tag must not")] | None = None
+    tags: Annotated[Tags, Meta(description="all must be present; !tag must be absent")] | None = (
+        None
+    )
     limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 10
 
 
-class ListCheckpoints(Given, kw_only=True, frozen=True):
-    """What ``checkpoint_list`` takes."""
+class ListCheckpoints(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``checkpoint_list``."""
 
     project_path: ProjectPath
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED)] = 50
     cursor: str | None = None
 
 
-def tools(desk: Desk) -> tuple[Tool, ...]:
-    """Give the tools for checkpoints."""
-    checkpoints = _Checkpoints(desk)
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools for checkpoints."""
+    checkpoints = _Checkpoints(context)
     return (
         Tool(
             name="checkpoint_save",
-            title="Remember something",
+            title="Save a note",
             description=(
-                "Save a note about a project for later sessions: a decision, a finding, where "
-                "something is. Secrets in it are blanked."
+                "Save a note about a project for later sessions: a decision, a finding, or where "
+                "something is. Secrets in it are redacted."
             ),
-            takes=SaveCheckpoint,
-            gives=record(id="text", summary="text", tags="texts", created_at="text"),
+            parameters=SaveCheckpoint,
+            output_schema=record(id="text", summary="text", tags="texts", created_at="text"),
             run=checkpoints.save,
         ),
         Tool(
             name="checkpoint_search",
-            title="Find what was remembered",
+            title="Search notes and files",
             description=(
-                "Search notes and indexed files together, by meaning and words, whole texts "
-                "included. Tags of a file: indexed, repository, its extension, its language; "
-                "!indexed gives notes alone. For places in code use search_code."
+                "Search notes and indexed files by meaning and words; results contain whole texts. "
+                "A file has the tags indexed, repository, its extension and its language; "
+                "!indexed returns notes only. To locate code use search_code."
             ),
-            takes=SearchCheckpoints,
-            gives=record(checkpoints="records"),
+            parameters=SearchCheckpoints,
+            output_schema=record(checkpoints="records"),
             run=checkpoints.search,
-            reads_only=True,
+            read_only=True,
         ),
         Tool(
             name="checkpoint_list",
-            title="List what is remembered",
-            description="List notes and indexed files with their texts, the newest first.",
-            takes=ListCheckpoints,
-            gives=record(checkpoints="records", total="integer", next_cursor="text|null"),
+            title="List notes and files",
+            description="List notes and indexed files with their texts, newest first.",
+            parameters=ListCheckpoints,
+            output_schema=record(checkpoints="records", total="integer", next_cursor="text|null"),
             run=checkpoints.list,
-            reads_only=True,
+            read_only=True,
         ),
     )
 
 
 class _Checkpoints:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
-    def save(self, given: SaveCheckpoint, _caller: Caller) -> Answer:
+    def save(self, params: SaveCheckpoint, _caller: Caller) -> Answer:
         new = NewMemory(
-            summary=given.summary,
-            description=given.description,
-            context=given.context or {},
-            tags=tuple(given.tags or ()),
+            summary=params.summary,
+            description=params.description,
+            context=params.context or {},
+            tags=tuple(params.tags or ()),
         )
-        saved = self._desk.projects.index(given.project_path).checkpoints.save(new)
+        saved = self._context.projects.index(params.project_path).checkpoints.save(new)
         return Answer(content=checkpoint_json(saved), text=f"saved as {saved.id}")
 
-    def search(self, given: SearchCheckpoints, _caller: Caller) -> Answer:
-        index = self._desk.projects.index(given.project_path)
-        found = index.checkpoints.search(given.query, tags=given.tags or (), limit=given.limit)
+    def search(self, params: SearchCheckpoints, _caller: Caller) -> Answer:
+        index = self._context.projects.index(params.project_path)
+        found = index.checkpoints.search(params.query, tags=params.tags or (), limit=params.limit)
         return Answer(
             content={"checkpoints": [checkpoint_json(each) for each in found]}, text=_text(found)
         )
 
-    def list(self, given: ListCheckpoints, _caller: Caller) -> Answer:
-        index = self._desk.projects.index(given.project_path)
-        page = index.checkpoints.list(limit=given.limit, cursor=given.cursor)
+    def list(self, params: ListCheckpoints, _caller: Caller) -> Answer:
+        index = self._context.projects.index(params.project_path)
+        page = index.checkpoints.list(limit=params.limit, cursor=params.cursor)
         content = {
             "checkpoints": [checkpoint_json(each) for each in page.checkpoints],
             "total": page.total,
             "next_cursor": page.next_cursor,
         }
-        return Answer(content=content, text=f"{_text(page.checkpoints)}\n{page.total:,} in all")
+        return Answer(content=content, text=f"{_text(page.checkpoints)}\n{page.total:,} in total")
 
 
 def _text(checkpoints: tuple[Checkpoint, ...]) -> str:

@@ -1,6 +1,8 @@
-"""The server over HTTP, as apps to be mounted: Streamable HTTP, and SSE for older clients.
+"""The MCP server over HTTP: two ASGI apps, Streamable HTTP and SSE for older clients.
 
-The server for agents as a part of the application: two mounts, and the time they live in.
+``mounts`` returns both for the web application, with the lifespan they need. The library accepts
+some invalid messages without an answer, so bodies are validated before it sees them, and its plain
+text errors get the common JSON shape.
 """
 
 import json
@@ -28,18 +30,18 @@ from mcp.server.transport_security import (
 
 from engine.catalog import Catalog
 from web.errors import Refusal, nothing_here, wrong_method
-from web.mcp.jsonrpc import refusal_of
+from web.mcp.jsonrpc import check_message
 from web.mcp.server import CairnServer, make_server
 
-#: A session without a request or an open stream for so long has lost its client.
+#: A session that has no request and no open stream for this long has lost its client.
 IDLE_S = 45.0
-_MOST_SESSIONS = 200
-#: SSE streams at the same time; each is a session for as long as it is open.
+_MAX_SESSIONS = 200
+#: Maximum number of open SSE streams; each is a session while it is open.
 MOST_STREAMS = 100
 _MESSAGES = "/messages"
-_PLAIN = "this is no message of a client"
-#: How the library refuses a message of SSE, and how we say it.
-_REFUSED = {
+_NOT_A_MESSAGE = "this is not a message of a client"
+#: Error codes for the statuses with which the library rejects an SSE message.
+_ERROR_CODES = {
     400: "validation_error",
     403: "forbidden",
     404: "not_found",
@@ -48,21 +50,23 @@ _REFUSED = {
     415: "unsupported_media_type",
     421: "misdirected_request",
 }
-_MOST_BYTES = DEFAULT_MAX_REQUEST_BODY_SIZE
+_MAX_BYTES = DEFAULT_MAX_REQUEST_BODY_SIZE
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+_STREAMABLE = "/mcp"
+_SSE = "/sse"
 
 
 def security_of(hosts: Sequence[str]) -> TransportSecuritySettings:
-    """Give the settings that let through what is meant for this server alone.
+    """Return settings that accept only requests addressed to this server.
 
     Args:
-        hosts: What a Host header may say, each with its port: ``127.0.0.1:7331``. No wildcards:
-            the library's take ``localhost:80@evil``.
+        hosts: Accepted Host headers, each with its port: ``127.0.0.1:7331``. No wildcards: those
+            of the library accept ``localhost:80@evil``.
     """
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -72,17 +76,16 @@ def security_of(hosts: Sequence[str]) -> TransportSecuritySettings:
 
 
 class McpApps:
-    """Two ASGI apps and the time in which they live.
+    """The two ASGI apps and their lifespan.
 
-    ``streamable`` answers at the root of its mount, ``sse`` at that of another one: GET there
-    opens the stream, POST to ``/messages`` below it sends. Enter ``lifespan`` before either is
-    called; it can be entered once.
+    Each answers at the root of its own mount. In ``sse``, GET opens the stream and POST to
+    ``/messages`` sends. Enter ``lifespan`` before either is called; it can be entered once.
 
     Args:
-        server: What they serve.
-        security: Who may call.
-        idle_s: After how long without a request or a stream a session ends.
-        sse_path: Where ``sse`` is mounted, which its clients are told.
+        server: The server that both serve.
+        security: Accepted hosts and origins.
+        idle_s: Time without a request or a stream after which a session ends.
+        sse_path: The mount path of ``sse``, which its clients are told.
     """
 
     def __init__(
@@ -95,7 +98,7 @@ class McpApps:
     ) -> None:
         self._server = server.lowlevel
         is_checked = security.enable_dns_rebinding_protection
-        #: Whose messages are looked at; the library refuses others. None: those of all.
+        #: Hosts whose messages are validated; the library rejects others. None: all hosts.
         self._hosts = (
             frozenset(host.encode() for host in security.allowed_hosts) if is_checked else None
         )
@@ -103,14 +106,14 @@ class McpApps:
             self._server,
             security_settings=security,
             session_idle_timeout=idle_s,
-            max_sessions=_MOST_SESSIONS,
+            max_sessions=_MAX_SESSIONS,
         )
         self._streams = 0
         self._sse = SseServerTransport(f"{sse_path}{_MESSAGES}", security_settings=security)
 
     @asynccontextmanager
     async def lifespan(self, _app: Any = None) -> AsyncIterator[None]:
-        """Serve sessions until left."""
+        """Serve sessions until the block ends."""
         async with self._sessions.run():
             yield
 
@@ -119,57 +122,57 @@ class McpApps:
         if _path_of(scope):
             await _refuse(send, nothing_here())
         else:
-            await self._screened(self._sessions.handle_request, scope, receive, send)
+            await self._validated(self._sessions.handle_request, scope, receive, send)
 
     async def sse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Open a stream of an older client, or take a message of one."""
+        """Open the stream of an older client, or accept a message from one."""
         path = _path_of(scope)
         if path == _MESSAGES:
-            told = _one_shape(send)
-            await self._screened(self._sse.handle_post_message, scope, receive, told)
+            shaped = _with_json_errors(send)
+            await self._validated(self._sse.handle_post_message, scope, receive, shaped)
         elif path or scope["method"] != "GET":
             await _refuse(send, nothing_here() if path else wrong_method())
         else:
             await self._stream(scope, receive, send)
 
-    async def _screened(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what is no message with an error; the library accepts some of it in silence."""
+    async def _validated(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer an invalid message with an error; the library drops some of them silently."""
         headers = dict(scope["headers"])
         is_json = _is_json(scope["headers"])
-        is_meant = self._hosts is None or headers.get(b"host") in self._hosts
-        if scope["method"] != "POST" or not is_json or not is_meant:
-            await app(scope, receive, send)  # which refuses what is not meant for it
+        is_addressed = self._hosts is None or headers.get(b"host") in self._hosts
+        if scope["method"] != "POST" or not is_json or not is_addressed:
+            await app(scope, receive, send)  # the library rejects these itself
             return
         body, received = await _read(receive)
-        refusal = None if body is None else refusal_of(body)
-        if refusal is None:
+        invalid = None if body is None else check_message(body)
+        if invalid is None:
             await app(scope, _replayed(received, receive), send)
         else:
-            await _respond(send, 400, refusal.as_json().encode())
+            await _respond(send, 400, invalid.as_json().encode())
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._streams >= MOST_STREAMS:
             raise Refusal("too_many_requests", f"{MOST_STREAMS} streams are open")
         self._streams += 1
         try:
-            whole = {**scope, "root_path": ""}  # the transport would put it before its own path
+            whole = {**scope, "root_path": ""}  # else the transport prepends it to its own path
             async with self._sse.connect_sse(whole, receive, send) as (reading, writing):
                 options = self._server.create_initialization_options()
                 await self._server.run(reading, writing, options)
-        except ValueError:  # refused by the security settings, and answered already
+        except ValueError:  # rejected by the security settings and already answered
             return
         finally:
             self._streams -= 1
 
 
 def _path_of(scope: Scope) -> str:
-    """Give the path below the mount, without a slash at its end."""
+    """Return the path below the mount, without a trailing slash."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", "")).rstrip("/")
 
 
 async def _read(receive: Receive) -> tuple[bytes | None, deque[Message]]:
-    """Read a body; None for one that is too large or ends early, which the library refuses."""
+    """Read a body; None if it is too large or incomplete, which the library rejects."""
     received: deque[Message] = deque()
     pieces: list[bytes] = []
     while True:
@@ -178,14 +181,14 @@ async def _read(receive: Receive) -> tuple[bytes | None, deque[Message]]:
         if message["type"] != "http.request":
             return None, received
         pieces.append(message.get("body", b""))
-        if sum(map(len, pieces)) > _MOST_BYTES:
+        if sum(map(len, pieces)) > _MAX_BYTES:
             return None, received
         if not message.get("more_body", False):
             return b"".join(pieces), received
 
 
 def _replayed(received: deque[Message], receive: Receive) -> Receive:
-    """Give what was received once more, then what follows."""
+    """Replay the received messages, then continue with ``receive``."""
 
     async def again() -> Message:
         return received.popleft() if received else await receive()
@@ -193,23 +196,23 @@ def _replayed(received: deque[Message], receive: Receive) -> Receive:
     return again
 
 
-def _one_shape(send: Send) -> Send:
-    """Give a refusal of the library that is plain text the shape of all errors."""
-    code = ""  # empty: it is passed on as it is
+def _with_json_errors(send: Send) -> Send:
+    """Convert plain text errors of the library to the common JSON shape."""
+    code = ""  # empty: pass the response on unchanged
     pieces: list[bytes] = []
 
     async def shaping(message: Message) -> None:
         nonlocal code
         if message["type"] == "http.response.start":
             is_ours = _is_json(message.get("headers", ()))
-            code = "" if is_ours else _REFUSED.get(message["status"], "")
+            code = "" if is_ours else _ERROR_CODES.get(message["status"], "")
         if not code:
             await send(message)
         elif message["type"] == "http.response.body":
             pieces.append(message.get("body", b""))
             if not message.get("more_body", False):
-                said = b"".join(pieces).decode("utf-8", "replace")
-                await _refuse(send, Refusal(code, said[:1].lower() + said[1:] or _PLAIN))
+                text = b"".join(pieces).decode("utf-8", "replace")
+                await _refuse(send, Refusal(code, text[:1].lower() + text[1:] or _NOT_A_MESSAGE))
 
     return shaping
 
@@ -231,28 +234,24 @@ async def _respond(send: Send, status: int, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-_STREAMABLE = "/mcp"
-_SSE = "/sse"
-
-
-class Mounted(NamedTuple):
-    """What an application takes in."""
+class Mounts(NamedTuple):
+    """Handlers and lifespan to add to an application."""
 
     handlers: tuple[ASGIRouteHandler, ...]
     lifespan: Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
-def mounted(catalog: Catalog, served: tuple[str, ...]) -> Mounted:
-    """Give the mounts for Streamable HTTP and for SSE.
+def mounts(catalog: Catalog, served: tuple[str, ...]) -> Mounts:
+    """Return the mounts for Streamable HTTP and SSE.
 
-    Hosts and origins are checked before them, by what stands in front of the whole application: it
-    knows the addresses under which this machine is reached, so the library's own list is off.
+    The application checks hosts and origins before them, because it knows the addresses of this
+    machine; the library's own list is off.
 
     Args:
-        catalog: The projects; the server sees to it that somebody runs their jobs.
-        served: Folders that questions are about when they name no project.
+        catalog: The projects; this process runs their jobs.
+        served: Folders that calls refer to when they name no project.
     """
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells the ids of sessions
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs session ids
     server = make_server(catalog, served=served, is_runner=True)
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     apps = McpApps(server, security, sse_path=_SSE)
@@ -262,7 +261,7 @@ def mounted(catalog: Catalog, served: tuple[str, ...]) -> Mounted:
         async with apps.lifespan():
             yield
 
-    return Mounted((_mount(_STREAMABLE, apps.streamable), _mount(_SSE, apps.sse)), lifespan)
+    return Mounts((_mount(_STREAMABLE, apps.streamable), _mount(_SSE, apps.sse)), lifespan)
 
 
 def _mount(path: str, app: App) -> ASGIRouteHandler:

@@ -1,8 +1,8 @@
-"""The tools that index, and wait as long as a client does; longer runs go on by themselves.
+"""The tools that index, and the texts and errors with which agents read about jobs.
 
-What ``index_symbol_graph`` answers: figures, where they are stored, the log, and what to do.
-
-Jobs as agents read them.
+A tool waits for a run for as long as clients usually wait; a longer run continues as a background
+job. ``index_symbol_graph`` answers with counts, the database file, the log and, after a failure,
+suggested fixes.
 """
 
 import time
@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Meta
 
 from engine.catalog import Catalog
+from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import (
     ConflictError,
     DamagedIndexError,
@@ -27,13 +28,41 @@ from engine.records import IndexOptions
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobState
 from web import answers
-from web.mcp.tool import Answer, Caller, Desk, Given, Tool, failure_text, part, record
+from web.mcp.tool import (
+    Answer,
+    Caller,
+    Parameters,
+    Tool,
+    ToolContext,
+    failure_text,
+    object_of,
+    record,
+)
 from web.terminal import printable
 from web.wording import changes_of, duration, kept_text, line_of
 
+_MB = 1_000_000
+_FIXES: dict[type[EngineError], tuple[str, ...]] = {
+    EmbedderUnavailableError: (
+        "cairn model show tells whether the model answers, and if not, why",
+        "start the embedding server, or set model to static (built in) in config.toml",
+    ),
+    DiskFullError: ("free space on the disk of the data directory, then call this again",),
+    IndexBusyError: ("wait for the process that holds the database, then call this again",),
+    DamagedIndexError: ("cairn forget PATH, then call this again: the index is rebuilt",),
+    ConflictError: (
+        "get_indexing_status with the job_id in details: wait for it",
+        "cancel_indexing with that job_id, then call this again",
+    ),
+}
+_FORBIDDEN = ("permission denied", "cannot be written", "cannot write")  # phrases in messages
+_MAX_WORKERS = 64
+_LOG_WAIT_S = 2.0
+_LOG_POLL_S = 0.02
+
 
 def outcome_text(job: Job) -> str:
-    """Say how a run ended, or that it goes on and how to hear of its end."""
+    """Return how a run ended, or that it continues and how to follow it."""
     if job.status is JobState.COMPLETED:
         return _done_text(job.result or {})
     if job.status is JobState.CANCELLED:
@@ -43,21 +72,21 @@ def outcome_text(job: Job) -> str:
         return f"job {job.job_id} failed: {printable(str(error.get('message')))}"
     return (
         f"{job.status}, {line_of(job)}\n"
-        f'goes on by itself: get_indexing_status with job_id "{job.job_id}"'
+        f'continues in the background: get_indexing_status with job_id "{job.job_id}"'
     )
 
 
 def _done_text(report: Mapping[str, object]) -> str:
     took_ms = report.get("duration_ms")
     took = duration(took_ms) if isinstance(took_ms, int) else ""
-    said = [f"indexed {printable(str(report['path']))} in {took}: {changes_of(report)}"]
+    lines = [f"indexed {printable(str(report['path']))} in {took}: {changes_of(report)}"]
     notes = report.get("notes")
-    said += [f"note: {printable(str(note))}" for note in notes] if isinstance(notes, list) else []
-    return "\n".join(said)
+    lines += [f"note: {printable(str(note))}" for note in notes] if isinstance(notes, list) else []
+    return "\n".join(lines)
 
 
 def failed_job(job: Job) -> Answer:
-    """Give the error that a job ended with, with where to read more."""
+    """Return the error of a failed job, with its hint and its log."""
     error = error_of(job)
     details = error["details"]
     assert isinstance(details, dict)
@@ -71,7 +100,7 @@ def failed_job(job: Job) -> Answer:
 
 
 def error_of(job: Job) -> dict[str, object]:
-    """Give a failed job's error in the one shape, with the job and its log beside the details."""
+    """Return a failed job's error in the common shape, with the job and its log in the details."""
     stored = job.error or {}
     found = stored.get("details")
     details = dict(found) if isinstance(found, Mapping) else {}
@@ -86,11 +115,11 @@ def error_of(job: Job) -> dict[str, object]:
 
 
 def log_uri(log: str | None, project: str) -> str | None:
-    """Give the resource that is a log of a project; None when there is none yet.
+    """Return the URI of a log, or None if there is no log yet.
 
     Args:
-        log: Its path.
-        project: The root.
+        log: The path of the log.
+        project: The root of its project.
     """
     if not log:
         return None
@@ -98,9 +127,7 @@ def log_uri(log: str | None, project: str) -> str | None:
     return "logs://content?" + urlencode({"file": name, "project": project}, quote_via=quote)
 
 
-_MB = 1_000_000
-
-SHAPE = record(
+_SYMBOL_GRAPH_REPORT = record(
     status="text",
     task_id="text?",
     files_indexed="integer",
@@ -108,35 +135,21 @@ SHAPE = record(
     embeddings_generated="integer",
     duration_ms="integer",
     cache_hit_rate="number|null",
-    storage=part(sqlite_path="text", sqlite_size_mb="number"),
-    logs=part(operation_log="text|null", operation_resource="text|null"),
+    storage=object_of(sqlite_path="text", sqlite_size_mb="number"),
+    logs=object_of(operation_log="text|null", operation_resource="text|null"),
     warnings="texts",
 )
 
-_FIXES: dict[type[EngineError], tuple[str, ...]] = {
-    EmbedderUnavailableError: (
-        "cairn model show: says whether the model answers, and why not",
-        "start the embedding server, or set model to static (built in) in config.toml",
-    ),
-    DiskFullError: ("free space on the disk of the data directory, then call this again",),
-    IndexBusyError: ("wait for the process that holds the database, then call this again",),
-    DamagedIndexError: ("cairn forget PATH, then call this again: the index is built anew",),
-    ConflictError: (
-        "get_indexing_status with the job_id in details: wait for it",
-        "cancel_indexing with that job_id, then call this again",
-    ),
-}
-_FORBIDDEN = ("permission denied", "cannot be written", "cannot write")  # as messages say it
 _FIXES_BY_CODE = {kind.code: fixes for kind, fixes in _FIXES.items()}
 
 
 def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
-    """Give what became of a run.
+    """Return the answer of ``index_symbol_graph`` about a run.
 
     Args:
-        catalog: Whose job it is.
-        job: The job, as far as it is.
-        warnings: What to say besides.
+        catalog: The projects.
+        job: The job in its current state.
+        warnings: Warnings about the parameters.
     """
     if job.status is JobState.FAILED:
         return _failed(catalog, job)
@@ -159,7 +172,7 @@ def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
 
 
 def failure(error: EngineError) -> Answer:
-    """Give an error that kept a run from starting: nothing was changed."""
+    """Return the answer about an error that prevented a run from starting."""
     shape = error.as_json()
     shape["status"] = "failed"
     shape["errors"] = [error.message]
@@ -170,7 +183,7 @@ def failure(error: EngineError) -> Answer:
 
 
 def _failed(catalog: Catalog, job: Job) -> Answer:
-    """Give what a run that failed did, what was kept of it, and what to do."""
+    """Return the answer about a failed run: its error, partial results and suggested fixes."""
     shape = error_of(job)
     details = shape["details"]
     assert isinstance(details, dict)
@@ -197,22 +210,22 @@ def _partial(counts: Mapping[str, int], files_done: int = 0) -> dict[str, int]:
 
 
 def _diagnostics_of(shape: Mapping[str, object], fixes: list[str]) -> dict[str, object]:
-    """Give the facts of an error, what the system forbade, and what to do.
+    """Return the details of an error, missing permissions and suggested fixes.
 
     Args:
-        shape: The error; its details may have ``diagnostics`` of what is away.
-        fixes: What to do.
+        shape: The error; its details may have ``diagnostics`` of an unreachable server.
+        fixes: Suggested fixes.
     """
     message = str(shape["message"])
     details = shape["details"]
     found: dict[str, object] = {"code": shape["error"]}
     if isinstance(details, Mapping):
         found.update({name: value for name, value in details.items() if name != "hint"})
-    away = found.pop("diagnostics", None)
-    if isinstance(away, Mapping):
-        found.update(away)
+    unreachable = found.pop("diagnostics", None)
+    if isinstance(unreachable, Mapping):
+        found.update(unreachable)
         found["connection_error"] = message
-    if any(said in message.lower() for said in _FORBIDDEN):
+    if any(phrase in message.lower() for phrase in _FORBIDDEN):
         found["permission_issues"] = [message]
     found["suggested_fixes"] = fixes
     return found
@@ -228,7 +241,7 @@ def _fixes_of(error: EngineError) -> list[str]:
 
 
 def add_database(error: EngineError, catalog: Catalog, folder: str) -> None:
-    """Let an error name the database of a folder, if there is one; it need not be sound."""
+    """Add the path of a folder's database to an error, if there is one, damaged or not."""
     file = catalog.data_dir / f"{project_id_of(resolve(folder))}.db"
     with suppress(OSError):
         if file.exists():
@@ -246,49 +259,44 @@ def _logs_of(job: Job) -> dict[str, object]:
 
 def _warnings_of(done: Mapping[str, object]) -> list[str]:
     notes = done.get("notes")
-    said = [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+    warnings = [str(note) for note in notes] if isinstance(notes, list | tuple) else []
     errors = done.get("errors")
     failed = errors if isinstance(errors, list | tuple) else ()
-    return said + [f"{each['file']}: {each['error']}" for each in failed]
+    return warnings + [f"{each['file']}: {each['error']}" for each in failed]
 
-
-_MAX_FILE_BYTES = 10 << 20
-_MOST_WORKERS = 64
-_LOG_WAIT_S = 2.0
-_LOG_POLL_S = 0.02
 
 Globs = Annotated[list[str], Meta(max_length=1000)]
 Size = Annotated[
     int,
     Meta(
         description="bytes; larger files are skipped",
-        extra_json_schema={"default": 1 << 20, "minimum": 0, "maximum": _MAX_FILE_BYTES},
+        extra_json_schema={"default": MIB, "minimum": 0, "maximum": LARGEST_FILE_BYTES},
     ),
 ]
 Workers = Annotated[
     int,
     Meta(
         ge=1,
-        le=_MOST_WORKERS,
-        description="the server's setting workers bounds it",
+        le=_MAX_WORKERS,
+        description="at most the server's setting workers",
         extra_json_schema={"default": 4},
     ),
 ]
 
 
-class IndexRepository(Given, kw_only=True, frozen=True):
-    """What ``index_repository`` takes."""
+class IndexRepository(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``index_repository``."""
 
     path: Annotated[str, Meta(min_length=1, description="folder to index, absolute")]
     include_patterns: (
-        Annotated[Globs, Meta(description="globs like *.md, src/**; [] is all files")] | None
+        Annotated[Globs, Meta(description="globs like *.md, src/**; [] means all files")] | None
     ) = None
-    exclude_patterns: Annotated[Globs, Meta(description="globs; these win")] | None = None
+    exclude_patterns: Annotated[Globs, Meta(description="globs; take precedence")] | None = None
     max_file_size: Size | None = None
 
 
-class IndexSymbolGraph(Given, kw_only=True, frozen=True):
-    """What ``index_symbol_graph`` takes."""
+class IndexSymbolGraph(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``index_symbol_graph``."""
 
     repository_path: Annotated[str, Meta(min_length=1)]
     files: Annotated[Globs, Meta(description="only these, below the root")] | None = None
@@ -312,126 +320,126 @@ _REPORT = record(
 )
 
 
-def tools(desk: Desk) -> tuple[Tool, ...]:
-    """Give the tools that index."""
-    work = _Indexing(desk)
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools that index."""
+    indexing = _Indexing(context)
     return (
         Tool(
             name="index_repository",
             title="Index a repository",
             description=(
-                "Index a folder, or bring its index up to date, so that the other tools can "
-                "search it. Only new and changed files are read. Globs given are kept for later "
-                "calls; without them the kept ones hold. After 25 s it answers status running "
-                "with job_id: ask get_indexing_status; the work goes on."
+                "Index a folder, or update its index, so that the other tools can search it. "
+                "Only new and changed files are read. Globs are stored and apply to "
+                "later calls that give none. After 25 s it answers with status running and a "
+                "job_id for get_indexing_status; the job continues."
             ),
-            takes=IndexRepository,
-            gives=_REPORT,
-            run=work.index_repository,
-            waits=True,
+            parameters=IndexRepository,
+            output_schema=_REPORT,
+            run=indexing.index_repository,
+            long_running=True,
         ),
         Tool(
             name="index_symbol_graph",
             title="Index code symbols",
             description=(
                 "Index code symbols for search; incremental by size, time and hash. Use it to "
-                "add files you just wrote (files), to scope to paths (include, exclude), to "
-                "recover from a damaged or strange index (force_clean begins it anew), or "
-                "after comparing symbols://list with project://./structure. A failure has "
+                "add files you just wrote (files), to limit it to paths (include, exclude), to "
+                "recover from a damaged or wrong index (force_clean rebuilds it), or after "
+                "comparing symbols://list with project://./structure. A failure has "
                 "diagnostics with suggested_fixes, and its log as a resource."
             ),
-            takes=IndexSymbolGraph,
-            gives=SHAPE,
-            run=work.index_symbol_graph,
-            destroys=True,
-            waits=True,
+            parameters=IndexSymbolGraph,
+            output_schema=_SYMBOL_GRAPH_REPORT,
+            run=indexing.index_symbol_graph,
+            destructive=True,
+            long_running=True,
             fail=failure,
         ),
     )
 
 
 class _Indexing:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
-    def index_repository(self, given: IndexRepository, caller: Caller) -> Answer:
+    def index_repository(self, params: IndexRepository, caller: Caller) -> Answer:
         options = IndexOptions(
-            include_patterns=globs_of(given.include_patterns),
-            exclude_patterns=globs_of(given.exclude_patterns),
-            max_file_size=given.max_file_size,
+            include_patterns=globs_of(params.include_patterns),
+            exclude_patterns=globs_of(params.exclude_patterns),
+            max_file_size=params.max_file_size,
         )
-        job = self._asked(given.path, "path", options, caller)
+        job = self._run_job(params.path, "path", options, caller)
         if job.status is JobState.FAILED:
             return failed_job(job)
         return Answer(content=_report_of(job), text=outcome_text(job))
 
-    def index_symbol_graph(self, given: IndexSymbolGraph, caller: Caller) -> Answer:
+    def index_symbol_graph(self, params: IndexSymbolGraph, caller: Caller) -> Answer:
         warnings = []
-        if given.files is not None and (given.include or given.exclude):
-            warnings.append("files is given: include and exclude were not used")
-        if given.max_workers is not None:
-            warnings.append("max_workers was not used: the setting workers of the server decides")
-        scope = (None, None) if given.files is not None else (given.include, given.exclude)
+        if params.files is not None and (params.include or params.exclude):
+            warnings.append("files is given: include and exclude were ignored")
+        if params.max_workers is not None:
+            warnings.append("max_workers was ignored: the server's setting workers applies")
+        scope = (None, None) if params.files is not None else (params.include, params.exclude)
         options = IndexOptions(
             include_patterns=globs_of(scope[0]),
             exclude_patterns=globs_of(scope[1]),
-            force_clean=given.force_clean,
-            only=tuple(given.files or ()),
+            force_clean=params.force_clean,
+            only=tuple(params.files or ()),
         )
         try:
-            job = self._asked(given.repository_path, "repository_path", options, caller)
+            job = self._run_job(params.repository_path, "repository_path", options, caller)
         except EngineError as error:
-            if given.files and error.details.get("path") != given.repository_path:
+            if params.files and error.details.get("path") != params.repository_path:
                 _rename(error, "path", "files")
             _rename(error, "include_patterns", "include")
             _rename(error, "exclude_patterns", "exclude")
             if isinstance(error, UnavailableError):
-                add_database(error, self._desk.catalog, given.repository_path)
+                add_database(error, self._context.catalog, params.repository_path)
             raise
-        return answer_of(self._desk.catalog, job, warnings)
+        return answer_of(self._context.catalog, job, warnings)
 
-    def _asked(self, path: str, field: str, options: IndexOptions, caller: Caller) -> Job:
-        """Ask for a run and wait for its end, not longer than clients do."""
-        folder = self._desk.projects.folder(path, field=field)
+    def _run_job(self, path: str, field: str, options: IndexOptions, caller: Caller) -> Job:
+        """Submit a run and wait for its end, but no longer than clients usually wait."""
+        folder = self._context.projects.folder(path, field=field)
         try:
             asked = answers.index(
-                self._desk.catalog,
+                self._context.catalog,
                 folder,
                 options,
-                on_change=caller.hear,
-                enough=caller.is_gone,
+                on_change=caller.on_progress,
+                enough=caller.cancelled,
             )
         except EngineError as error:
             if error.details.get("path") == path:
                 _rename(error, "path", field)
             raise
         if asked.job.status not in TERMINAL:
-            self._desk.ensure_runner()
+            self._context.ensure_runner()
             return asked.job
         return self._with_log(asked.job)
 
     def _with_log(self, job: Job) -> Job:
-        """Wait for the log of a job that has ended, which is written just afterwards."""
+        """Wait for the log of a finished job, which is written just after its end."""
         deadline_s = time.monotonic() + _LOG_WAIT_S
         while job.log is None and time.monotonic() < deadline_s:
             time.sleep(_LOG_POLL_S)
-            job = self._desk.catalog.jobs.show(job.job_id)
+            job = self._context.catalog.jobs.show(job.job_id)
         return job
 
 
 def _rename(error: EngineError, old: str, new: str) -> None:
-    """Let an error name the parameter as the tool calls it."""
+    """Replace the name of a parameter in an error by the tool's own."""
     if error.details.get("field") == old:
         error.details["field"] = new
 
 
-def globs_of(given: list[str] | None) -> tuple[str, ...] | None:
-    """Give globs as the engine takes them; None keeps those of the project."""
-    return None if given is None else tuple(given)
+def globs_of(globs: list[str] | None) -> tuple[str, ...] | None:
+    """Convert globs for ``IndexOptions``; None keeps those stored with the project."""
+    return None if globs is None else tuple(globs)
 
 
 def _report_of(job: Job) -> dict[str, object]:
-    """Give what a run did, or has done so far, by the names of ``index_repository``."""
+    """Return what a run has done so far, with the names of ``index_repository``."""
     done = job.result or {}
     report: dict[str, object] = {
         "path": job.path,

@@ -1,4 +1,4 @@
-"""The tools for work that goes on by itself: start it, ask how far it is, stop it, list it."""
+"""The tools for background jobs: start one, follow its progress, cancel it, list all."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from msgspec import Meta
 from engine.records import IndexOptions
 from engine.state_records import TERMINAL, Job, JobFilter, JobOrigin, JobPage, JobState
 from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
-from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
 from web.schemas import as_json
 from web.terminal import printable
 from web.wording import count, expected, line_of
@@ -27,8 +27,8 @@ _SHORT = (
 )
 
 
-class StartIndexing(Given, kw_only=True, frozen=True):
-    """What ``start_indexing_background`` takes."""
+class StartIndexing(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``start_indexing_background``."""
 
     repo_path: Annotated[str, Meta(min_length=1)]
     include_patterns: Globs | None = None
@@ -36,14 +36,14 @@ class StartIndexing(Given, kw_only=True, frozen=True):
     force: Annotated[bool, Meta(description="read unchanged files too")] = False
 
 
-class OneJob(Given, kw_only=True, frozen=True):
-    """What tools take that are about one job."""
+class OneJob(Parameters, kw_only=True, frozen=True):
+    """Parameters of the tools about one job."""
 
     job_id: JobId
 
 
-class ListJobs(Given, kw_only=True, frozen=True):
-    """What ``list_indexing_jobs`` takes."""
+class ListJobs(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``list_indexing_jobs``."""
 
     status: Literal["pending", "running", "blocked", "completed", "failed", "cancelled"] | None = (
         None
@@ -66,80 +66,82 @@ _JOB = record(
     files_total="integer|null",
     eta_seconds="number|null",
     waiting="text|null",
-    cancel_requested="yes_no",
+    cancel_requested="boolean",
     result="record|null",
     error="record|null",
 )
 
 
-def tools(desk: Desk) -> tuple[Tool, ...]:
-    """Give the tools for jobs."""
-    jobs = _Jobs(desk)
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tools for jobs."""
+    jobs = _Jobs(context)
     return (
         Tool(
             name="start_indexing_background",
             title="Start indexing",
             description=(
                 "Index a large repository without waiting: answers within a second with a job_id. "
-                "The job outlives this session; asking again for the same gives the same job."
+                "The job outlives this session; repeating the call returns the same job."
             ),
-            takes=StartIndexing,
-            gives=record(
-                job_id="text", status="text", estimated_seconds="number|null", duplicate="yes_no"
+            parameters=StartIndexing,
+            output_schema=record(
+                job_id="text", status="text", estimated_seconds="number|null", duplicate="boolean"
             ),
             run=jobs.start,
         ),
         Tool(
             name="get_indexing_status",
-            title="How far a job is",
+            title="Get the progress of a job",
             description=(
-                "Ask how far a job is: phase, files done and in all, time left, why it waits, and "
-                "at its end the result or the error."
+                "Get the progress of a job: phase, files done and in total, time left, why it "
+                "waits, and at its end the result or the error."
             ),
-            takes=OneJob,
-            gives=_JOB,
+            parameters=OneJob,
+            output_schema=_JOB,
             run=jobs.status,
-            reads_only=True,
+            read_only=True,
         ),
         Tool(
             name="cancel_indexing",
-            title="Stop a job",
+            title="Cancel a job",
             description=(
-                "Stop a job; it has stopped within 5 s. What it did is kept and can be searched."
+                "Cancel a job; it stops within 5 s. What it has indexed is kept and searchable."
             ),
-            takes=OneJob,
-            gives=record(job_id="text", status="text", cancel_requested="yes_no"),
+            parameters=OneJob,
+            output_schema=record(job_id="text", status="text", cancel_requested="boolean"),
             run=jobs.cancel,
-            destroys=True,
+            destructive=True,
         ),
         Tool(
             name="list_indexing_jobs",
             title="List jobs",
             description=(
-                "List the jobs of all projects, or of target, newest first; those that have ended "
-                f"are kept for {count(desk.catalog.jobs.retention_days, 'day')}."
+                "List the jobs of all projects, or of target, newest first; finished jobs "
+                f"are kept for {count(context.catalog.jobs.retention_days, 'day')}."
             ),
-            takes=ListJobs,
-            gives=record(jobs="records", total="integer", next_cursor="text|null", errors="texts"),
+            parameters=ListJobs,
+            output_schema=record(
+                jobs="records", total="integer", next_cursor="text|null", errors="texts"
+            ),
             run=jobs.list,
-            reads_only=True,
+            read_only=True,
         ),
     )
 
 
 class _Jobs:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
-    def start(self, given: StartIndexing, _caller: Caller) -> Answer:
+    def start(self, params: StartIndexing, _caller: Caller) -> Answer:
         options = IndexOptions(
-            include_patterns=globs_of(given.include_patterns),
-            exclude_patterns=globs_of(given.exclude_patterns),
-            force=given.force,
+            include_patterns=globs_of(params.include_patterns),
+            exclude_patterns=globs_of(params.exclude_patterns),
+            force=params.force,
         )
-        folder = self._desk.projects.folder(given.repo_path, field="repo_path")
-        submitted = self._desk.catalog.jobs.submit(folder, options)
-        self._desk.ensure_runner()
+        folder = self._context.projects.folder(params.repo_path, field="repo_path")
+        submitted = self._context.catalog.jobs.submit(folder, options)
+        self._context.ensure_runner()
         seconds = submitted.estimated_seconds
         already = "already " if submitted.duplicate else ""
         return Answer(
@@ -152,26 +154,28 @@ class _Jobs:
             text=f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}",
         )
 
-    def status(self, given: OneJob, _caller: Caller) -> Answer:
-        job = self._desk.catalog.jobs.show(given.job_id)
+    def status(self, params: OneJob, _caller: Caller) -> Answer:
+        job = self._context.catalog.jobs.show(params.job_id)
         if job.status not in TERMINAL:
-            self._desk.ensure_runner()  # the one that ran it may have been killed
+            self._context.ensure_runner()  # its runner may have been killed
         return _job_answer(job)
 
-    def cancel(self, given: OneJob, _caller: Caller) -> Answer:
-        return _job_answer(self._desk.catalog.jobs.cancel(given.job_id, reason="asked by an agent"))
-
-    def list(self, given: ListJobs, _caller: Caller) -> Answer:
-        wanted = JobFilter(
-            status=JobState(given.status) if given.status else None,
-            target=self._root_of(given.target),
-            created_after=given.created_after,
-            created_before=given.created_before,
-            origin=JobOrigin.REQUEST,
-            limit=given.limit,
-            cursor=given.cursor,
+    def cancel(self, params: OneJob, _caller: Caller) -> Answer:
+        return _job_answer(
+            self._context.catalog.jobs.cancel(params.job_id, reason="requested by an agent")
         )
-        page = self._desk.catalog.jobs.list(wanted)
+
+    def list(self, params: ListJobs, _caller: Caller) -> Answer:
+        wanted = JobFilter(
+            status=JobState(params.status) if params.status else None,
+            target=self._root_of(params.target),
+            created_after=params.created_after,
+            created_before=params.created_before,
+            origin=JobOrigin.REQUEST,
+            limit=params.limit,
+            cursor=params.cursor,
+        )
+        page = self._context.catalog.jobs.list(wanted)
         content = {
             "jobs": [{name: getattr(job, name) for name in _SHORT} for job in page.jobs],
             "total": page.total,
@@ -181,14 +185,14 @@ class _Jobs:
         return Answer(content=content, text=_page_text(page))
 
     def _root_of(self, target: str | None) -> str | None:
-        return None if target is None else self._desk.projects.index(target, field="target").root
+        return None if target is None else self._context.projects.index(target, field="target").root
 
 
 def _job_answer(job: Job) -> Answer:
-    shape = as_json(job)
-    assert isinstance(shape, dict)
+    content = as_json(job)
+    assert isinstance(content, dict)
     return Answer(
-        content={**shape, "log_resource": log_uri(job.log, job.path)}, text=_job_text(job)
+        content={**content, "log_resource": log_uri(job.log, job.path)}, text=_job_text(job)
     )
 
 

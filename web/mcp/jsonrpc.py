@@ -1,7 +1,7 @@
-"""What clients write: messages are passed on, all else is answered with an error.
+"""Validation of incoming JSON-RPC messages: each invalid one is answered with an error.
 
-The library passes over texts that are no messages, and takes a request whose id is none for a
-notification; whoever sent one would wait for ever.
+The library ignores invalid messages, and treats a request with an invalid id as a notification, so
+that the client would wait for an answer forever.
 """
 
 import json
@@ -13,32 +13,32 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
-_MOST_BYTES = 32 << 20  # of a line
+_MAX_BYTES = 32 << 20  # of a line
 
 
-class Refusal(NamedTuple):
-    """Why a text is no message."""
+class InvalidMessage(NamedTuple):
+    """The reason why a text is not a valid message."""
 
     code: int
-    why: str
+    reason: str
     request_id: str | int | None = None
 
     def as_error(self) -> JSONRPCError:
-        """Give it as the protocol has it."""
-        error = ErrorData(code=self.code, message=self.why)
+        """Return it as an error of the protocol."""
+        error = ErrorData(code=self.code, message=self.reason)
         return JSONRPCError(jsonrpc="2.0", id=self.request_id, error=error)
 
     def as_json(self) -> str:
-        """Write it."""
+        """Return it as JSON."""
         return self.as_error().model_dump_json(by_alias=True, exclude_unset=True)
 
 
-class Lines:
-    """The messages that a client writes, as text.
+class MessageReader:
+    """Iterates over the valid messages of a client, as text.
 
     Args:
-        wire: Where it writes.
-        answers: Where errors go.
+        wire: The stream that the client writes to.
+        answers: Receives the errors about invalid messages.
     """
 
     def __init__(self, wire: BinaryIO, answers: MemoryObjectSendStream[SessionMessage]) -> None:
@@ -46,64 +46,66 @@ class Lines:
         self._answers = answers
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Give messages until the client is gone."""
+        """Yield messages until the client closes the stream."""
         while line := await to_thread.run_sync(
-            self._wire.readline, _MOST_BYTES, abandon_on_cancel=True
+            self._wire.readline, _MAX_BYTES, abandon_on_cancel=True
         ):
-            if len(line) == _MOST_BYTES and not line.endswith(b"\n"):
+            if len(line) == _MAX_BYTES and not line.endswith(b"\n"):
                 await to_thread.run_sync(self._skip_rest, abandon_on_cancel=True)
-                await self._refuse(Refusal(INVALID_REQUEST, "the message is too large"))
+                await self._reject(InvalidMessage(INVALID_REQUEST, "the message is too large"))
                 continue
             if not line.strip():
                 continue
-            refusal = refusal_of(line)
-            if refusal is None:
+            invalid = check_message(line)
+            if invalid is None:
                 yield line.decode()
             else:
-                await self._refuse(refusal)
+                await self._reject(invalid)
 
     def _skip_rest(self) -> None:
-        while (piece := self._wire.readline(_MOST_BYTES)) and not piece.endswith(b"\n"):
+        while (piece := self._wire.readline(_MAX_BYTES)) and not piece.endswith(b"\n"):
             pass
 
-    async def _refuse(self, refusal: Refusal) -> None:
-        await self._answers.send(SessionMessage(refusal.as_error()))
+    async def _reject(self, invalid: InvalidMessage) -> None:
+        await self._answers.send(SessionMessage(invalid.as_error()))
 
 
-def refusal_of(line: bytes) -> Refusal | None:
-    """Say why a line is no message of JSON-RPC as this protocol has it; None when it is one."""
+def check_message(line: bytes) -> InvalidMessage | None:
+    """Return why a line is not a JSON-RPC message of this protocol, or None if it is one."""
     try:
         message = json.loads(line.decode())
     except (ValueError, RecursionError):
-        return Refusal(PARSE_ERROR, "Parse error: the line is not JSON")
+        return InvalidMessage(PARSE_ERROR, "Parse error: the line is not JSON")
     if not isinstance(message, dict):
-        return Refusal(INVALID_REQUEST, "Invalid request: not an object; batches are not taken")
+        return InvalidMessage(
+            INVALID_REQUEST, "Invalid request: not an object; batches are not supported"
+        )
     request_id = message.get("id")
     is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
-    why = _fault_of(message, is_id=is_id)
-    if not why and not _is_text(line, message):
-        why = "half of a surrogate pair is no text"
-    if not why:
+    reason = _problem_of(message, is_id=is_id)
+    if not reason and not _is_encodable(line, message):
+        reason = "a string contains an unpaired surrogate"
+    if not reason:
         return None
-    whom = request_id if is_id and _is_text(line, {"id": request_id}) else None
-    return Refusal(INVALID_REQUEST, f"Invalid request: {why}", whom)
+    known_id = request_id if is_id and _is_encodable(line, {"id": request_id}) else None
+    return InvalidMessage(INVALID_REQUEST, f"Invalid request: {reason}", known_id)
 
 
-def _fault_of(message: dict[str, object], *, is_id: bool) -> str:
+def _problem_of(message: dict[str, object], *, is_id: bool) -> str:
     if message.get("jsonrpc") != "2.0":
         return 'jsonrpc is not "2.0"'
     if "id" in message and not is_id:
         is_answer = "error" in message and message["id"] is None
-        return "" if is_answer else "the id is neither a text nor an integer"
+        return "" if is_answer else "the id is neither a string nor an integer"
     if "method" not in message:
-        return "" if message.keys() & {"result", "error"} else "there is no method"
+        return "" if message.keys() & {"result", "error"} else "method is missing"
     if not isinstance(message["method"], str):
-        return "the method is not a text"
+        return "method is not a string"
     return "" if isinstance(message.get("params", {}), dict) else "params is not an object"
 
 
-def _is_text(line: bytes, message: dict[str, object]) -> bool:
-    """Say whether all texts of a message can be written as UTF-8."""
+def _is_encodable(line: bytes, message: dict[str, object]) -> bool:
+    """Return whether all strings of a message can be encoded as UTF-8."""
     if b"\\ud" not in line.lower():
         return True
     try:

@@ -1,13 +1,7 @@
-"""What agents can read: the symbols and files of an index, its structure, and the logs of its jobs.
+"""The resources of the MCP server: ``symbols://`` and ``project://`` as JSON, ``logs://`` as text.
 
-What is not in the index, or not in the list of logs, is not found, however it is spelled; no path
-of a caller is opened.
-
-The resources ``symbols://`` and ``project://``: what an index holds, as JSON.
-
-The resource ``logs://``: what jobs have left for people to read.
-
-URIs of resources, taken apart once, and each of their parts decoded once.
+A URI is split once and each of its parts is decoded once. A path of a caller is never opened: it is
+looked up in the index or in the list of logs, and is not found otherwise.
 """
 
 import json
@@ -31,30 +25,47 @@ from engine.project import Index
 from engine.records import display_path, is_path
 from engine.state_records import JobFilter, JobState
 from web.answers import find_symbols
-from web.mcp.tool import Caller, Desk
+from web.mcp.tool import Caller, ToolContext
 from web.schemas import as_json
 from web.terminal import printable_block
 
-_MOST_CHARS = 8192
+_MAX_CHARS = 8192
+_MAX_SYMBOLS = 100
+_MAX_CONTEXT = 100  # lines
+_MAX_PATTERN_CHARS = 1000
+_COMPILE_BYTES = 1 << 20
+_BOOLEANS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "": True,
+    "false": False,
+    "0": False,
+    "no": False,
+}
+_JSON = "application/json"
+_TEXT = "text/plain"
+_PROJECT = "project"
+_LISTED = ("symbols://list", "symbols://stats", "project://structure", "logs://list")
 
 
-class Asked(NamedTuple):
-    """A URI, taken apart."""
+class ParsedUri(NamedTuple):
+    """A URI, split into its parts."""
 
     kind: str  # scheme and fixed part, as in ``symbols://list``
-    path: str  # what stands for {path}; empty without one
-    values: Mapping[str, str]  # of the query
+    path: str  # the value of {path}, or empty
+    query: Mapping[str, str]
 
 
-def taken_apart(uri: str) -> Asked:
-    """Take a URI apart.
+def parse_uri(uri: str) -> ParsedUri:
+    """Split a URI into its parts.
 
     Raises:
-        NotFoundError: There is nothing of that kind, or its path cannot be one below a root.
-        InvalidInputError: Its query cannot be read.
+        NotFoundError: No resource has such a URI, or its path is not below a root.
+        InvalidInputError: Its query is malformed.
     """
-    if len(uri) > _MOST_CHARS:
-        raise NotFoundError("no resource has so long a name")
+    if len(uri) > _MAX_CHARS:
+        raise NotFoundError("the URI of the resource is too long")
     try:
         parts = urlsplit(uri)
     except ValueError as error:
@@ -62,11 +73,11 @@ def taken_apart(uri: str) -> Asked:
     if parts.fragment or not uri.startswith(f"{parts.scheme}://"):
         raise NotFoundError(f"no resource: {uri}")
     kind, path = _kind_of(parts.scheme, f"{parts.netloc}{parts.path}")
-    return Asked(kind, _below_root(path, uri), _values_of(parts.query))
+    return ParsedUri(kind, _below_root(path, uri), _query_of(parts.query))
 
 
 def _kind_of(scheme: str, rest: str) -> tuple[str, str]:
-    """Tell what kind of resource it is, and the path in it."""
+    """Return the kind of a resource and the path in its URI."""
     if scheme == "project":
         path, _, last = rest.rpartition("/")
         return f"project://{last}", path if path != "." else ""
@@ -77,69 +88,66 @@ def _kind_of(scheme: str, rest: str) -> tuple[str, str]:
 
 
 def _below_root(raw: str, uri: str) -> str:
-    """Decode a path that must lie below the root, as it is written."""
+    """Decode a path and check that it is below the root as written."""
     try:
         path = unquote(raw, errors="strict")
     except UnicodeDecodeError as error:
         raise NotFoundError(f"no resource: {uri}") from error
     parts = path.split("/")
     if path and (not is_path(path) or any(part in ("", ".", "..") for part in parts)):
-        raise NotFoundError(f"no path of an index: {path!r}")
+        raise NotFoundError(f"not a path in an index: {path!r}")
     return path
 
 
-def _values_of(query: str) -> dict[str, str]:
+def _query_of(query: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(
             query, keep_blank_values=True, strict_parsing=bool(query), errors="strict"
         )
     except ValueError as error:
-        raise InvalidInputError("the query of the URI cannot be read") from error
+        raise InvalidInputError("the query of the URI is malformed") from error
     values = dict(pairs)
     if len(values) < len(pairs):
         raise InvalidInputError("a parameter of the URI is given twice")
     return values
 
 
-_MOST_SYMBOLS = 100
-
-
-def list_files(_desk: Desk, index: Index, _asked: Asked, _caller: Caller) -> str:
-    """Give the paths of all indexed files, as an array."""
+def list_files(_context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+    """Return the paths of all indexed files, as an array."""
     return _json([display_path(path) for path in index.for_watcher().paths()])
 
 
-def search_symbols(_desk: Desk, index: Index, asked: Asked, _caller: Caller) -> str:
-    """Give symbols by name, exact ones first, then those that begin so.
+def search_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+    """Return symbols by name: the exact matches, or else those with that prefix.
 
     Raises:
-        InvalidInputError: There is no name.
+        InvalidInputError: The name is missing.
     """
-    name, kind = asked.values.get("name", ""), asked.values.get("type")
+    name, kind = uri.query.get("name", ""), uri.query.get("type")
     if not name:
         raise InvalidInputError("name is required", field="name")
-    found = find_symbols(index, name, kind=kind, limit=_MOST_SYMBOLS)
+    found = find_symbols(index, name, kind=kind, limit=_MAX_SYMBOLS)
     if not found.symbols:
-        found = find_symbols(index, name, kind=kind, match="prefix", limit=_MOST_SYMBOLS)
+        found = find_symbols(index, name, kind=kind, match="prefix", limit=_MAX_SYMBOLS)
     return _json(found.as_json())
 
 
-def file_symbols(_desk: Desk, index: Index, asked: Asked, _caller: Caller) -> str:
-    """Give the symbols of a file.
+def file_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+    """Return the symbols of a file.
 
     Raises:
         NotFoundError: The file is not in the index.
     """
     try:
-        return _json({"path": asked.path, "symbols": index.outline(asked.path)})
+        return _json({"path": uri.path, "symbols": index.outline(uri.path)})
     except InvalidPathError as error:
-        raise FileNotIndexedError(f"{asked.path} is not in the index") from error
+        raise FileNotIndexedError(f"{uri.path} is not in the index") from error
 
 
-def stats(desk: Desk, index: Index, _asked: Asked, _caller: Caller) -> str:
-    """Give what is indexed, and how much of the last run was known already."""
+def stats(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+    """Return the status of an index, with the cache hit rate of its last run."""
     wanted = JobFilter(status=JobState.COMPLETED, target=index.root, limit=1)
-    jobs = desk.catalog.jobs.list(wanted).jobs
+    jobs = context.catalog.jobs.list(wanted).jobs
     report = jobs[0].result if jobs and jobs[0].result else {}
     shape = as_json(index.status())
     assert isinstance(shape, dict)
@@ -147,31 +155,31 @@ def stats(desk: Desk, index: Index, _asked: Asked, _caller: Caller) -> str:
     return _json(shape)
 
 
-def structure(_desk: Desk, index: Index, asked: Asked, caller: Caller) -> str:
-    """Give the files of a folder and what a run would do something about.
+def structure(_context: ToolContext, index: Index, uri: ParsedUri, caller: Caller) -> str:
+    """Return the files of a folder and those that have changed.
 
-    ``files`` are those of the index that are still there. ``changed`` are paths that the next run
-    would index or remove: new, edited or deleted ones; null when it would look at all.
+    ``files`` are the indexed files that still exist. ``changed`` are the paths that the next run
+    would index or remove: new, edited or deleted ones; null if it would look at all files.
 
     Raises:
-        NotFoundError: No indexed file lies below the folder.
+        NotFoundError: No indexed file is below the folder.
     """
     watched = index.for_watcher()
-    below = f"{asked.path}/" if asked.path else ""
+    below = f"{uri.path}/" if uri.path else ""
     paths = [path for path in watched.paths() if path.startswith(below)]
     known = frozenset(paths)
-    stale = watched.stale([asked.path] if asked.path else (), cancelled=caller.is_gone)
+    stale = watched.stale([uri.path] if uri.path else (), cancelled=caller.cancelled)
     changed = None
     if stale is not None:
         changed = [path for path in stale if path in known or _is_to_index(index, path)]
-    if asked.path and not paths and not changed:
-        raise NotFoundError(f"{asked.path!r} is no folder of the index")
+    if uri.path and not paths and not changed:
+        raise NotFoundError(f"{uri.path!r} is not a folder in the index")
     gone = {path for path in changed or () if not os.path.lexists(f"{index.root}/{path}")}
     files = sorted(known - gone | set(changed or ()) - gone)
     return _json(
         {
             "project": display_path(index.root),
-            "path": asked.path or ".",
+            "path": uri.path or ".",
             "folders": _folders_of(files, below),
             "files": [display_path(path) for path in files],
             "changed": None if changed is None else [display_path(path) for path in changed],
@@ -180,12 +188,12 @@ def structure(_desk: Desk, index: Index, asked: Asked, caller: Caller) -> str:
 
 
 def _is_to_index(index: Index, path: str) -> bool:
-    told = index.why(path).facts.get("next_run")
-    return isinstance(told, dict) and told.get("does") == "index"
+    next_run = index.why(path).facts.get("next_run")
+    return isinstance(next_run, dict) and next_run.get("does") == "index"
 
 
 def _folders_of(files: list[str], below: str) -> list[str]:
-    """Give the folders that hold files, without the one that was asked for."""
+    """Return the folders that contain files, without the requested one."""
     found: set[str] = set()
     for path in files:
         folder = os.path.dirname(path)
@@ -199,15 +207,9 @@ def _json(value: object) -> str:
     return json.dumps(as_json(value), ensure_ascii=False, separators=(",", ":"))
 
 
-_MOST_CONTEXT = 100  # lines
-_MOST_PATTERN_CHARS = 1000
-_COMPILE_BYTES = 1 << 20
-_TRUE = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
-
-
-def list_logs(desk: Desk, index: Index, _asked: Asked, _caller: Caller) -> str:
-    """Give the logs of a project."""
-    logs = desk.catalog.jobs.logs(index.root)
+def list_logs(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+    """Return the list of a project's logs."""
+    logs = context.catalog.jobs.logs(index.root)
     shape = [
         {
             "file": log.name,
@@ -220,18 +222,18 @@ def list_logs(desk: Desk, index: Index, _asked: Asked, _caller: Caller) -> str:
     return json.dumps({"logs": shape}, separators=(",", ":"))
 
 
-def content(desk: Desk, index: Index, asked: Asked, _caller: Caller) -> str:
-    """Give a log, the newest one when none is named; with a pattern, the lines it matches.
+def content(context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+    """Return a log, by default the newest; with a pattern, only the matching lines.
 
     Raises:
         NotFoundError: The project has no such log.
-        InvalidInputError: The pattern is not one of RE2, or a number is out of range.
+        InvalidInputError: The pattern is invalid in RE2, or a number is out of range.
     """
-    around = _context_of(asked.values.get("C"))
-    is_numbered = _yes_or_no(asked.values.get("line_numbers"))
-    pattern = _pattern_of(asked.values.get("pattern"))
-    lines = _log_of(desk, index, asked.values.get("file")).splitlines()
-    shown = range(len(lines)) if pattern is None else _around(lines, pattern, around)
+    around = _context_lines(uri.query.get("C"))
+    is_numbered = _boolean(uri.query.get("line_numbers"))
+    pattern = _pattern_of(uri.query.get("pattern"))
+    lines = _log_of(context, index, uri.query.get("file")).splitlines()
+    shown = range(len(lines)) if pattern is None else _matching_lines(lines, pattern, around)
     width = len(str(len(lines)))
     written = []
     before = -1
@@ -243,18 +245,20 @@ def content(desk: Desk, index: Index, asked: Asked, _caller: Caller) -> str:
     return printable_block("\n".join(written))
 
 
-def _log_of(desk: Desk, index: Index, name: str | None) -> str:
-    logs = desk.catalog.jobs.logs(index.root)
+def _log_of(context: ToolContext, index: Index, name: str | None) -> str:
+    logs = context.catalog.jobs.logs(index.root)
     found = next((log for log in logs if name is None or log.name == name), None)
     if found is not None:
         try:
             return found.read()
-        except OSError:  # gone since, or a link now
+        except OSError:  # deleted since, or now a link
             pass
     raise NotFoundError(f"no log {name!r}" if name else "no log yet", hint="logs://list lists them")
 
 
-def _around(lines: Sequence[str], pattern: "re2._Regexp[bytes]", around: int) -> Sequence[int]:
+def _matching_lines(
+    lines: Sequence[str], pattern: "re2._Regexp[bytes]", around: int
+) -> Sequence[int]:
     shown: set[int] = set()
     for number, line in enumerate(lines):
         if pattern.search(line.encode()):
@@ -265,9 +269,9 @@ def _around(lines: Sequence[str], pattern: "re2._Regexp[bytes]", around: int) ->
 def _pattern_of(text: str | None) -> "re2._Regexp[bytes] | None":
     if text is None:
         return None
-    if len(text) > _MOST_PATTERN_CHARS:
+    if len(text) > _MAX_PATTERN_CHARS:
         raise InvalidInputError(
-            f"the pattern has {len(text):,} characters, at most {_MOST_PATTERN_CHARS:,} can be",
+            f"the pattern has {len(text):,} characters, the limit is {_MAX_PATTERN_CHARS:,}",
             field="pattern",
         )
     options = re2.Options()
@@ -277,112 +281,108 @@ def _pattern_of(text: str | None) -> "re2._Regexp[bytes] | None":
         return re2.compile(text.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         raise InvalidInputError(
-            f"the pattern cannot be read: {error}",
-            hint="patterns are those of RE2: no look-around, no back-references",
+            f"invalid pattern: {error}",
+            hint="patterns use RE2 syntax: no look-around, no back-references",
             field="pattern",
         ) from error
 
 
-def _context_of(text: str | None) -> int:
+def _context_lines(text: str | None) -> int:
     if text is None:
         return 0
-    if not text.isascii() or not text.isdigit() or int(text[:9]) > _MOST_CONTEXT:
-        raise InvalidInputError(f"C is {text[:20]!r}, wanted 0 to {_MOST_CONTEXT} lines", field="C")
+    if not text.isascii() or not text.isdigit() or int(text[:9]) > _MAX_CONTEXT:
+        raise InvalidInputError(
+            f"C is {text[:20]!r}, expected 0 to {_MAX_CONTEXT} lines", field="C"
+        )
     return int(text)
 
 
-def _yes_or_no(text: str | None) -> bool:
+def _boolean(text: str | None) -> bool:
     if text is None:
         return False
-    if text.lower() not in _TRUE:
+    if text.lower() not in _BOOLEANS:
         raise InvalidInputError(
-            f"line_numbers is {text[:20]!r}, wanted true or false", field="line_numbers"
+            f"line_numbers is {text[:20]!r}, expected true or false", field="line_numbers"
         )
-    return _TRUE[text.lower()]
-
-
-_JSON = "application/json"
-_TEXT = "text/plain"
-_PROJECT = "project"
+    return _BOOLEANS[text.lower()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Resource:
-    """Something that can be read."""
+    """A kind of resource."""
 
     template: str  # without the project
     title: str
-    takes: tuple[str, ...]  # names of the query, besides the project
+    parameters: tuple[str, ...]  # names in the query, besides the project
     mime_type: str
-    read: Callable[[Desk, Index, Asked, Caller], str]
+    read: Callable[[ToolContext, Index, ParsedUri, Caller], str]
 
 
 _RESOURCES: Final[dict[str, _Resource]] = {
     "symbols://list": _Resource(
         template="symbols://list",
         title="All indexed files, as a JSON array of paths",
-        takes=(),
+        parameters=(),
         mime_type=_JSON,
         read=list_files,
     ),
     "symbols://search": _Resource(
         template="symbols://search",
         title="Symbols by name and type",
-        takes=("name", "type"),
+        parameters=("name", "type"),
         mime_type=_JSON,
         read=search_symbols,
     ),
     "symbols://file": _Resource(
         template="symbols://file/{+path}",
-        title="The symbols of a file, in text order",
-        takes=(),
+        title="The symbols of a file, in source order",
+        parameters=(),
         mime_type=_JSON,
         read=file_symbols,
     ),
     "symbols://stats": _Resource(
         template="symbols://stats",
-        title="What is indexed and what is not, with the cache hit rate of the last run",
-        takes=(),
+        title="What is indexed and what is not, and the cache hit rate of the last run",
+        parameters=(),
         mime_type=_JSON,
         read=stats,
     ),
     "project://structure": _Resource(
         template="project://{+path}/structure",
-        title="Folders and files below a folder (. is the root), and those to index anew",
-        takes=(),
+        title="Folders and files below a folder (. is the root), and changed files",
+        parameters=(),
         mime_type=_JSON,
         read=structure,
     ),
     "logs://list": _Resource(
         template="logs://list",
-        title="The logs of jobs that have ended, the newest first",
-        takes=(),
+        title="The logs of finished jobs, newest first",
+        parameters=(),
         mime_type=_JSON,
         read=list_logs,
     ),
     "logs://content": _Resource(
         template="logs://content",
-        title="A log, or its lines that match a pattern with C lines around them",
-        takes=("file", "pattern", "line_numbers", "C"),
+        title="A log, or its lines that match a pattern with C lines of context",
+        parameters=("file", "pattern", "line_numbers", "C"),
         mime_type=_TEXT,
         read=content,
     ),
 }
-_PLAIN = ("symbols://list", "symbols://stats", "project://structure", "logs://list")
 
 
 class Resources:
     """The resources of a server.
 
     Args:
-        desk: What to read from.
+        context: The projects to read from.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
     def listed(self) -> list[ResourceInfo]:
-        """Describe what can be read without parameters."""
+        """Return descriptions of the resources without parameters."""
         return [
             ResourceInfo(
                 uri=each.template.replace("{+path}", "."),
@@ -391,14 +391,14 @@ class Resources:
                 mime_type=each.mime_type,
             )
             for kind, each in _RESOURCES.items()
-            if kind in _PLAIN
+            if kind in _LISTED
         ]
 
     def templates(self) -> list[ResourceTemplate]:
-        """Describe what can be read with parameters."""
+        """Return descriptions of the resources with parameters."""
         return [
             ResourceTemplate(
-                uri_template=f"{each.template}{{?{','.join([*each.takes, _PROJECT])}}}",
+                uri_template=f"{each.template}{{?{','.join([*each.parameters, _PROJECT])}}}",
                 name=kind,
                 title=each.title,
                 mime_type=each.mime_type,
@@ -407,23 +407,23 @@ class Resources:
         ]
 
     def read(self, uri: str, caller: Caller) -> tuple[str, str]:
-        """Read one; its text and the type of that.
+        """Return the text of a resource and its MIME type.
 
         Raises:
-            NotFoundError: It is not there.
-            InvalidInputError: A parameter of it is unknown, or has a wrong value.
+            NotFoundError: It does not exist.
+            InvalidInputError: A parameter is unknown or invalid.
         """
-        asked = taken_apart(uri)
-        resource = _RESOURCES.get(asked.kind)
+        parsed = parse_uri(uri)
+        resource = _RESOURCES.get(parsed.kind)
         if resource is None:
             raise NotFoundError(f"no resource: {uri}", hint="resources/templates/list lists them")
-        unknown = asked.values.keys() - {*resource.takes, _PROJECT}
+        unknown = parsed.query.keys() - {*resource.parameters, _PROJECT}
         if unknown:
             name = min(unknown)
             raise InvalidInputError(
-                f"{asked.kind} has no parameter {name!r}",
-                hint=f"it takes {', '.join([*resource.takes, _PROJECT])}",
+                f"{parsed.kind} has no parameter {name!r}",
+                hint=f"it takes {', '.join([*resource.parameters, _PROJECT])}",
                 field=name,
             )
-        index = self._desk.projects.index(asked.values.get(_PROJECT), field=_PROJECT)
-        return resource.read(self._desk, index, asked, caller), resource.mime_type
+        index = self._context.projects.index(parsed.query.get(_PROJECT), field=_PROJECT)
+        return resource.read(self._context, index, parsed, caller), resource.mime_type

@@ -1,13 +1,8 @@
-"""The tools that find: by a question, by a name, and by a place.
+"""The search tools: by a query, by the name of a symbol, and by a place in the code.
 
-How many tokens a text costs, and answers that keep to a budget of them.
-
-The counter is the documented one: a token is 3 bytes of UTF-8, rounded up, which no tokenizer of
-today exceeds for code.
-
-Where an answer goes on: a cursor says how far a caller has read, and of which question.
-
-Answers as agents read them: places first, then code as it stands in the file.
+An answer names places first, then quotes code exactly as it is in the file. With ``max_tokens`` it
+is cut until its whole text fits, counted by ``engine.records.tokens_of``. A cursor contains the
+number of hits already returned and a hash of the query, so that it is rejected for another query.
 """
 
 import base64
@@ -23,47 +18,68 @@ from msgspec import Meta
 
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
-from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
+from engine.records import (
+    MAX_QUERY_CHARS,
+    Hit,
+    Mode,
+    RelatedRequest,
+    SearchAnswer,
+    SearchRequest,
+    SymbolHit,
+    tokens_of,
+)
 from engine.telemetry.metrics import asking
 from web.answers import find_symbols
-from web.mcp.tool import Answer, Caller, Desk, Given, Tool, list_of, part, record
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, list_of, object_of, record
 from web.schemas import answer_json, as_json
 from web.terminal import printable, printable_block
 from web.text import search_markdown
 from web.wording import count, notes_on, percent
 
-_BYTES = 3  # a token
-_FIRST_LINES = 5  # of the best hit, which come before other places
+_FIRST_LINES = 5  # of the best hit, which take precedence over other places
 
-#: Writes an answer as the caller wants to read it.
-Writer = Callable[[SearchAnswer], str]
+#: Formats an answer as the caller wants to read it.
+Renderer = Callable[[SearchAnswer], str]
+_FINGERPRINT_CHARS = 16
+_MAX_DIGITS = 9
+_NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
+_NO_MORE = "no more hits"
+_DOC_CHARS = 200  # of a symbol's documentation
+_MAX_HITS = 100  # of one query, over all pages
+_FOUND = {
+    "query": "text",
+    "mode": "text",
+    "took_ms": "number",
+    "total": "integer",
+    "truncated": "boolean",
+    "coverage": "record",
+}
 
 
-def tokens_of(text: str) -> int:
-    """Count the tokens of a text."""
-    return -(-len(text.encode("utf-8", "replace")) // _BYTES)
+def _tokens_in(text: str) -> int:
+    return tokens_of(len(text.encode("utf-8", "replace")))
 
 
-def within(answer: SearchAnswer, max_tokens: int | None, write: Writer) -> SearchAnswer:
-    """Cut an answer until its text fits: code first, from the last hit on, then whole hits.
+def fit_to_budget(answer: SearchAnswer, max_tokens: int | None, write: Renderer) -> SearchAnswer:
+    """Cut an answer until its text fits: first code, beginning with the last hit, then whole hits.
 
-    The first lines of the best hit stay longer than other places do: they say whether the answer
-    is one.
+    The first lines of the best hit are kept longer than other places, because they show whether
+    the answer is relevant.
 
     Args:
         answer: The answer with all its code.
-        max_tokens: The budget; None means any.
-        write: Makes the text that is measured.
+        max_tokens: The budget, or None for no limit.
+        write: Formats the text that is measured.
 
     Raises:
         InvalidInputError: Not even the first hit fits, without its code.
     """
-    if max_tokens is None or tokens_of(write(answer)) <= max_tokens:
+    if max_tokens is None or _tokens_in(write(answer)) <= max_tokens:
         return answer
     limit = max_tokens, write
     bare = replace(answer, truncated=True, hits=tuple(_without_code(hit) for hit in answer.hits))
     first = replace(bare, hits=bare.hits[:1])
-    least = tokens_of(write(first))
+    least = _tokens_in(write(first))
     if least > max_tokens:
         raise _too_small(max_tokens, least, has_hits=bool(first.hits))
     if not first.hits:
@@ -71,7 +87,7 @@ def within(answer: SearchAnswer, max_tokens: int | None, write: Writer) -> Searc
     begun = _with_lines(answer.hits[0], _FIRST_LINES)
     begun = _with_lines(begun, _most_lines(first, list(first.hits), 0, begun, limit))
     places = replace(bare, hits=(begun, *bare.hits[1:]))
-    while len(places.hits) > 1 and tokens_of(write(places)) > max_tokens:
+    while len(places.hits) > 1 and _tokens_in(write(places)) > max_tokens:
         places = replace(places, hits=places.hits[:-1])
     hits = list(places.hits)
     for number, whole in enumerate(answer.hits[: len(hits)]):
@@ -83,24 +99,24 @@ def within(answer: SearchAnswer, max_tokens: int | None, write: Writer) -> Searc
 def _too_small(max_tokens: int, least: int, *, has_hits: bool) -> InvalidInputError:
     what = "the first hit without its code" if has_hits else "an answer without hits"
     return InvalidInputError(
-        f"max_tokens is {max_tokens}, and {what} takes {least}",
-        hint=f"give {least} or more, or leave max_tokens out",
+        f"max_tokens is {max_tokens}, but {what} takes {least}",
+        hint=f"set max_tokens to {least} or more, or omit it",
         field="max_tokens",
         min_allowed=least,
     )
 
 
 def _most_lines(
-    answer: SearchAnswer, hits: list[Hit], number: int, whole: Hit, limit: tuple[int, Writer]
+    answer: SearchAnswer, hits: list[Hit], number: int, whole: Hit, limit: tuple[int, Renderer]
 ) -> int:
-    """Find how many lines of a hit's code still fit."""
+    """Return how many lines of a hit's code still fit, by binary search."""
     max_tokens, write = limit
     low, high = 0, whole.snippet.count("\n") + 1 if whole.snippet else 0
     while low < high:
         middle = (low + high + 1) // 2
         tried = [*hits]
         tried[number] = _with_lines(whole, middle)
-        if tokens_of(write(replace(answer, hits=tuple(tried)))) <= max_tokens:
+        if _tokens_in(write(replace(answer, hits=tuple(tried)))) <= max_tokens:
             low = middle
         else:
             high = middle - 1
@@ -117,25 +133,21 @@ def _with_lines(hit: Hit, number: int) -> Hit:
     return replace(hit, snippet="\n".join(hit.snippet.split("\n")[:number]))
 
 
-_MARK_CHARS = 16
-_MOST_DIGITS = 9
-
-
 def cursor_of(question: Mapping[str, object], offset: int) -> str:
-    """Give the cursor of what follows.
+    """Return the cursor of the next page.
 
     Args:
-        question: All that the answer depends on.
-        offset: How many hits were given so far.
+        question: Everything that the order of hits depends on.
+        offset: The number of hits returned so far.
     """
-    return base64.urlsafe_b64encode(f"{offset}.{_mark_of(question)}".encode()).decode()
+    return base64.urlsafe_b64encode(f"{offset}.{_fingerprint_of(question)}".encode()).decode()
 
 
 def offset_of(question: Mapping[str, object], cursor: str | None) -> int:
-    """Give how many hits to leave out; 0 without a cursor.
+    """Return how many hits to skip; 0 without a cursor.
 
     Raises:
-        InvalidInputError: No answer of this question gave that cursor.
+        InvalidInputError: The cursor is not from an answer to this query.
     """
     if cursor is None:
         return 0
@@ -143,33 +155,28 @@ def offset_of(question: Mapping[str, object], cursor: str | None) -> int:
         digits, _, mark = base64.urlsafe_b64decode(cursor).decode("ascii").partition(".")
     except (binascii.Error, ValueError):
         digits, mark = "", ""
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    if not is_number or mark != _mark_of(question):
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS
+    if not is_number or mark != _fingerprint_of(question):
         raise InvalidInputError(
-            "the cursor does not belong to this question",
-            hint="repeat query and filters as in the answer that gave it, or start without one",
+            "the cursor does not belong to this query",
+            hint="repeat the query and filters of the call that returned it, or omit it",
             field="cursor",
         )
     return int(digits)
 
 
-def _mark_of(question: Mapping[str, object]) -> str:
+def _fingerprint_of(question: Mapping[str, object]) -> str:
     text = json.dumps(question, sort_keys=True)
-    return sha256(text.encode()).hexdigest()[:_MARK_CHARS]
-
-
-_NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
-_NO_MORE = "no more hits"
-_DOC_CHARS = 200  # of a symbol's comment
+    return sha256(text.encode()).hexdigest()[:_FINGERPRINT_CHARS]
 
 
 def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str:
-    """Write an answer.
+    """Format an answer.
 
     Args:
-        answer: What was found.
+        answer: The answer.
         form: ``text``, ``json`` or ``markdown``.
-        next_cursor: What to ask for more with.
+        next_cursor: The cursor of the next page, if there is one.
     """
     if form == "json":
         shape = {**answer_json(answer), "next_cursor": next_cursor}
@@ -207,7 +214,7 @@ def _totals(answer: SearchAnswer, next_cursor: str | None) -> str:
     if 0 < coverage.embedded < 1:
         parts.append(f"{percent(coverage.embedded)} with vectors")
     if not coverage.complete:
-        parts.append("the index is not complete: index_repository completes it")
+        parts.append("the index is incomplete: index_repository completes it")
     if answer.truncated and not next_cursor:
         parts.append("truncated")
     if next_cursor:
@@ -216,7 +223,7 @@ def _totals(answer: SearchAnswer, next_cursor: str | None) -> str:
 
 
 def symbols_text(hits: Sequence[SymbolHit], nothing: str) -> str:
-    """Write symbols, one a line."""
+    """Format symbols, one per line."""
     lines = [
         f"{printable(hit.path)}:{hit.line_start}-{hit.line_end} {hit.kind} "
         f"{printable(hit.qualified_name)}"
@@ -226,13 +233,10 @@ def symbols_text(hits: Sequence[SymbolHit], nothing: str) -> str:
     return "\n".join(lines) or nothing
 
 
-def in_short(text: str) -> str:
-    """Give the beginning of a comment."""
+def _shortened(text: str) -> str:
+    """Return the beginning of a text."""
     return text if len(text) <= _DOC_CHARS else text[: _DOC_CHARS - 1] + "…"
 
-
-_MOST_HITS = 100  # of one question, over all pages
-_QUERY_CHARS = 4096
 
 Project = Annotated[
     str,
@@ -240,24 +244,24 @@ Project = Annotated[
 ]
 
 
-class SearchCode(Given, kw_only=True, frozen=True):
-    """What ``search_code`` takes."""
+class SearchCode(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``search_code``."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=_QUERY_CHARS)]
+    query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     project_path: Project | None = None
     mode: Literal["hybrid", "meaning", "keyword", "symbol", "regex"] = "hybrid"
     language: str | None = None
     path: Annotated[str, Meta(description="prefix or glob")] | None = None
     kind: Annotated[str, Meta(description="function, class, type, …")] | None = None
     branch: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=_MOST_HITS)] = 10
-    max_tokens: Annotated[int, Meta(ge=1, description="bound on the text")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 10
+    max_tokens: Annotated[int, Meta(ge=1, description="limit for the text")] | None = None
     format: Literal["text", "json", "markdown"] = "text"
-    cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
+    cursor: Annotated[str, Meta(description="next_cursor of the previous answer")] | None = None
 
 
-class FindSymbol(Given, kw_only=True, frozen=True):
-    """What ``find_symbol`` takes."""
+class FindSymbol(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``find_symbol``."""
 
     name: Annotated[str, Meta(min_length=1, max_length=1000, description="Name or Class.method")]
     project_path: Project | None = None
@@ -266,16 +270,16 @@ class FindSymbol(Given, kw_only=True, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 20
 
 
-class FindRelated(Given, kw_only=True, frozen=True):
-    """What ``find_related`` takes."""
+class FindRelated(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``find_related``."""
 
     path: Annotated[str, Meta(min_length=1, description="file, relative to the root or absolute")]
     line: Annotated[int, Meta(ge=1)]
     project_path: Project | None = None
-    limit: Annotated[int, Meta(ge=1, le=_MOST_HITS)] = 5
+    limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 5
 
 
-_HIT = part(
+_HIT = object_of(
     project="text",
     path="text",
     line_start="integer",
@@ -286,18 +290,10 @@ _HIT = part(
     signature="text|null",
     score="number",
     why="texts",
-    fresh="yes_no|null",
+    fresh="boolean|null",
     snippet="text",
 )
-_FOUND = {
-    "query": "text",
-    "mode": "text",
-    "took_ms": "number",
-    "total": "integer",
-    "truncated": "yes_no",
-    "coverage": "record",
-}
-_SYMBOL = part(
+_SYMBOL = object_of(
     project="text",
     path="text",
     name="text",
@@ -308,126 +304,127 @@ _SYMBOL = part(
     language="text",
     line_start="integer",
     line_end="integer",
-    exported="yes_no",
+    exported="boolean",
     score="number",
 )
 
 
-def tools(desk: Desk) -> tuple[Tool, ...]:
-    """Give the tools that find."""
-    search = _Search(desk)
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the search tools."""
+    search = _Search(context)
     return (
         Tool(
             name="search_code",
             title="Search code",
             description=(
-                "Find code and documents by what they do, by words, names or patterns: the first "
-                "thing to try when you do not know the place. In the query, filters narrow: lang: "
-                'path: kind: sym: branch: project: tag: case:, "exact phrase", /regex/, a leading '
-                "- negates; alone they list: kind:enum path:src/. mode symbol looks for "
-                "definitions, regex reads the query as RE2. Hits have path, lines, code, and "
-                "fresh=false when the file changed since; missing: names that are nowhere."
+                "Find code and documents by what they do, by words, names or patterns; try it "
+                "first when you do not know the place. The query can contain filters "
+                '(lang: path: kind: sym: branch: project: tag: case:), "exact phrase" and '
+                "/regex/; a leading - negates. Filters alone list all matches: kind:enum "
+                "path:src/. Mode symbol finds definitions, regex reads the query as RE2. Hits "
+                "have path, lines, code, and fresh=false if the file has changed; missing lists "
+                "names found nowhere."
             ),
-            takes=SearchCode,
-            gives=record(**_FOUND, hits=list_of(_HIT), next_cursor="text|null"),
+            parameters=SearchCode,
+            output_schema=record(**_FOUND, hits=list_of(_HIT), next_cursor="text|null"),
             run=search.search_code,
-            reads_only=True,
+            read_only=True,
         ),
         Tool(
             name="find_symbol",
             title="Find a definition",
             description=(
                 "Find where a function, class or other symbol is defined, when you know its name; "
-                "fuzzy takes parts and typing errors."
+                "match fuzzy accepts parts of names and typos."
             ),
-            takes=FindSymbol,
-            gives=record(symbols=list_of(_SYMBOL), total="integer", truncated="yes_no"),
+            parameters=FindSymbol,
+            output_schema=record(symbols=list_of(_SYMBOL), total="integer", truncated="boolean"),
             run=search.find_symbol,
-            reads_only=True,
+            read_only=True,
         ),
         Tool(
             name="find_related",
-            title="Find code like this",
+            title="Find similar code",
             description=(
-                "Find code that means the same as that at a line: duplicates, siblings, examples."
+                "Find code similar to the code at a line: duplicates, variants, examples."
             ),
-            takes=FindRelated,
-            gives=record(**_FOUND, hits="records"),
+            parameters=FindRelated,
+            output_schema=record(**_FOUND, hits="records"),
             run=search.find_related,
-            reads_only=True,
+            read_only=True,
         ),
     )
 
 
 class _Search:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
-    def search_code(self, given: SearchCode, _caller: Caller) -> Answer:
-        question = _question_of(given)
-        offset = offset_of(question, given.cursor)
-        wanted = min(offset + given.limit, _MOST_HITS)
-        found = self._found(given, wanted)
+    def search_code(self, params: SearchCode, _caller: Caller) -> Answer:
+        question = _question_of(params)
+        offset = offset_of(question, params.cursor)
+        wanted = min(offset + params.limit, _MAX_HITS)
+        found = self._search(params, wanted)
         page = replace(found, hits=found.hits[offset:])
 
         def next_cursor(answer: SearchAnswer) -> str | None:
             reached = offset + len(answer.hits)
             is_more = found.truncated or reached < len(found.hits)
-            if not answer.hits or reached >= _MOST_HITS or not is_more:
+            if not answer.hits or reached >= _MAX_HITS or not is_more:
                 return None
             return cursor_of(question, reached)
 
         def text_of(answer: SearchAnswer) -> str:
-            return answer_text(answer, given.format, next_cursor(answer))
+            return answer_text(answer, params.format, next_cursor(answer))
 
-        shown = within(page, given.max_tokens, text_of)
+        shown = fit_to_budget(page, params.max_tokens, text_of)
         content = {**answer_json(shown), "next_cursor": next_cursor(shown)}
         return Answer(content=content, text=text_of(shown))
 
-    def _found(self, given: SearchCode, limit: int) -> SearchAnswer:
+    def _search(self, params: SearchCode, limit: int) -> SearchAnswer:
         request = SearchRequest(
-            query=given.query,
-            mode=Mode(given.mode),
-            language=given.language,
-            path=given.path,
-            kind=given.kind,
-            branch=given.branch,
+            query=params.query,
+            mode=Mode(params.mode),
+            language=params.language,
+            path=params.path,
+            kind=params.kind,
+            branch=params.branch,
             limit=limit,
         )
-        catalog = self._desk.catalog
+        catalog = self._context.catalog
         with asking(request.mode):
-            if given.project_path is None and names_projects(request):
+            if params.project_path is None and names_projects(request):
                 return catalog.search(catalog.everywhere(), request)
-            return catalog.search([self._desk.projects.index(given.project_path).root], request)
+            return catalog.search([self._context.projects.index(params.project_path).root], request)
 
-    def find_symbol(self, given: FindSymbol, _caller: Caller) -> Answer:
+    def find_symbol(self, params: FindSymbol, _caller: Caller) -> Answer:
         with asking("symbols"):
-            index = self._desk.projects.index(given.project_path)
+            index = self._context.projects.index(params.project_path)
             found = find_symbols(
-                index, given.name, kind=given.kind, match=given.match, limit=given.limit
+                index, params.name, kind=params.kind, match=params.match, limit=params.limit
             )
-        nothing = f"no symbol is named {given.name!r}; try match fuzzy, or search_code"
-        more = found.says_more("a kind, Class.name or a larger limit shows others")
+        nothing = f"no symbol is named {params.name!r}; try match fuzzy, or search_code"
+        more = found.says_more("narrow by kind or Class.name, or raise limit")
         return Answer(
             content={**found.as_json(), "symbols": [_symbol_json(each) for each in found.symbols]},
             text="\n".join(filter(None, [symbols_text(found.symbols, nothing), more])),
         )
 
-    def find_related(self, given: FindRelated, _caller: Caller) -> Answer:
+    def find_related(self, params: FindRelated, _caller: Caller) -> Answer:
         with asking("related"):
-            index = self._desk.projects.index(given.project_path)
-            wanted = RelatedRequest(path=given.path, line_start=given.line, limit=given.limit)
+            index = self._context.projects.index(params.project_path)
+            wanted = RelatedRequest(path=params.path, line_start=params.line, limit=params.limit)
             answer = index.related(wanted)
         return Answer(content=answer_json(answer), text=answer_text(answer, "text", None))
 
 
-def _question_of(given: SearchCode) -> Mapping[str, object]:
-    """Give all that the order of hits depends on."""
-    shape: dict[str, object] = msgspec.to_builtins(given)
+def _question_of(params: SearchCode) -> Mapping[str, object]:
+    """Return everything that the order of hits depends on."""
+    question: dict[str, object] = msgspec.to_builtins(params)
     for name in ("limit", "max_tokens", "format", "cursor"):
-        del shape[name]
-    return shape
+        del question[name]
+    return question
 
 
 def _symbol_json(hit: SymbolHit) -> object:
-    return as_json(replace(hit, doc=in_short(hit.doc)))
+    return as_json(replace(hit, doc=_shortened(hit.doc)))

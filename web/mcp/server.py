@@ -1,11 +1,8 @@
-"""The server: joins tools and resources, and turns what goes wrong into the protocol's errors.
+"""The MCP server: registers tools and resources, runs them, and converts errors for the protocol.
 
-The engine's work for callers: in threads, so that none waits for another; told of, and stopped.
-
-The event loop does nothing but carry messages. What a caller does not wait for any more stops where
-it can.
-
-What to do about an error, in the words of the tools that an agent has.
+The event loop only transports messages. Tools run in worker threads, so that no call waits for
+another; progress of a job is reported to the caller, and work that nobody waits for is cancelled.
+Hints in errors are rephrased in terms of the tools that an agent has.
 """
 
 import logging
@@ -51,104 +48,22 @@ from engine.telemetry.metrics import Measure, on_behalf_of, took
 from web.errors import translate
 from web.mcp import checkpoints, indexing, jobs, search, verify
 from web.mcp.resources import Resources
-from web.mcp.tool import Answer, Desk, Projects, Tool
+from web.mcp.tool import Answer, Projects, Tool, ToolContext
 from web.schemas import as_json
 from web.wording import line_of
 
-_MOST_AT_ONCE = 8
-_MOST_WAITING = 64  # for their turn; whoever comes then is better off trying later
-_MOST_FOLLOWING = 64  # runs that are waited for
-_TELL_EVERY_S = 0.25
+_MAX_CONCURRENT = 8  # quick calls
+_MAX_QUEUED = 64  # calls; further ones are rejected
+_MAX_LONG_RUNNING = 64
+_PROGRESS_INTERVAL_S = 0.25
 
 T = TypeVar("T")
 
-#: Is told files done, files in all, and what goes on.
-Teller = Callable[[float, float | None, str], Awaitable[None]]
-
-
-class Call:
-    """A call that goes on: whether anybody waits for it, and the job that it waits for."""
-
-    def __init__(self) -> None:
-        self._gone = threading.Event()
-        self.job: Job | None = None
-
-    def is_gone(self) -> bool:
-        """Say whether nobody waits for the answer any more."""
-        return self._gone.is_set()
-
-    def leave(self) -> None:
-        """Let the work know that nobody waits."""
-        self._gone.set()
-
-    def hear(self, job: Job) -> None:
-        """Keep how far a job is, for who called."""
-        self.job = job
-
-
-class Workshop:
-    """Where the engine works for callers."""
-
-    def __init__(self) -> None:
-        self._quick = CapacityLimiter(_MOST_AT_ONCE)
-        self._slow = CapacityLimiter(_MOST_FOLLOWING)
-
-    async def do(
-        self, work: Callable[[Call], T], *, waits: bool = False, teller: Teller | None = None
-    ) -> T:
-        """Have work done in a thread, and its answer.
-
-        Args:
-            work: Hears of the call.
-            waits: It takes long and mostly waits.
-            teller: Is told several times a second how far the job is that the call waits for.
-
-        Raises:
-            UnavailableError: Too many wait already.
-        """
-        limiter = self._slow if waits else self._quick
-        if limiter.statistics().tasks_waiting >= _MOST_WAITING:
-            raise UnavailableError(
-                f"{_MOST_WAITING} calls wait for their turn", hint="try again in a moment"
-            )
-        call = Call()
-        try:
-            async with anyio.create_task_group() as group:
-                if teller:
-                    group.start_soon(_tell, call, teller)
-                done = await to_thread.run_sync(
-                    _attempt, work, call, limiter=limiter, abandon_on_cancel=True
-                )
-                group.cancel_scope.cancel()
-        finally:
-            call.leave()
-        return done.result()
-
-
-def _attempt(work: Callable[[Call], T], call: Call) -> "Future[T]":
-    """Do the work; what it raises is kept out of the task group, which would wrap it."""
-    done: Future[T] = Future()
-    try:
-        done.set_result(work(call))
-    except Exception as error:  # noqa: BLE001 - raised again where the caller waits
-        done.set_exception(error)
-    return done
-
-
-async def _tell(call: Call, teller: Teller) -> None:
-    """Tell how far the job is whenever it is farther, as the protocol wants it."""
-    told = -1
-    while True:
-        await anyio.sleep(_TELL_EVERY_S)
-        job = call.job
-        if job is not None and job.files_done > told:
-            told = job.files_done
-            await teller(told, job.files_total, line_of(job))
-
-
+#: Receives the files done, the files in total and a message.
+ProgressReporter = Callable[[float, float | None, str], Awaitable[None]]
 _HINTS: dict[type[EngineError], str] = {
-    FileNotIndexedError: "the resource symbols://list names the indexed files",
-    JobNotFoundError: "list_indexing_jobs lists those there are; ended ones are kept for some days",
+    FileNotIndexedError: "the resource symbols://list lists the indexed files",
+    JobNotFoundError: "list_indexing_jobs lists all jobs; finished ones expire after some days",
 }
 _WORDS = {
     "new": r'call index_repository with path "\1"',
@@ -157,32 +72,116 @@ _WORDS = {
     "repair": "verify_index with repair",
     "index": "index_repository",
 }
+_MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(context)
+_INSTRUCTIONS = (
+    "Code search on this machine. Use search_code before grep when you do not know names, and "
+    "find_symbol when you do. If a project is not indexed, call index_repository with its path. "
+    "Answers state their coverage, and hits state whether they are fresh."
+)
+
+
+class Call:
+    """A call in progress: its cancellation, and the state of the job it waits for."""
+
+    def __init__(self) -> None:
+        self._cancelled = threading.Event()
+        self.job: Job | None = None
+
+    def cancelled(self) -> bool:
+        """Return whether the caller no longer waits for the answer."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Signal that the caller no longer waits."""
+        self._cancelled.set()
+
+    def on_progress(self, job: Job) -> None:
+        """Store the state of a job, to be reported to the caller."""
+        self.job = job
+
+
+class CallExecutor:
+    """Runs calls in worker threads, with separate limits for quick and long-running ones."""
+
+    def __init__(self) -> None:
+        self._quick = CapacityLimiter(_MAX_CONCURRENT)
+        self._slow = CapacityLimiter(_MAX_LONG_RUNNING)
+
+    async def run(
+        self,
+        work: Callable[[Call], T],
+        *,
+        long_running: bool = False,
+        report_progress: ProgressReporter | None = None,
+    ) -> T:
+        """Run work in a thread and return its result.
+
+        Args:
+            work: Receives the call.
+            long_running: Whether it takes long and mostly waits.
+            report_progress: Called several times a second while the job that the call waits for
+                makes progress.
+
+        Raises:
+            UnavailableError: Too many calls are queued.
+        """
+        limiter = self._slow if long_running else self._quick
+        if limiter.statistics().tasks_waiting >= _MAX_QUEUED:
+            raise UnavailableError(
+                f"{_MAX_QUEUED} calls are queued already", hint="try again in a moment"
+            )
+        call = Call()
+        try:
+            async with anyio.create_task_group() as group:
+                if report_progress:
+                    group.start_soon(_report_progress, call, report_progress)
+                done = await to_thread.run_sync(
+                    _run_captured, work, call, limiter=limiter, abandon_on_cancel=True
+                )
+                group.cancel_scope.cancel()
+        finally:
+            call.cancel()
+        return done.result()
+
+
+def _run_captured(work: Callable[[Call], T], call: Call) -> "Future[T]":
+    """Run the work and capture its exception, which the task group would wrap."""
+    done: Future[T] = Future()
+    try:
+        done.set_result(work(call))
+    except Exception as error:  # noqa: BLE001 - raised again where the caller waits
+        done.set_exception(error)
+    return done
+
+
+async def _report_progress(call: Call, report_progress: ProgressReporter) -> None:
+    """Report only increasing progress, as the protocol demands."""
+    reported = -1
+    while True:
+        await anyio.sleep(_PROGRESS_INTERVAL_S)
+        job = call.job
+        if job is not None and job.files_done > reported:
+            reported = job.files_done
+            await report_progress(reported, job.files_total, line_of(job))
 
 
 def for_agents(error: EngineError) -> EngineError:
-    """Give an error the hint that helps an agent; the same error."""
+    """Rephrase the hint of an error for agents and return the same error."""
     error.hint = next(
         (hint for kind, hint in _HINTS.items() if isinstance(error, kind)), error.hint
     )
     return translate(error, _WORDS)
 
 
-_MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(desk)
 _log = logging.getLogger(__name__)
-
-_INSTRUCTIONS = (
-    "Search of code on this machine. Use search_code before grep when you do not know names, "
-    "find_symbol when you do. If a project is not indexed, call index_repository with its path. "
-    "Answers tell coverage, and hits tell whether they are fresh."
-)
 
 
 class CairnServer(MCPServer[Any]):
-    """An MCP server whose tools and resources are records of ours.
+    """An MCP server with the given tools and resources.
 
     Args:
         tools: The tools.
-        resources: What can be read.
+        resources: The resources.
     """
 
     def __init__(self, tools: Sequence[Tool], resources: Resources) -> None:
@@ -195,21 +194,21 @@ class CairnServer(MCPServer[Any]):
         )
         self._by_name = {tool.name: tool for tool in tools}
         self._resources = resources
-        self._workshop = Workshop()
+        self._executor = CallExecutor()
 
     @property
     def lowlevel(self) -> Server[Any]:
-        """The server as transports take it."""
+        """The server object that transports need."""
         return self._lowlevel_server
 
     async def list_tools(self) -> list[ToolInfo]:
-        """Describe the tools."""
+        """Return the descriptions of the tools."""
         return [tool.info() for tool in self._by_name.values()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult:
-        """Call a tool; what goes wrong in it is an answer that says so.
+        """Call a tool; its errors are returned as answers.
 
         Raises:
             MCPError: There is no such tool.
@@ -218,24 +217,27 @@ class CairnServer(MCPServer[Any]):
         if tool is None:
             took(Measure.TOOL_DURATION, 0, "none", "unknown_tool")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
-        teller = context.report_progress if context and tool.waits else None
+        report_progress = context.report_progress if context and tool.long_running else None
         started_s = time.perf_counter()
         with on_behalf_of("mcp"):
-            answer = await self._answer(tool, arguments, teller)
+            answer = await self._answer(tool, arguments, report_progress)
         outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
         took(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
         return answer.as_result()
 
-    async def _answer(self, tool: Tool, arguments: dict[str, Any], teller: Teller | None) -> Answer:
+    async def _answer(
+        self, tool: Tool, arguments: dict[str, Any], report_progress: ProgressReporter | None
+    ) -> Answer:
         try:
-            given = tool.read(arguments)
-            work = partial(tool.run, given)
-            return await self._workshop.do(work, waits=tool.waits, teller=teller)
+            work = partial(tool.run, tool.parse(arguments))
+            return await self._executor.run(
+                work, long_running=tool.long_running, report_progress=report_progress
+            )
         except EngineError as error:
             return tool.fail(for_agents(error))
         except Exception as error:  # noqa: BLE001 - the last handler
             _log.exception("the tool %s failed", tool.name)
-            return tool.fail(EngineError(f"{tool.name} failed inside: {type(error).__name__}"))
+            return tool.fail(EngineError(f"{tool.name} failed internally: {type(error).__name__}"))
 
     async def get_prompt(
         self,
@@ -243,7 +245,7 @@ class CairnServer(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult:
-        """Refuse: this server has no prompts.
+        """Reject every name: this server has no prompts.
 
         Raises:
             MCPError: Always.
@@ -251,11 +253,11 @@ class CairnServer(MCPServer[Any]):
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
 
     async def list_resources(self) -> list[ResourceInfo]:
-        """Describe what can be read without parameters."""
+        """Return the resources without parameters."""
         return self._resources.listed()
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
-        """Describe what can be read with parameters."""
+        """Return the resources with parameters."""
         return self._resources.templates()
 
     async def read_resource(
@@ -264,39 +266,39 @@ class CairnServer(MCPServer[Any]):
         """Read a resource.
 
         Raises:
-            MCPError: It is not there, or cannot be read; ``data`` has the one error shape.
+            MCPError: It does not exist or cannot be read; ``data`` has the common error shape.
         """
         try:
             read = partial(self._resources.read, str(uri))
-            text, mime_type = await self._workshop.do(read)
+            text, mime_type = await self._executor.run(read)
         except EngineError as error:
             raise _protocol_error(for_agents(error), str(uri)) from error
         except Exception as error:
             _log.exception("a resource failed")
-            failure = EngineError(f"failed inside: {type(error).__name__}")
+            failure = EngineError(f"failed internally: {type(error).__name__}")
             raise _protocol_error(failure, str(uri)) from error
         return [ReadResourceContents(content=text, mime_type=mime_type)]
 
 
 def make_server(catalog: Catalog, *, served: tuple[str, ...] = (), is_runner: bool) -> CairnServer:
-    """Make the server over a catalog.
+    """Create the server for a catalog.
 
     Args:
         catalog: The projects.
-        served: Folders that the server is about; a single one is the project that calls mean.
-        is_runner: Whether this process runs jobs; else a process of their own is started for them,
-            and relative paths are those of this process.
+        served: Folders to serve; a single one is the project of calls that name none.
+        is_runner: Whether this process runs jobs. Otherwise a separate process is started for
+            them, and relative paths are relative to the folder of this process.
     """
     projects = Projects(catalog, served, is_local=not is_runner)
-    desk = Desk(catalog=catalog, projects=projects, is_runner=is_runner)
-    tools = [tool for module in _MODULES for tool in module.tools(desk)]
-    return CairnServer(tools, Resources(desk))
+    context = ToolContext(catalog=catalog, projects=projects, is_runner=is_runner)
+    tools = [tool for module in _MODULES for tool in module.tools(context)]
+    return CairnServer(tools, Resources(context))
 
 
 def _protocol_error(error: EngineError, uri: str) -> MCPError:
-    is_callers = isinstance(error, InvalidInputError | NotFoundError)
-    shape = as_json({**error.as_json(), "uri": uri})
-    return MCPError(INVALID_PARAMS if is_callers else INTERNAL_ERROR, error.message, shape)
+    is_caller_error = isinstance(error, InvalidInputError | NotFoundError)
+    data = as_json({**error.as_json(), "uri": uri})
+    return MCPError(INVALID_PARAMS if is_caller_error else INTERNAL_ERROR, error.message, data)
 
 
 def _version() -> str:

@@ -1,4 +1,4 @@
-"""The server over standard input and output, for a client that starts it."""
+"""The MCP server over standard input and output, started by its client."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from engine.config import Config
 from engine.errors import EngineError
 from engine.processes import tell_crashes
 from engine.state_records import ACTIVE, JobFilter
-from web.mcp.jsonrpc import Lines
+from web.mcp.jsonrpc import MessageReader
 from web.mcp.server import make_server
 
 _INTERRUPTED = 130
@@ -28,51 +28,53 @@ class _Writer(Protocol):
 
 
 def run(config: Config, *, served: tuple[str, ...] = ()) -> None:
-    """Serve until standard input ends; nothing but the protocol goes to standard output.
+    """Serve until standard input ends; only the protocol is written to standard output.
 
-    A signal ends the process at once: what reads standard input cannot be interrupted otherwise.
-    Jobs run in a process of their own, so they go on whatever happens to this one.
+    A signal ends the process at once, because reading standard input cannot be interrupted
+    otherwise. Jobs run in a separate process and continue without this one.
 
     Args:
         config: The settings in force.
-        served: Folders that the server is about.
+        served: Folders that calls refer to when they name no project.
     """
     tell_crashes()
     with Catalog(config, runs_jobs=False) as catalog, catalog.traced("mcp"):
-        threading.Thread(target=_revive, args=(catalog,), name="revive", daemon=True).start()
+        threading.Thread(
+            target=_resume_jobs, args=(catalog,), name="resume_jobs", daemon=True
+        ).start()
         anyio.run(_serve, catalog, served)
 
 
 async def _serve(catalog: Catalog, served: tuple[str, ...]) -> None:
     server = make_server(catalog, served=served, is_runner=False)
-    refused, refusals = anyio.create_memory_object_stream[SessionMessage](0)
-    lines = cast("anyio.AsyncFile[str]", Lines(_own_input(), refused))
-    async with anyio.create_task_group() as group, refused, refusals:
-        group.start_soon(_end_by_signal, catalog)
+    rejecting, rejections = anyio.create_memory_object_stream[SessionMessage](0)
+    lines = cast("anyio.AsyncFile[str]", MessageReader(_take_stdin(), rejecting))
+    async with anyio.create_task_group() as group, rejecting, rejections:
+        group.start_soon(_exit_on_signal, catalog)
         async with stdio_server(stdin=lines) as (reading, writing):
-            group.start_soon(_pass_on, refusals, writing)
+            group.start_soon(_forward, rejections, writing)
             options = server.lowlevel.create_initialization_options()
             await server.lowlevel.run(reading, writing, options)
         group.cancel_scope.cancel()
 
 
-def _own_input() -> BinaryIO:
-    """Take standard input away from all else in this process, and from its children."""
+def _take_stdin() -> BinaryIO:
+    """Take over standard input, so that no other code and no child process reads it."""
     wire = os.fdopen(os.dup(0), "rb")
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
+    with open(os.devnull, "rb") as null:
+        os.dup2(null.fileno(), 0)
     return wire
 
 
-async def _pass_on(refusals: MemoryObjectReceiveStream[SessionMessage], writing: _Writer) -> None:
+async def _forward(rejections: MemoryObjectReceiveStream[SessionMessage], writing: _Writer) -> None:
     try:
-        async for refusal in refusals:
-            await writing.send(refusal)
+        async for rejection in rejections:
+            await writing.send(rejection)
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-        return  # the client has gone
+        return  # the client has disconnected
 
 
-async def _end_by_signal(catalog: Catalog) -> None:
+async def _exit_on_signal(catalog: Catalog) -> None:
     with open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for number in signals:
             await to_thread.run_sync(catalog.close)
@@ -80,8 +82,8 @@ async def _end_by_signal(catalog: Catalog) -> None:
             os._exit(_INTERRUPTED if number == signal.SIGINT else 0)
 
 
-def _revive(catalog: Catalog) -> None:
-    """Let jobs go on whose runner has died."""
+def _resume_jobs(catalog: Catalog) -> None:
+    """Start a runner if active jobs have lost theirs."""
     try:
         for state in ACTIVE:
             if catalog.jobs.list(JobFilter(status=state, limit=1)).total:

@@ -1,10 +1,8 @@
-"""What a tool is: its name, what it takes and gives, and the function that does it.
+"""The definition of a tool: its parameters, its schemas and the function that runs it.
 
-What all tools and resources work with.
-
-Which project a call speaks of, and what to say when it is none.
-
-JSON schemas, as small as they can be: an agent reads all of them before its first question.
+Parameters are msgspec structs; their JSON schemas are kept as small as possible, because an agent
+reads all of them before its first query. Parameters are validated here and nowhere else.
+``Projects`` resolves the project that a call names.
 """
 
 import os
@@ -30,105 +28,103 @@ from engine.state_records import Job
 from web.project_selection import can_be_name, open_called, root_of
 from web.schemas import as_json, converted
 
-Shape = dict[str, Any]
+Schema = dict[str, Any]
 
-_SHORT: dict[str, Shape] = {
+_SHORT: dict[str, Schema] = {
     "text": {"type": "string"},
     "integer": {"type": "integer"},
     "number": {"type": "number"},
-    "yes_no": {"type": "boolean"},
+    "boolean": {"type": "boolean"},
     "record": {"type": "object"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "records": {"type": "array", "items": {"type": "object"}},
 }
-
-
-def record(**fields: str | Shape) -> Shape:
-    """Give the schema of what a tool answers.
-
-    Args:
-        fields: Of each a schema, or the name of a short one (``text``, ``integer``, ``number``,
-            ``yes_no``, ``record``, ``texts``, ``records``); with ``|null`` it can be null, with
-            ``?`` it can be left out.
-    """
-    required = [name for name, each in fields.items() if not str(each).endswith("?")]
-    return {**part(**fields), "required": required}
-
-
-def part(**fields: str | Shape) -> Shape:
-    """Give the schema of an object inside of an answer; which fields it has always goes unsaid."""
-    shapes = {name: shape_of(each) for name, each in fields.items()}
-    return {"type": "object", "properties": shapes}
-
-
-def list_of(item: Shape) -> Shape:
-    """Give the schema of a list."""
-    return {"type": "array", "items": item}
-
-
-def shape_of(said: str | Shape) -> Shape:
-    """Give a schema by its short name."""
-    if not isinstance(said, str):
-        return said
-    name = said.removesuffix("?")
-    shape = _SHORT[name.removesuffix("|null")]
-    return {**shape, "type": [shape["type"], "null"]} if name.endswith("|null") else shape
-
-
-def input_shape(takes: type[msgspec.Struct]) -> Shape:
-    """Give the schema of a tool's parameters, without what says nothing.
-
-    That a parameter may be null goes unsaid: it is the same as leaving it out.
-    """
-    name = takes.__name__
-    shape: Shape = msgspec.json.schema(takes)["$defs"][name]
-    properties = {field: _plain(each) for field, each in shape["properties"].items()}
-    required = {"required": shape["required"]} if shape.get("required") else {}
-    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
-
-
-def _plain(shape: Shape) -> Shape:
-    kinds = shape.get("anyOf")
-    if kinds:
-        [kind] = [each for each in kinds if each != {"type": "null"}]
-        shape = {**shape, **kind}
-        del shape["anyOf"]
-    if shape.get("default", ...) is None:
-        shape = {name: value for name, value in shape.items() if name != "default"}
-    if "enum" in shape:
-        shape = {"type": "string", **shape}
-    return shape
-
-
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
 _AT = re.compile(r" - at `\$\.(\w+)(.*)`", re.DOTALL)
+_MAX_LISTED = 50
 
 
-class Given(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
-    """What a caller gives a tool; a subclass has a field a parameter."""
+def record(**fields: str | Schema) -> Schema:
+    """Return the schema of a tool's answer.
+
+    Args:
+        fields: For each field a schema, or the name of a short one (``text``, ``integer``,
+            ``number``, ``boolean``, ``record``, ``texts``, ``records``). The suffix ``|null`` makes
+            it nullable, ``?`` makes it optional.
+    """
+    required = [name for name, each in fields.items() if not str(each).endswith("?")]
+    return {**object_of(**fields), "required": required}
+
+
+def object_of(**fields: str | Schema) -> Schema:
+    """Return the schema of an object inside an answer, without a list of required fields."""
+    schemas = {name: _schema_of(each) for name, each in fields.items()}
+    return {"type": "object", "properties": schemas}
+
+
+def list_of(item: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": item}
+
+
+def _schema_of(described: str | Schema) -> Schema:
+    """Look up a schema by its short name."""
+    if not isinstance(described, str):
+        return described
+    name = described.removesuffix("?")
+    schema = _SHORT[name.removesuffix("|null")]
+    return {**schema, "type": [schema["type"], "null"]} if name.endswith("|null") else schema
+
+
+def input_schema(parameters: type[msgspec.Struct]) -> Schema:
+    """Return the schema of a tool's parameters without redundant parts.
+
+    It omits that a parameter may be null, which means the same as leaving it out.
+    """
+    schema: Schema = msgspec.json.schema(parameters)["$defs"][parameters.__name__]
+    properties = {field: _simplified(each) for field, each in schema["properties"].items()}
+    required = {"required": schema["required"]} if schema.get("required") else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def _simplified(schema: Schema) -> Schema:
+    alternatives = schema.get("anyOf")
+    if alternatives:
+        [alternative] = [each for each in alternatives if each != {"type": "null"}]
+        schema = {**schema, **alternative}
+        del schema["anyOf"]
+    if schema.get("default", ...) is None:
+        schema = {name: value for name, value in schema.items() if name != "default"}
+    if "enum" in schema:
+        schema = {"type": "string", **schema}
+    return schema
+
+
+class Parameters(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """Base of a tool's parameters; a subclass has one field per parameter."""
 
 
 class Caller(Protocol):
-    """Who called, as far as a tool has to know."""
+    """The caller of a tool: it can cancel the call and receives progress."""
 
-    def is_gone(self) -> bool:
-        """Say whether nobody waits for the answer any more."""
+    def cancelled(self) -> bool:
+        """Return whether the caller no longer waits for the answer."""
 
-    def hear(self, job: Job) -> None:
-        """Let the caller know how far a job is."""
+    def on_progress(self, job: Job) -> None:
+        """Receive the progress of a job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a tool gives back."""
+    """The answer of a tool."""
 
-    content: Mapping[str, object]  # by the tool's output schema
-    text: str  # for reading; short
+    content: Mapping[str, object]  # conforms to the tool's output schema
+    text: str  # short, for reading
     is_error: bool = False
 
     def as_result(self) -> CallToolResult:
-        """Give it as the protocol has it."""
+        """Return the answer as a protocol result."""
         content = as_json(self.content)
         assert isinstance(content, dict)
         return CallToolResult(
@@ -139,12 +135,12 @@ class Answer:
 
 
 def failure(error: EngineError) -> Answer:
-    """Give an error in the one shape, and as two lines: what happened, and what to do."""
+    """Return an error as an answer: the common JSON shape, and its message and hint as text."""
     return Answer(content=error.as_json(), text=failure_text(error), is_error=True)
 
 
 def failure_text(error: EngineError) -> str:
-    """Say what happened and what to do."""
+    """Return the code, message and hint of an error as text."""
     hint = f"\nhint: {error.hint}" if error.hint else ""
     return f"{error.code}: {error.message}{hint}"
 
@@ -154,92 +150,88 @@ class Tool:
     """A tool.
 
     Args:
-        name: As agents call it.
-        title: As people see it.
+        name: The name that agents call.
+        title: The name that people see.
         description: When to use it, for agents.
-        takes: Its parameters.
-        gives: The schema of its answer.
-        run: Does it, in a worker thread; what it raises of the engine's errors is told.
-        reads_only: It changes nothing.
-        destroys: It can drop what was there.
-        waits: It can take half a minute, during which it mostly waits.
-        fail: Makes an answer of an error.
+        parameters: The struct of its parameters.
+        output_schema: The schema of its answer.
+        run: Runs it in a worker thread; engine errors that it raises become answers.
+        read_only: Whether it changes nothing.
+        destructive: Whether it can delete data.
+        long_running: Whether it can take half a minute, most of it waiting.
+        fail: Converts an error to an answer.
     """
 
     name: str
     title: str
     description: str
-    takes: type[Given]
-    gives: Shape
+    parameters: type[Parameters]
+    output_schema: Schema
     run: Callable[[Any, Caller], Answer]
-    reads_only: bool = False
-    destroys: bool = False
-    waits: bool = False
+    read_only: bool = False
+    destructive: bool = False
+    long_running: bool = False
     fail: Callable[[EngineError], Answer] = failure
 
-    def read(self, arguments: Mapping[str, object]) -> Given:
-        """Check what a caller gives; null stands for what is not given.
+    def parse(self, arguments: Mapping[str, object]) -> Parameters:
+        """Validate the arguments of a call; null means that a parameter is not given.
 
         Raises:
-            InvalidInputError: A parameter is unknown, missing, or has a wrong value; ``details``
-                name it.
+            InvalidInputError: A parameter is unknown, missing or invalid; ``details`` name it.
         """
-        known = self.takes.__struct_fields__
+        known = self.parameters.__struct_fields__
         given = {
             name: value
             for name, value in arguments.items()
             if value is not None or name not in known
         }
         try:
-            return converted(given, self.takes)
+            return converted(given, self.parameters)
         except msgspec.ValidationError as error:
-            raise _refusal(str(error), self.name, known) from error
+            raise _input_error(str(error), self.name, known) from error
 
     def info(self) -> ToolInfo:
-        """Describe it as the protocol has it."""
+        """Return the tool's description for the protocol."""
         return ToolInfo(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=input_shape(self.takes),
-            output_schema=self.gives,
+            input_schema=input_schema(self.parameters),
+            output_schema=self.output_schema,
             annotations=ToolAnnotations(
-                read_only_hint=self.reads_only,
-                destructive_hint=None if self.reads_only else self.destroys,
-                idempotent_hint=None if self.reads_only else True,
+                read_only_hint=self.read_only,
+                destructive_hint=None if self.read_only else self.destructive,
+                idempotent_hint=None if self.read_only else True,
                 open_world_hint=False,
             ),
         )
 
 
-def _refusal(said: str, tool: str, known: tuple[str, ...]) -> InvalidInputError:
-    unknown = _UNKNOWN.search(said)
+def _input_error(message: str, tool: str, known: tuple[str, ...]) -> InvalidInputError:
+    unknown = _UNKNOWN.search(message)
     if unknown:
         name = unknown[1]
         return InvalidInputError(
             f"{tool} has no parameter {name!r}", hint=f"it takes {', '.join(known)}", field=name
         )
-    missing = _MISSING.search(said)
+    missing = _MISSING.search(message)
     if missing:
         return InvalidInputError(f"{missing[1]} is required", field=missing[1])
-    at = _AT.search(said)
+    at = _AT.search(message)
     if at is None:
-        return InvalidInputError(said.replace("`", ""))
-    problem = said[: at.start()].replace("`", "")
+        return InvalidInputError(message.replace("`", ""))
+    problem = message[: at.start()].replace("`", "")
     return InvalidInputError(f"{at[1]}{at[2]}: {problem[:1].lower()}{problem[1:]}", field=at[1])
 
 
-_MOST_LISTED = 50
-
-
 class Projects:
-    """The projects of a catalog, as agents name them.
+    """Resolves the project that a call names.
 
     Args:
-        catalog: Where they are.
-        served: Folders that this server is about.
-        is_local: Whether the server runs in the caller's folder, so that relative paths mean
-            something.
+        catalog: The projects.
+        served: Folders that this server serves by default.
+        is_local: Whether the server runs in the caller's folder, so that relative paths are
+            meaningful.
     """
 
     def __init__(self, catalog: Catalog, served: tuple[str, ...], *, is_local: bool) -> None:
@@ -248,14 +240,14 @@ class Projects:
         self._is_local = is_local
 
     def index(self, path: str | None, *, field: str = "project_path") -> Index:
-        """Open the project of a folder; of none, the one served, or the only one there is.
+        """Open a project; by default the single served one, or the only one there is.
 
         Args:
             path: The folder, one inside it, or the name of a project.
-            field: What the caller calls it, for the error.
+            field: The name of the parameter, for errors.
 
         Raises:
-            InvalidInputError: There are several, and none is named; ``projects`` lists them.
+            InvalidInputError: There are several and none is named; ``projects`` lists them.
             ProjectNotFoundError: It is not indexed.
         """
         if path is not None:
@@ -271,25 +263,25 @@ class Projects:
                 hint="call index_repository with the path of a repository",
             )
         raise InvalidInputError(
-            f"{len(roots)} projects are indexed, and {field} does not say which is meant",
-            hint=f"give {field}, one of those in details.projects",
+            f"{len(roots)} projects are indexed and {field} is missing",
+            hint=f"set {field} to one of details.projects",
             field=field,
-            projects=[display_path(root) for root in roots[:_MOST_LISTED]],
+            projects=[display_path(root) for root in roots[:_MAX_LISTED]],
         )
 
     def roots(self) -> list[str]:
-        """Give the roots of all projects that can be opened, sorted."""
+        """Return the sorted roots of all projects that can be opened."""
         return [root_of(each) for each in self._catalog.projects() if each.error is None]
 
     def root(self, path: str, *, field: str) -> str:
-        """Give the folder that a caller means by a path, or by the name of a project.
+        """Return the folder that a path or the name of a project stands for.
 
         Args:
-            path: A folder, which need not be indexed; where there is none, a name.
+            path: A folder, which need not be indexed, or the name of a project.
             field: As for ``index``.
 
         Raises:
-            ProjectNotFoundError: It is a name, of none or of several; ``projects`` lists them.
+            ProjectNotFoundError: No project or several have that name; ``projects`` lists them.
         """
         if not can_be_name(path) or (self._is_local and os.path.exists(path)):
             return self.folder(path, field=field)
@@ -302,14 +294,14 @@ class Projects:
             raise
 
     def folder(self, path: str, *, field: str) -> str:
-        """Check a folder that a caller names; it need not exist.
+        """Validate the path of a folder, which need not exist.
 
         Raises:
-            InvalidPathError: It is relative, and the server is not where the caller is.
+            InvalidPathError: It is relative and the server does not run in the caller's folder.
         """
         if not self._is_local and not os.path.isabs(os.path.expanduser(path)):
             raise InvalidPathError(
-                f"{field} is {path!r}, wanted an absolute path",
+                f"{field} is {path!r}, expected an absolute path",
                 hint="this server does not run in your folder",
                 field=field,
                 path=path,
@@ -325,20 +317,20 @@ class Projects:
                 f"{shown} is not indexed",
                 hint=f'call index_repository with path "{shown}"',
                 path=shown,
-                projects=[display_path(root) for root in self.roots()[:_MOST_LISTED]],
+                projects=[display_path(root) for root in self.roots()[:_MAX_LISTED]],
             ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """The projects, and how this server stands to them."""
+class ToolContext:
+    """What tools and resources work with."""
 
     catalog: Catalog
     projects: Projects
-    is_runner: bool  # this process runs jobs; else a process of its own does
+    is_runner: bool  # whether this process runs jobs; otherwise a separate process does
 
     def ensure_runner(self) -> None:
-        """See to it that a job goes on, also without this server.
+        """Ensure that jobs run, even if this server ends.
 
         Raises:
             UnavailableError: No process can be started.

@@ -1,4 +1,4 @@
-"""The tool that checks an index, and mends it when asked."""
+"""The tool that checks an index and repairs it on request."""
 
 from typing import Annotated
 
@@ -9,33 +9,33 @@ from engine.state_records import Job, Verification
 from web.answers import index
 from web.mcp.checkpoints import ProjectPath
 from web.mcp.indexing import log_uri
-from web.mcp.tool import Answer, Caller, Desk, Given, Tool, record
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
 from web.schemas import as_json
 from web.terminal import printable
 
 
-class VerifyIndex(Given, kw_only=True, frozen=True):
-    """What ``verify_index`` takes."""
+class VerifyIndex(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``verify_index``."""
 
     project_path: ProjectPath
-    repair: Annotated[bool, Meta(description="mend what is damaged and only that")] = False
+    repair: Annotated[bool, Meta(description="repair only what is damaged")] = False
 
 
-def tools(desk: Desk) -> tuple[Tool, ...]:
-    """Give the tool of the doctor."""
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool that checks an index."""
     return (
         Tool(
             name="verify_index",
             title="Check an index",
             description=(
-                "Check whether an index is damaged: call it when an answer says damaged_index or "
-                "looks wrong, then again with repair. warnings say what was found, "
-                "suggested_fixes what to do."
+                "Check whether an index is damaged: call it after the error damaged_index or a "
+                "wrong answer, then again with repair. warnings list what was "
+                "found, suggested_fixes what to do."
             ),
-            takes=VerifyIndex,
-            gives=record(
+            parameters=VerifyIndex,
+            output_schema=record(
                 status="text",
-                ok="yes_no",
+                ok="boolean",
                 warnings="texts",
                 suggested_fixes="texts",
                 findings="records",
@@ -43,34 +43,34 @@ def tools(desk: Desk) -> tuple[Tool, ...]:
                 job_id="text|null",
                 logs="record",
             ),
-            run=_Doctor(desk).verify,
-            waits=True,
+            run=_Doctor(context).verify,
+            long_running=True,
         ),
     )
 
 
 class _Doctor:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
 
-    def verify(self, given: VerifyIndex, caller: Caller) -> Answer:
-        folder = self._desk.projects.root(given.project_path, field="project_path")
-        doctor = self._desk.catalog.doctor(folder)
-        if not given.repair:
-            return _answer(doctor.verify(cancelled=caller.is_gone), (), None)
-        repair = doctor.repair(cancelled=caller.is_gone)
-        job = self._refilled(folder, caller) if repair.needs_index else None
+    def verify(self, params: VerifyIndex, caller: Caller) -> Answer:
+        folder = self._context.projects.root(params.project_path, field="project_path")
+        doctor = self._context.catalog.doctor(folder)
+        if not params.repair:
+            return _answer(doctor.verify(cancelled=caller.cancelled), (), None)
+        repair = doctor.repair(cancelled=caller.cancelled)
+        job = self._reindex(folder, caller) if repair.needs_index else None
         return _answer(repair.after, repair.done, job)
 
-    def _refilled(self, folder: str, caller: Caller) -> Job:
-        """Have the files read again that a repair has taken out."""
-        self._desk.ensure_runner()
+    def _reindex(self, folder: str, caller: Caller) -> Job:
+        """Index the files again that the repair has removed."""
+        self._context.ensure_runner()
         asked = index(
-            self._desk.catalog,
+            self._context.catalog,
             folder,
             IndexOptions(),
-            on_change=caller.hear,
-            enough=caller.is_gone,
+            on_change=caller.on_progress,
+            enough=caller.cancelled,
         )
         return asked.job
 
@@ -86,5 +86,5 @@ def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answ
         "job_id": job.job_id if job else None,
         "logs": {"operation_log": found.log, "operation_resource": log_uri(found.log, found.path)},
     }
-    lines = [*done, *found.warnings] or ["The index is sound"]
+    lines = [*done, *found.warnings] or ["no damage found"]
     return Answer(content=content, text="\n".join(map(printable, lines)))

@@ -121,6 +121,6 @@ def test_lists_end_where_they_are_told_to() -> None:
         for name in "abc"
     )
     text = _text(_evaluation(lost_targets=lost, notes=("few",)), shown=1)
-    assert "3 targets are not in the index, and cannot be found\n" in text
+    assert "3 targets are not in the index and cannot be found\n" in text
     assert "  line 3, 4: a.py:1-9  not seen: index again\n  and 2 more (--show)\n" in text
     assert text.endswith("\nnote: few\n")

@@ -9,7 +9,7 @@ from engine.evaluation.golden import Asked
 from engine.records import Phase
 from engine.state_records import CheckProgress, Job, JobState
 from tests.support.job_records import job
-from web.cli.progress import JobLines, Lines, asked_line, asked_on, checks_on, progress_on
+from web.cli.progress import JobLines, Lines, checks_on, evaluation_line, evaluation_on, progress_on
 from web.terminal import width_of
 from web.wording import kept_text, line_of
 
@@ -224,7 +224,7 @@ def test_without_colours_a_bar_has_none(
 def test_the_doctor_and_an_evaluation_have_the_same_bar(terminal: _Terminal) -> None:
     with checks_on(terminal, quiet=False) as check:
         check(CheckProgress(step="symbols_of\x1b[2J", done=1, total=3))
-    with asked_on(terminal, quiet=False) as asked:
+    with evaluation_on(terminal, quiet=False) as asked:
         asked(_ASKED)
     shown = terminal.getvalue()
     for part in ("symbols of\\x1b[2J", "1/3", "hybrid", "120/480 queries", "12.0 s left"):
@@ -237,13 +237,13 @@ _ASKED = Asked(variant="hybrid", done=120, total=480, elapsed_ms=4000)
 
 
 def test_a_line_says_how_far_an_evaluation_is() -> None:
-    assert asked_line(_ASKED) == "hybrid, 120/480 queries (25 %), 12.0 s left"
+    assert evaluation_line(_ASKED) == "hybrid, 120/480 queries (25 %), 12.0 s left"
 
 
 def test_a_line_comes_every_ten_seconds() -> None:
     stream = io.StringIO()
     clock = iter([0.0, 1.0, 9.9, 10.0, 15.0, 20.1])
-    lines = Lines(stream, asked_line, lambda: next(clock))
+    lines = Lines(stream, evaluation_line, lambda: next(clock))
     for _ in range(5):
         lines.update(_ASKED)
     assert stream.getvalue().count("\n") == 2
@@ -252,7 +252,7 @@ def test_a_line_comes_every_ten_seconds() -> None:
 def test_a_reader_that_went_away_ends_the_lines_only() -> None:
     stream = _Closed()
     clock = iter([0.0, 10.0, 20.0, 40.0])
-    lines = Lines(stream, asked_line, lambda: next(clock))
+    lines = Lines(stream, evaluation_line, lambda: next(clock))
     for _ in range(3):
         lines.update(_ASKED)
     assert stream.attempts == 1
