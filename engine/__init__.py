@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         Variant,
         read_golden,
     )
-    from engine.project import Index
+    from engine.project import Project
     from engine.records import (
         Checkpoint,
         CheckpointPage,
@@ -71,13 +71,13 @@ __all__ = [
     "EvaluationOptions",
     "GoldenQuery",
     "Hit",
-    "Index",
     "IndexOptions",
     "IndexReport",
     "MemoryChange",
     "Mode",
     "NewMemory",
     "Progress",
+    "Project",
     "ProjectStatus",
     "RelatedRequest",
     "SearchAnswer",
@@ -98,7 +98,7 @@ _HOMES = {
     "Evaluation": "engine.evaluation.golden",
     "EvaluationOptions": "engine.evaluation.golden",
     "GoldenQuery": "engine.evaluation.golden",
-    "Index": "engine.project",
+    "Project": "engine.project",
     "MemoryChange": "engine.records",
     "NewMemory": "engine.records",
     "ProjectStatus": "engine.state_records",

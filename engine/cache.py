@@ -17,7 +17,7 @@ _Key = tuple[object, ...]
 _State = int | None
 
 
-class Kept(Generic[Value]):
+class EntryCache(Generic[Value]):
     """A cache of a few values, which makes those that it lacks, one at a time.
 
     Args:
@@ -50,7 +50,7 @@ class _KeyLock:
         self.waiters = 0
 
 
-class KeptBytes(Generic[Value]):
+class ByteCache(Generic[Value]):
     """A cache with one value per key, that of its latest state, which makes what it lacks.
 
     If several threads want the same value, one of them makes it. One value is cached however large
@@ -118,7 +118,7 @@ class KeptBytes(Generic[Value]):
             self._size_bytes -= self._entries.pop(key).size_bytes
 
 
-class Recent(Generic[Key, Value]):
+class LruCache(Generic[Key, Value]):
     """A cache of values whose sizes the caller knows.
 
     Args:

@@ -4,15 +4,16 @@ Each project is opened once per process.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engine.indexing.workers import WorkerPool
     from engine.locks import ServerBoard
     from engine.observing.observer import Observer
-    from engine.scheduler.poller import Feed, ProjectViews
+    from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
@@ -36,7 +37,7 @@ _MOST_KEPT_BYTES = 1 << 30
 _ID_CHARS = 64  # of an unknown id that are quoted
 
 
-class OpenIndexes:
+class OpenProjects:
     """The open projects of a data directory, each opened once. For any number of threads.
 
     Args:
@@ -47,8 +48,8 @@ class OpenIndexes:
     def __init__(self, config: Config, open_embedder: OpenEmbedder) -> None:
         self._config = config
         self._open_embedder = open_embedder
-        self.most_kept_bytes = _MOST_KEPT_BYTES
-        self._indexes: dict[str, Index] = {}  # by root, least recently used first
+        self.max_cached_bytes = _MOST_KEPT_BYTES
+        self._indexes: dict[str, Project] = {}  # by root, least recently used first
         self._pool: WorkerPool | None = None
         self._lock = threading.RLock()
 
@@ -65,16 +66,16 @@ class OpenIndexes:
                 self._pool = WorkerPool(config.worker_count, limits)
             return self._pool
 
-    def opened(self) -> list[Index]:
+    def opened(self) -> list[Project]:
         """Return the open indexes."""
         with self._lock:
             return list(self._indexes.values())
 
-    def known(self, file: Path) -> Index | None:
+    def known(self, file: Path) -> Project | None:
         """Return the index of a database file, or None if it is not open."""
         return next((each for each in self.opened() if each.project_id == file.stem), None)
 
-    def of_root(self, root: str, *, create: bool = False) -> Index:
+    def of_root(self, root: str, *, create: bool = False) -> Project:
         """Return the index of a resolved folder, creating it if wanted and missing."""
         with self._lock:
             known = self._indexes.get(root)
@@ -87,7 +88,7 @@ class OpenIndexes:
                 known.make()
             return known
 
-    def of_file(self, file: Path) -> Index:
+    def of_file(self, file: Path) -> Project:
         """Return the index of a database file.
 
         Raises:
@@ -98,27 +99,27 @@ class OpenIndexes:
             return known
         return self.of_root(read_root(file, self._config.busy_timeout))
 
-    def was_asked(self, index: Index) -> None:
+    def mark_used(self, index: Project) -> None:
         """Mark an index as most recently used, so its caches are evicted last."""
         with self._lock:
             if self._indexes.get(index.root) is index:
                 self._indexes[index.root] = self._indexes.pop(index.root)
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         """Drop the caches of the least recently used indexes until all fit the limit.
 
         A search across more projects than fit finds the first of them with empty caches: slower,
         but as correct.
         """
-        opened = [(index, index.kept_bytes) for index in self.opened()]
+        opened = [(index, index.cached_bytes) for index in self.opened()]
         held = sum(size for _, size in opened)
         for index, size in opened:
-            if held <= self.most_kept_bytes:
+            if held <= self.max_cached_bytes:
                 return
-            index.let_go()
+            index.evict()
             held -= size
 
-    def drop(self, index: Index) -> None:
+    def drop(self, index: Project) -> None:
         """Close an index; one opened in its place stays."""
         with self._lock:
             if self._indexes.get(index.root) is index:
@@ -149,7 +150,7 @@ class OpenIndexes:
             )
         return file
 
-    def _opened(self, root: str, *, create: bool) -> Index:
+    def _opened(self, root: str, *, create: bool) -> Project:
         file = self.file_of_root(root)
         if create:
             from engine.indexing.seed import seed
@@ -159,7 +160,7 @@ class OpenIndexes:
             delete_temp_files(file)
             if not file.exists():
                 seed(file, root, map(self.file_of_root, sibling_folders(root)), self._config)
-        return Index(
+        return Project(
             file,
             root,
             self._config,
@@ -188,10 +189,10 @@ class Catalog:
         self._config = config
         self._open_embedder = open_embedder
         self._runs_jobs = runs_jobs
-        self._indexes = OpenIndexes(config, open_embedder)
+        self._indexes = OpenProjects(config, open_embedder)
         self._watchers: dict[str, Watcher] = {}
         self._jobs: Jobs | None = None
-        self._feed: Feed | None = None
+        self._feed: ActivityPoller | None = None
         self._views: ProjectViews | None = None
         self._lock = threading.RLock()  # two threads that ask first get the same object
 
@@ -208,13 +209,13 @@ class Catalog:
             return self._jobs
 
     @property
-    def feed(self) -> "Feed":
+    def feed(self) -> "ActivityPoller":
         """The activity of all jobs and watchers, for callers that poll."""
-        from engine.scheduler.poller import Feed
+        from engine.scheduler.poller import ActivityPoller
 
         with self._lock:
             if self._feed is None:
-                self._feed = Feed(self._config)
+                self._feed = ActivityPoller(self._config)
             return self._feed
 
     @property
@@ -246,7 +247,7 @@ class Catalog:
             self._jobs.close()
         self._indexes.close()
 
-    def open(self, path: str) -> Index:
+    def open(self, path: str) -> Project:
         """Open the project of a folder, or the one that encloses it.
 
         Raises:
@@ -254,7 +255,7 @@ class Catalog:
         """
         return self._indexes.of_root(self._root_of(path))
 
-    def create(self, path: str) -> Index:
+    def create(self, path: str) -> Project:
         """Open the project of exactly this folder, creating it if there is none.
 
         Raises:
@@ -284,15 +285,15 @@ class Catalog:
             ProjectBusyError: Another process watches it.
             UnavailableError: The data directory cannot be written.
         """
-        from engine.watch.live import watcher_of  # with watchfiles, which most calls do without
+        from engine.watch.live import create_watcher  # with watchfiles, which most calls do without
 
         index = self.create(path) if create else self._known(path)
-        watcher = watcher_of(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
+        watcher = create_watcher(index, self.jobs, self._config, on_status=on_status, on_job=on_job)
         watcher.start()
         self._watchers[index.root] = watcher
         return watcher
 
-    def open_file(self, file: Path) -> Index:
+    def open_file(self, file: Path) -> Project:
         """Open the project of a database file.
 
         Raises:
@@ -337,7 +338,7 @@ class Catalog:
         root = root_of(file, guesses, self._config.busy_timeout)
         return Doctor(file, root, self._config, self._open_embedder)
 
-    def open_id(self, project_id: str) -> Index:
+    def open_id(self, project_id: str) -> Project:
         """Open the project of an id.
 
         Raises:
@@ -397,7 +398,7 @@ class Catalog:
         if watcher:
             watcher.stop()
         try:
-            Index.delete(file)
+            Project.delete(file)
         except Exception:
             if index and watcher:
                 self._watch_on(index.root, watcher)
@@ -445,7 +446,7 @@ class Catalog:
 
         return traced(self._config.data_dir, process=process)
 
-    def learn(self, cancelled: Callable[[], bool]) -> None:
+    def learn(self, cancelled: CancelToken) -> None:
         """Learn the n-grams of recent pattern searches, in each open index.
 
         An index that cannot be read does not affect the others. Then the caches of all indexes
@@ -454,7 +455,7 @@ class Catalog:
         for index in self._indexes.opened():
             with suppress(EngineError):
                 index.learn(cancelled)
-        self._indexes.let_go()
+        self._indexes.evict()
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
         """Search several projects, named by paths or ids, and merge their answers by score.
@@ -474,7 +475,7 @@ class Catalog:
                 chosen = chosen_projects(list(dict.fromkeys(paths)), request)
                 return search_all(chosen, request, self._asked)
         finally:
-            self._indexes.let_go()
+            self._indexes.evict()
 
     def search_page(
         self, paths: Sequence[str], request: SearchRequest, offset: int
@@ -490,13 +491,13 @@ class Catalog:
 
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
-    def _asked(self, project: str) -> Index:
+    def _asked(self, project: str) -> Project:
         """Open the project of an id or a folder for a search."""
         index = self.open_id(project) if is_project_id(project) else self.open(project)
-        self._indexes.was_asked(index)
+        self._indexes.mark_used(index)
         return index
 
-    def _known(self, path: str) -> Index:
+    def _known(self, path: str) -> Project:
         """Open the existing project of exactly this folder."""
         root = resolve(path)
         if not self.holds(root):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.errors import EngineError, NotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import (
     Coverage,
     Hit,
@@ -22,7 +22,7 @@ from engine.search.query import FILTERS, Query, parse_query
 
 
 def search_all(
-    paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Index]
+    paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Project]
 ) -> SearchAnswer:
     """Search projects one after the other, each once; see ``Catalog.search``.
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.config import Config
-from engine.embedding.embedder import FORMS, Backend, Choice, choice_of
 from engine.embedding.load import open_embedder
+from engine.embedding.model_setting import FORMS, Backend, ModelChoice, parse_model_setting
 from engine.errors import EmbedderUnavailableError, InvalidInputError
 
 _QUESTION = "where is the configuration read"
@@ -59,10 +59,10 @@ def list_models(config: Config) -> list[ModelEntry]:
         InvalidConfigError: The setting ``model`` cannot be read.
     """
     from engine.embedding.known import folder_of, known_models  # a second of imports
-    from engine.embedding.static import BuiltIn
+    from engine.embedding.static import StaticEmbedder
 
-    chosen = choice_of(config.model)
-    built_in = BuiltIn()
+    chosen = parse_model_setting(config.model)
+    built_in = StaticEmbedder()
     entries = [_entry("static", chosen, dimension=built_in.dimension, licence="MIT", here=True)]
     for known in known_models():
         try:
@@ -96,7 +96,7 @@ def show_model(config: Config) -> ModelState:
     Raises:
         InvalidConfigError: The setting ``model`` cannot be read.
     """
-    choice = choice_of(config.model)
+    choice = parse_model_setting(config.model)
     source = choice.url or ("built in" if choice.backend is Backend.STATIC else "this machine")
     unknown: dict[str, None] = dict.fromkeys(("dimension", "identity", "open_ms", "query_ms"))
     if choice.backend is Backend.NONE:
@@ -153,7 +153,7 @@ def pull_model(name: str, config: Config, on_bytes: Callable[[int], None]) -> Pu
     )
 
 
-def _tried(choice: Choice, source: str, config: Config) -> ModelState:
+def _tried(choice: ModelChoice, source: str, config: Config) -> ModelState:
     started_s = time.perf_counter()
     embedder = open_embedder(config)
     assert embedder is not None
@@ -177,7 +177,7 @@ def _tried(choice: Choice, source: str, config: Config) -> ModelState:
 
 def _entry(
     model: str,
-    chosen: Choice,
+    chosen: ModelChoice,
     *,
     dimension: int | None = None,
     size_bytes: int | None = None,

@@ -13,15 +13,15 @@ _NICENESS: Final = 10
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
 
 
-def yield_to_others() -> None:
+def lower_priority() -> None:
     """Lower the priority of this process, so that searches and other work go first."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, max(_NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
-def yield_as_session() -> None:
+def lower_session_priority() -> None:
     """Lower the priority also towards other sessions, if this process leads its own."""
-    yield_to_others()
+    lower_priority()
     if os.getsid(0) == os.getpid():
         with suppress(OSError):
             _AUTOGROUP.write_text(f"{_NICENESS}\n", encoding="ascii")
@@ -30,7 +30,7 @@ def yield_as_session() -> None:
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
-def import_places() -> list[str]:
+def import_paths() -> list[str]:
     """Return the start of ``sys.path`` for a new process that has to find this program's code.
 
     The folder that holds this package comes first. Relative paths are left out, because the working
@@ -42,7 +42,7 @@ def import_places() -> list[str]:
 _UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
 
 
-def tell_crashes() -> None:
+def report_crashes() -> None:
     """Print the stack of each thread to standard error when a library crashes the process."""
     with suppress(*_UNUSABLE):
         faulthandler.enable(sys.stderr)

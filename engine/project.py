@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cancellation import CancelToken
 from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
-from engine.embedding.load import OpenEmbedder, QuestionEmbedder, open_embedder
+from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
 from engine.records import (
     IndexOptions,
     IndexReport,
@@ -34,7 +35,12 @@ from engine.store.project import BranchRow, read_root
 if TYPE_CHECKING:
     from engine.browsing.contents import Browser
     from engine.browsing.folders import Checkout
-    from engine.evaluation.golden import AskedCallback, Evaluation, EvaluationOptions, GoldenQuery
+    from engine.evaluation.golden import (
+        AskedCallback,
+        Evaluation,
+        EvaluationOptions,
+        GoldenQuery,
+    )
     from engine.indexing.watched import WatchedProject
     from engine.indexing.workers import WorkerPool
     from engine.jobs.ledger import Ledger
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
     from engine.state_records import ProjectStatus
 
 
-class Index:
+class Project:
     """One project's index.
 
     Args:
@@ -72,7 +78,7 @@ class Index:
         self._pool = pool
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
-        self._questions = QuestionEmbedder(config, open_embedder)
+        self._questions = QueryEmbedder(config, open_embedder)
         self._searcher = Searcher(self._store, display_path(root), root, config, self._questions)
         if create:
             self.make()
@@ -104,7 +110,7 @@ class Index:
 
     @classmethod
     @contextmanager
-    def peek(cls, file: Path, config: Config) -> Iterator["Index"]:
+    def peek(cls, file: Path, config: Config) -> Iterator["Project"]:
         """Open a database file whose root is not known yet.
 
         Raises:
@@ -144,7 +150,7 @@ class Index:
         options: IndexOptions | None = None,
         *,
         on_progress: ProgressCallback | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        cancelled: CancelToken | None = None,
     ) -> IndexReport:
         """Bring the index up to date with the disk, and wait for it.
 
@@ -190,18 +196,18 @@ class Index:
         """Warm the caches for the first searches, in a process that answers many."""
         self._searcher.warm(self._checked_out())
 
-    def learn(self, is_stopped: Callable[[], bool]) -> None:
+    def learn(self, cancelled: CancelToken) -> None:
         """Learn the n-grams of recent pattern searches; for a background thread."""
-        self._searcher.learn(is_stopped)
+        self._searcher.learn(cancelled)
 
     @property
-    def kept_bytes(self) -> int:
+    def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
         return self._searcher.size_bytes
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         """Drop its caches until the next search."""
-        self._searcher.let_go()
+        self._searcher.evict()
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Return code similar to a place, whose path may be absolute, by stored vectors.
@@ -248,7 +254,7 @@ class Index:
         Raises:
             ProjectNotFoundError: It is not indexed.
         """
-        from engine.jobs.view import jobs_that_matter
+        from engine.jobs.view import notable_jobs
         from engine.locks import watch_status_of
         from engine.state_records import ProjectStatus
 
@@ -270,7 +276,7 @@ class Index:
                 fingerprint=row.fingerprint or "",
                 size_bytes=self._store.size_bytes(),
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
-                jobs=jobs_that_matter(handle, self.project_id, self.root),
+                jobs=notable_jobs(handle, self.project_id, self.root),
                 watch=watch_status_of(self._store.path),
             )
 
@@ -344,7 +350,7 @@ class Index:
         """Open the project again, with some settings changed and empty caches."""
         config = changed_config(self._config, settings)
         with closing(
-            Index(
+            Project(
                 self._store.path,
                 self.root,
                 config,

@@ -13,7 +13,7 @@ from types import FrameType
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError
-from engine.processes import tell_crashes, yield_as_session
+from engine.processes import lower_session_priority, report_crashes
 
 _TRIES = 5  # to become the runner
 _WAIT_S = 0.2
@@ -28,13 +28,13 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal that it does not belong to
-    tell_crashes()
-    yield_as_session()
+    report_crashes()
+    lower_session_priority()
     try:
         with Catalog(load_config()) as catalog, catalog.traced("runner"):
             for _ in range(_TRIES):
                 if catalog.jobs.work(
-                    until_idle=lambda: catalog.server_url() is None, stop=lambda: bool(wishes)
+                    until_idle=lambda: catalog.server_url() is None, cancelled=lambda: bool(wishes)
                 ):
                     break
                 time.sleep(_WAIT_S)  # whoever has the lock may just be looking

@@ -1,13 +1,13 @@
 """Indexing runs of one project: in the calling thread, or as a job."""
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 
+from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
 from engine.indexing.progress import NoJournal
-from engine.indexing.run import Indexing, without_full_collections
+from engine.indexing.run import Indexing, without_full_gc
 from engine.indexing.scope import Scope, options_of, scope_of
 from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
@@ -49,19 +49,19 @@ class Runs:
         options: IndexOptions,
         *,
         on_progress: ProgressCallback | None,
-        cancelled: Callable[[], bool] | None,
+        cancelled: CancelToken | None,
     ) -> IndexReport:
         """Index, and wait for it; errors as in ``Project.index``."""
         scope = self.scope(options)
         run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
-        with indexing_lock(self._store.path), without_full_collections():
+        with indexing_lock(self._store.path), without_full_gc():
             self._make_clean(options)
             return run.bring_up_to_date(
                 scope,
                 options,
                 journal=NoJournal(),
                 on_progress=on_progress or _ignore,
-                cancelled=cancelled or _never,
+                cancelled=cancelled or never,
             )
 
     def perform(self, job: JobContext) -> dict[str, object]:
@@ -73,7 +73,7 @@ class Runs:
         run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
         with (
             indexing_lock(self._store.path),
-            without_full_collections(),
+            without_full_gc(),
             self._store.accompanied(job),
         ):
             self._make_clean(options)
@@ -106,10 +106,6 @@ class Runs:
             from engine.doctor.rebuild import wipe  # rarely needed
 
             wipe(self._store, self._root, self._config)
-
-
-def _never() -> bool:
-    return False
 
 
 def _ignore(_progress: Progress) -> None:

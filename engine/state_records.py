@@ -212,7 +212,7 @@ class ProjectStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectPulse:
+class ProjectActivity:
     """What goes on in a project."""
 
     project_id: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from engine.catalog import Catalog
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, SymbolHit
 from engine.state_records import Job, Waits
 from web.wording import count
@@ -89,7 +89,7 @@ class FoundSymbols:
 
 
 def find_symbols(
-    index: Index, name: str, *, limit: int, kind: str | None = None, match: str = "exact"
+    index: Project, name: str, *, limit: int, kind: str | None = None, match: str = "exact"
 ) -> FoundSymbols:
     """Find definitions by name, as ``Index.symbols`` does.
 

@@ -50,7 +50,7 @@ _NOTE_AGAIN_S = 1800.0
 Note = Callable[..., None]
 
 
-class Upkeep:
+class BackgroundTasks:
     """Threads that run jobs and watch projects, from ``start`` to ``stop``.
 
     If another process does either already, this one takes over when that one ends.
@@ -201,7 +201,7 @@ def create_app(
         request_class=ApiRequest,
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
         exception_handlers=as_pages(handlers_of(note), pages, service),
-        lifespan=[_lifespan_of(service, Upkeep(catalog, serving, log.event)), *lifespans],
+        lifespan=[_lifespan_of(service, BackgroundTasks(catalog, serving, log.event)), *lifespans],
         openapi_config=openapi_config(),
         logging_config=None,
         signature_types=[Service],
@@ -223,7 +223,7 @@ def service_of(app: Litestar) -> Service:
     return service
 
 
-def _lifespan_of(service: Service, upkeep: Upkeep) -> Lifespan:
+def _lifespan_of(service: Service, upkeep: BackgroundTasks) -> Lifespan:
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         service.observer.start()
@@ -234,7 +234,7 @@ def _lifespan_of(service: Service, upkeep: Upkeep) -> Lifespan:
         finally:
             await service.end_waiting()
             await asyncio.to_thread(upkeep.stop)
-            await asyncio.to_thread(service.lanes.close)
+            await asyncio.to_thread(service.executors.close)
             await asyncio.to_thread(service.observer.stop)
 
     return lifespan

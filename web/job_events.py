@@ -33,10 +33,10 @@ def event_lines(events: Iterable[JobEvent], style: Style) -> Iterator[str]:
         since = "+" + duration((then - first) / timedelta(milliseconds=1))
         name = event.type.value.replace("_", " ").ljust(_EVENT_NAME_WIDTH)
         line = f"{then:%H:%M:%S}  {since:>{_SINCE_WIDTH}}  {_mark(event.type, style)(name)}"
-        yield f"{line}  {said_of(event)}".rstrip()
+        yield f"{line}  {describe_event(event)}".rstrip()
 
 
-def said_of(event: JobEvent) -> str:
+def describe_event(event: JobEvent) -> str:
     """Describe the details of an event."""
     words = _WORDS.get(event.type)
     return ", ".join(words(event.context)) if words else ""

@@ -12,7 +12,7 @@ from engine.errors import (
     InvalidPathError,
     ProjectNotFoundError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of
 
@@ -25,7 +25,7 @@ def can_be_name(text: str) -> bool:
     return not text.startswith(("/", "~")) and text.split("/", 1)[0] not in ("", ".", "..")
 
 
-def open_chosen(catalog: Catalog, text: str) -> Index:
+def open_chosen(catalog: Catalog, text: str) -> Project:
     """Open the project of a path, or the only one with this name.
 
     An existing path takes precedence; a name that is not a path is not looked up in the folders
@@ -48,7 +48,7 @@ def open_chosen(catalog: Catalog, text: str) -> Index:
         return catalog.open(_only(text, called, roots))
 
 
-def open_at(catalog: Catalog, path: str) -> Index:
+def open_at(catalog: Catalog, path: str) -> Project:
     """Open the project of a path, which must exist unless its whole project is missing.
 
     Raises:
@@ -71,7 +71,7 @@ def check_is_there(path: str, root: str) -> None:
         )
 
 
-def open_called(catalog: Catalog, name: str) -> Index:
+def open_called(catalog: Catalog, name: str) -> Project:
     """Open the only project with this name.
 
     Args:
@@ -116,7 +116,7 @@ def current_folder() -> str:
 
 def index_of(
     catalog: Catalog, path: str | None, *, by_name: bool = False, destroys: bool = False
-) -> Index:
+) -> Project:
     """Open the project that a path belongs to.
 
     Args:
@@ -150,7 +150,7 @@ def index_of(
         ) from error
 
 
-def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
+def index_of_file(catalog: Catalog, project: str | None, path: str) -> Project:
     """Open the project of a file given on the command line.
 
     Args:
@@ -172,7 +172,7 @@ def index_of_file(catalog: Catalog, project: str | None, path: str) -> Index:
     return index_of(catalog, project, by_name=True)
 
 
-def _holds(index: Index, path: str) -> bool:
+def _holds(index: Project, path: str) -> bool:
     """Return whether a typed path is below the root of a project."""
     return f"{absolute(path, index, from_root=False)}/".startswith(f"{index.root.rstrip('/')}/")
 
@@ -274,7 +274,7 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
     return roots
 
 
-def absolute(path: str, index: Index, *, from_root: bool) -> str:
+def absolute(path: str, index: Project, *, from_root: bool) -> str:
     """Return the absolute path of a file given on the command line.
 
     Links above the root are resolved; those below it are kept, as the index names files by the

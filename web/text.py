@@ -43,7 +43,7 @@ def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str) -> str:
     if not blocks:
         blocks.append(nothing)
     notes = [style.warning(f"note: {printable(note)}") for note in notes_on(answer)]
-    blocks.append("\n".join([*notes, style.dim(totals_of(answer))]))
+    blocks.append("\n".join([*notes, style.dim(totals_line(answer))]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -119,7 +119,7 @@ def _highlighted(line: str, matches: Sequence[MatchSpan], style: Style) -> str:
     return "".join([*pieces, printable_block(line[at:])])
 
 
-def totals_of(answer: SearchAnswer) -> str:
+def totals_line(answer: SearchAnswer) -> str:
     """Summarize an answer in one line: number of hits, time, and coverage."""
     found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
     if answer.truncated:
@@ -229,7 +229,7 @@ def search_markdown(answer: SearchAnswer, totals: str = "") -> str:
     if not answer.hits:
         blocks.append(f"Nothing found for {_code(answer.query)}.")
     blocks += [f"**Note**: {printable(note)}" for note in notes_on(answer)]
-    blocks.append(f"_{totals or totals_of(answer)}_")
+    blocks.append(f"_{totals or totals_line(answer)}_")
     return "\n\n".join(blocks) + "\n"
 
 

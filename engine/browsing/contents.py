@@ -24,7 +24,7 @@ from engine.browsing import typeahead
 from engine.browsing.explain import ADVICE
 from engine.browsing.folders import Checkout, Folders, state_of
 from engine.browsing.overview import Overview
-from engine.cache import Kept
+from engine.cache import EntryCache
 from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
@@ -64,7 +64,9 @@ class SymbolList:
     """
 
     def __init__(self) -> None:
-        self._counted: Kept[Counts] = Kept(_MOST_COUNTED)  # by state, branch, name and path
+        self._counted: EntryCache[Counts] = EntryCache(
+            _MOST_COUNTED
+        )  # by state, branch, name and path
 
     def page(self, handle: Handle, branch: BranchRow, wanted: SymbolListRequest) -> SymbolPage:
         """Return a page.
@@ -196,7 +198,7 @@ class Browser:
 
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
-        self._languages: Kept[tuple[LanguageShare, ...]] = Kept(1)
+        self._languages: EntryCache[tuple[LanguageShare, ...]] = EntryCache(1)
         #: The project from above: its folders, its files by what they mean, its one file.
         self.overview = Overview(checkout)
         self._symbols = SymbolList()

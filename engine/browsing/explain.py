@@ -21,7 +21,7 @@ from engine.records import (
     SkipReason,
     display_path,
 )
-from engine.search.features import lowered, path_factors
+from engine.search.features import factor_part, path_factors
 from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect
 from engine.source.partial_walk import probe
@@ -203,7 +203,7 @@ def _is_fresh(root: str, path: str, facts: FileFacts) -> bool:
 def _facts_of(path: str, facts: FileFacts) -> dict[str, object]:
     factors = path_factors(path, is_generated=bool(facts.is_generated))
     if facts.language in DOCUMENT_LANGUAGES:
-        factors = (*factors, lowered("document", DOCUMENT_FACTOR))
+        factors = (*factors, factor_part("document", DOCUMENT_FACTOR))
     return {
         "id": str(uuid.UUID(bytes=facts.uuid)),
         "language": facts.language,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.browse_records import FolderEntry, FolderName, FolderPage, FoundPath
 from engine.browsing.explain import ADVICE
-from engine.cache import KeptBytes
+from engine.cache import ByteCache
 from engine.clock import iso_time
 from engine.errors import InvalidInputError
 from engine.indexing.scope import path_within
@@ -62,7 +62,7 @@ MOST_ENTRIES = 1000
 MOST_FOUND = 200
 #: The paths of some 350,000 files, of all projects together.
 _MOST_KEPT_BYTES = 64 << 20
-_KEPT: "KeptBytes[Pathfinder]" = KeptBytes(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
+_KEPT: "ByteCache[Pathfinder]" = ByteCache(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
 
 
 class Folders:
@@ -125,7 +125,10 @@ class Folders:
                 for name, is_folder in listing.list_names(handle, branch.id, relative, most=most)
             ]
             paths = [
-                (listing.chain_below(handle, branch.id, path) if is_folder else path, is_folder)
+                (
+                    listing.deepest_single_folder(handle, branch.id, path) if is_folder else path,
+                    is_folder,
+                )
                 for path, is_folder in sorted(rows, key=lambda row: not row[1])
             ]
         above = len(relative) + 1 if relative else 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.browse_records import FileSize, FolderShare, FolderView, IndexFile, MeaningMap
 from engine.browsing.folders import Checkout, state_of
-from engine.cache import Kept
+from engine.cache import EntryCache
 from engine.jobs.operation_log import VERIFIED_SOUND, OperationLog, latest_log
 from engine.records import display_path
 from engine.store import listing, migrate, project
@@ -95,8 +95,8 @@ class Overview:
 
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
-        self._folders: Kept[FolderView] = Kept(_MOST_KEPT)
-        self._maps: Kept[MeaningMap] = Kept(1)
+        self._folders: EntryCache[FolderView] = EntryCache(_MOST_KEPT)
+        self._maps: EntryCache[MeaningMap] = EntryCache(1)
 
     def folder(self, path: str = "") -> FolderView:
         """Return the share of a folder that is indexed, and its place; empty if there is none.

@@ -367,10 +367,10 @@ def symbols_beginning(
     if not LEAST_CHARS <= len(folded) <= _MOST_CHARS:
         return ()
     forms = {joint.join(folded.split()) for joint in _JOINTS}
-    found = (symbols.names_beginning(handle, form, _NAMES) for form in sorted(forms))
+    found = (symbols.complete_names(handle, form, _NAMES) for form in sorted(forms))
     best: list[NamedRow] = []
     for name in {name: None for names in found for name in names}:
-        rows = symbols.places_of_name(handle, branch_id, name)
+        rows = symbols.find_named(handle, branch_id, name)
         if rows:
             best.append(min(rows, key=_least_likely))
     best.sort(key=lambda row: (not _is_called(row, forms), _least_likely(row)))

@@ -6,11 +6,12 @@ of a verification, ``verify-<UTC time>.log`` among the logs of jobs, is written 
 
 import glob
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from engine.cancellation import CancelToken, never
 from engine.clock import now_ms
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Context, Problem
@@ -195,7 +196,7 @@ class Doctor:
         self,
         *,
         on_progress: CheckCallback | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        cancelled: CancelToken | None = None,
     ) -> Verification:
         """Check everything in the index and write a log; nothing is changed.
 
@@ -210,14 +211,14 @@ class Doctor:
             Cancelled: ``cancelled`` returned true.
         """
         started = time.monotonic()
-        examination = self._examine(on_progress or _ignore, cancelled or _never)
+        examination = self._examine(on_progress or _ignore, cancelled or never)
         return self._verification(examination, started)
 
     def repair(
         self,
         *,
         on_progress: CheckCallback | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        cancelled: CancelToken | None = None,
     ) -> Repair:
         """Repair what is damaged and only that, then verify again.
 
@@ -236,7 +237,7 @@ class Doctor:
             UnavailableError: There is no room, the database is locked, or the disk fails.
             Cancelled: ``cancelled`` returned true.
         """
-        on_progress, cancelled = on_progress or _ignore, cancelled or _never
+        on_progress, cancelled = on_progress or _ignore, cancelled or never
         started, root = time.monotonic(), self.root
         with indexing_lock(self._file):
             found = self._examine(on_progress, cancelled)
@@ -278,7 +279,7 @@ class Doctor:
             before = store.size_bytes()
             store.compact()
             with store.write(bookkeeping=True) as handle:
-                salvage.note_look(handle)
+                salvage.record_usage(handle)
             store.checkpoint()
             after = store.size_bytes()
         return Compaction(
@@ -351,7 +352,7 @@ class Doctor:
                 raise
             raise IndexCorruptError(error.message) from error
 
-    def _examine(self, on_progress: CheckCallback, cancelled: Callable[[], bool]) -> Examination:
+    def _examine(self, on_progress: CheckCallback, cancelled: CancelToken) -> Examination:
         try:
             store = self._open()
         except IndexCorruptError as error:
@@ -362,7 +363,7 @@ class Doctor:
             return examine(self._context(store, on_progress, cancelled))
 
     def _repair(
-        self, found: Examination, on_progress: CheckCallback, cancelled: Callable[[], bool]
+        self, found: Examination, on_progress: CheckCallback, cancelled: CancelToken
     ) -> tuple[list[str], Rebuilt | None]:
         if not found.is_readable:
             fault_point("repair begun")
@@ -379,9 +380,7 @@ class Doctor:
                     raise
         return done, None
 
-    def _context(
-        self, store: Store, on_progress: CheckCallback, cancelled: Callable[[], bool]
-    ) -> Context:
+    def _context(self, store: Store, on_progress: CheckCallback, cancelled: CancelToken) -> Context:
         return Context(
             store=store,
             config=self._config,
@@ -443,10 +442,6 @@ def _size_of(file: Path) -> int:
 
 def _ms_since(started: float) -> int:
     return int((time.monotonic() - started) * 1000)
-
-
-def _never() -> bool:
-    return False
 
 
 def _ignore(_progress: CheckProgress) -> None:

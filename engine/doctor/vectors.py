@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
-from engine.embedding.embedder import Backend
+from engine.embedding.model_setting import Backend
 from engine.errors import EmbedderUnavailableError
 from engine.indexing.progress import Tally
 from engine.indexing.vectors import Backfill, reads_text

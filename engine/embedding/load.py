@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config, embedding_key
-from engine.embedding.embedder import Backend, choice_of
+from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import EmbedderUnavailableError, UnavailableError
 
 if TYPE_CHECKING:
@@ -29,20 +29,20 @@ def open_embedder(config: Config) -> "Embedder | None":
         InvalidConfigError: The setting cannot be read.
         EmbedderUnavailableError: The model is not on this machine, or cannot be loaded.
     """
-    choice = choice_of(config.model)
+    choice = parse_model_setting(config.model)
     if choice.backend is Backend.NONE:
         return None
     if choice.backend is Backend.STATIC:
-        from engine.embedding.static import BuiltIn
+        from engine.embedding.static import StaticEmbedder
 
-        return BuiltIn()
+        return StaticEmbedder()
     if choice.backend is Backend.ONNX:
         from engine.embedding.onnx import open_onnx
 
         return open_onnx(choice, config)
-    from engine.embedding.remote import Remote
+    from engine.embedding.remote import RemoteEmbedder
 
-    return Remote(choice, embedding_key(choice.url), config)
+    return RemoteEmbedder(choice, embedding_key(choice.url), config)
 
 
 def check_embedder(config: Config, open_embedder: OpenEmbedder, cancelled: CancelToken) -> None:
@@ -74,7 +74,7 @@ _CACHE_SIZE = 256  # vectors of queries, 1 kB each
 PAUSE_S = 30.0
 
 
-class QuestionEmbedder:
+class QueryEmbedder:
     """Embeds queries, with an LRU cache; opens the model on first use. Thread-safe.
 
     Args:

@@ -22,8 +22,9 @@ from fastembed.common.model_description import ModelSource, PoolingType
 from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
 from engine.embedding.batches import BatchSize, batches_of, padded, unit_rows, valid_utf8
-from engine.embedding.embedder import Choice, Passage, Prompts, Vectors, prompts_of
+from engine.embedding.embedder import Passage, Vectors
 from engine.embedding.known import folder_of, known_model, silenced
+from engine.embedding.model_setting import ModelChoice, Prompts, prompts_of
 from engine.errors import (
     Cancelled,
     EmbedderUnavailableError,
@@ -161,7 +162,7 @@ _PROBE = "parse the configuration file"
 _registering = threading.Lock()
 
 
-class Onnx:
+class OnnxEmbedder:
     """A model in memory; see ``embedder.Embedder``.
 
     Args:
@@ -266,7 +267,7 @@ class _Session:
         return getattr(self._session, name)
 
 
-def open_onnx(choice: Choice, config: Config) -> Onnx:
+def open_onnx(choice: ModelChoice, config: Config) -> OnnxEmbedder:
     """Load the model that the setting names.
 
     Raises:
@@ -277,7 +278,7 @@ def open_onnx(choice: Choice, config: Config) -> Onnx:
         folder = read_folder(choice.model)
         weights = _weights_of(folder.path, folder.model_file, folder.prompts, folder.pooling)
         model = _load_folder(folder, weights, choice.name, config)
-        return Onnx(choice.name, model, weights, folder.prompts)
+        return OnnxEmbedder(choice.name, model, weights, folder.prompts)
     try:
         known = known_model(choice.model)
     except InvalidInputError as error:
@@ -290,7 +291,7 @@ def open_onnx(choice: Choice, config: Config) -> Onnx:
     prompts = prompts_of(known.name)
     weights = _weights_of(path, known.model_file, prompts, "")
     model = _load(known.name, path, f"onnx:{known.name}", config)
-    return Onnx(f"onnx:{known.name}", model, weights, prompts)
+    return OnnxEmbedder(f"onnx:{known.name}", model, weights, prompts)
 
 
 def _weights_of(path: Path, model_file: str, prompts: Prompts, pooling: str) -> str:

@@ -21,8 +21,9 @@ from engine.embedding.batches import (
     unit_rows,
     valid_utf8,
 )
-from engine.embedding.embedder import Backend, Choice, Passage, Prompts, Vectors, prompts_of
+from engine.embedding.embedder import Passage, Vectors
 from engine.embedding.http import Clock, RetryPolicy, Server, TimedOutError, TooLargeError
+from engine.embedding.model_setting import Backend, ModelChoice, Prompts, prompts_of
 
 #: How long Ollama keeps a model in memory after a request, so that a query after a pause does not
 #: wait for gigabytes to load.
@@ -53,12 +54,12 @@ _PATHS = {
 _TAKES_BASE64 = ("https://api.openai.com/", "https://api.voyageai.com/")
 
 
-def address_of(choice: Choice) -> str:
+def address_of(choice: ModelChoice) -> str:
     """Return the URL to which texts are posted."""
     return choice.url + _PATHS[choice.backend]
 
 
-def request_of(choice: Choice, texts: Sequence[str], *, is_query: bool) -> dict[str, object]:
+def request_of(choice: ModelChoice, texts: Sequence[str], *, is_query: bool) -> dict[str, object]:
     """Return the JSON that requests the vectors of texts.
 
     Servers that can truncate texts are told to, because they know the tokens exactly. Ollama is
@@ -125,7 +126,7 @@ _SILENCE_S = 14.0
 _PROBE = "parse the configuration file"
 
 
-class Remote:
+class RemoteEmbedder:
     """A server; see ``embedder.Embedder``.
 
     Opening it sends nothing. The dimension is learned from the first answer: before that,
@@ -139,7 +140,7 @@ class Remote:
     """
 
     def __init__(
-        self, choice: Choice, key: Secret, config: Config, clock: Clock | None = None
+        self, choice: ModelChoice, key: Secret, config: Config, clock: Clock | None = None
     ) -> None:
         self._choice = choice
         self._clock = clock or Clock()

@@ -274,7 +274,7 @@ def load_static() -> StaticModel:
 _AT_ONCE = 512
 
 
-class BuiltIn:
+class StaticEmbedder:
     """The static model; see ``embedder.Embedder``.
 
     Raises:

@@ -23,7 +23,7 @@ from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
 from engine.indexing.parsing import Outcome, Parsed, Task
 from engine.indexing.progress import Journal, ProgressReporter, Tally
 from engine.indexing.scan import (
-    Known,
+    IndexedState,
     Scan,
     ScanTarget,
     is_racy,
@@ -52,7 +52,7 @@ from engine.store.project import BranchRow
 
 
 def end_branch(
-    store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: Callable[[], bool]
+    store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: CancelToken
 ) -> None:
     """Write how complete a branch is; a run over some paths does not make it more complete.
 
@@ -187,7 +187,7 @@ class Indexer:
         self._tally.errors.clear()
         self._tally.done = 0
         self._progress = ProgressReporter(run.on_progress, self._tally)
-        self._known = Known(files={}, skips={}, fingerprint_id=run.fingerprint_id)
+        self._known = IndexedState(files={}, skips={}, fingerprint_id=run.fingerprint_id)
         self._is_whole = run.only is None  # a run over some paths may turn into one over all
         with store.read() as handle:
             self._batch = Batch(

@@ -15,14 +15,14 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.faults import fault_point
-from engine.processes import yield_to_others
+from engine.processes import lower_priority
 from engine.records import Skip
 from engine.source.content import generator_of, inspect, licence_of
 from engine.source.secrets import redact
 from engine.syntax.analysis import Analysis, analyse
 
 if TYPE_CHECKING:
-    from engine.embedding.static import BuiltIn
+    from engine.embedding.static import StaticEmbedder
     from engine.store.vectors import Stored
 
 _BATCHES_PER_GC = 500
@@ -85,7 +85,7 @@ class _BuiltInVectors:
     """
 
     def __init__(self) -> None:
-        self._embedder: BuiltIn | None = None
+        self._embedder: StaticEmbedder | None = None
         self._fits = True
 
     def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
@@ -113,11 +113,11 @@ class _BuiltInVectors:
         # Imports numpy and reads the weights, so only for tasks with vectors.
         import numpy as np
 
-        from engine.embedding.static import BuiltIn
+        from engine.embedding.static import StaticEmbedder
         from engine.store.vectors import quantized
 
         if self._embedder is None:
-            self._embedder = BuiltIn()
+            self._embedder = StaticEmbedder()
         rows = [row[-3:] for each in parsed for row in each.analysis.chunks]
         vectors = quantized(self._embedder.embed_words(rows))
         ends = np.cumsum([len(each.analysis.chunks) for each in parsed])
@@ -132,7 +132,7 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     with suppress(OSError, ValueError):  # not every system can limit it
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
-    yield_to_others()
+    lower_priority()
     for library in ("OPENBLAS", "OMP", "MKL"):  # there is a worker a core already
         os.putenv(f"{library}_NUM_THREADS", "1")
     inline_model = _BuiltInVectors()

@@ -152,8 +152,8 @@ def compact_if_wasteful(store: Store) -> None:
     with store.read() as handle:
         if not _MIN_BYTES <= repair.file_bytes(handle) <= _MAX_BYTES:
             return
-        before, now = repair.last_look(handle), repair.present(handle)
-        if before and not now.is_roomier_than(before, _ROOMIER):
+        before, now = repair.read_last_usage(handle), repair.measure_usage(handle)
+        if before and not now.has_more_pages_than(before, _ROOMIER):
             return
         is_wasteful = before is not None and repair.wasted_share(handle) >= _MAX_WASTE
     with suppress(DiskFullError, IndexBusyError):
@@ -162,7 +162,7 @@ def compact_if_wasteful(store: Store) -> None:
             store.compact()
             fault_point("compaction done")
         with store.write(bookkeeping=True) as handle:
-            repair.note_look(handle)
+            repair.record_usage(handle)
 
 
 # A run is repeated, at most so many times, if another branch was checked out meanwhile.
@@ -268,7 +268,7 @@ _thresholds: list[tuple[int, int, int]] = []  # as they were before each of the 
 
 
 @contextmanager
-def without_full_collections() -> Iterator[None]:
+def without_full_gc() -> Iterator[None]:
     """Suspend full garbage collections in the whole process; blocks may nest and overlap.
 
     Garbage in cycles that survived two collections is freed after the block. If the collector is

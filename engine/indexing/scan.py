@@ -42,7 +42,7 @@ _RACY_COARSE_NS = 2_000_000_000  # on file systems with a resolution of a millis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class IndexedState:
     """What the index knows of a branch, by path."""
 
     files: Mapping[str, KnownFile]
@@ -65,7 +65,7 @@ class Scan:
 
 def scan(
     items: Iterable[FileEntry | Skip],
-    known: Known,
+    known: IndexedState,
     *,
     any_text: bool,
     tell: Callable[[int, str], None],
@@ -157,7 +157,7 @@ def is_racy(stat: FileStat, now_ns: int) -> bool:
     return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
-def _same_skip(entry: FileEntry, known: Known, *, any_text: bool) -> Skip | None:
+def _same_skip(entry: FileEntry, known: IndexedState, *, any_text: bool) -> Skip | None:
     """Return the stored skip for the content of a file that did not change since."""
     stored = known.skips.get(entry.path)
     if stored is None or stored.fingerprint_id != known.fingerprint_id:
@@ -197,7 +197,7 @@ class ScanInputs(NamedTuple):
     """What is on the disk, and what the index knows of the same paths."""
 
     items: Iterable[FileEntry | Skip]
-    known: Known
+    known: IndexedState
     is_whole: bool  # of the whole project
 
 
@@ -237,9 +237,9 @@ def _partial_inputs(
     return ScanInputs(items, known, is_whole=False)
 
 
-def _read_indexed(store: Store, target: ScanTarget, within: Iterable[str] | None) -> Known:
+def _read_indexed(store: Store, target: ScanTarget, within: Iterable[str] | None) -> IndexedState:
     with store.read() as handle:
-        return Known(
+        return IndexedState(
             files=files.read_known_files(handle, target.branch_id, within),
             skips=files.read_known_skips(handle, target.branch_id, within),
             fingerprint_id=target.fingerprint_id,

@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
-from engine.embedding.embedder import Backend, Embedder, Passage
+from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import OpenEmbedder
+from engine.embedding.model_setting import Backend
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.indexing.batch import FirstIds, InlineModel

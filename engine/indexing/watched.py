@@ -8,7 +8,7 @@ from stat import S_ISREG
 from engine.cancellation import CancelToken
 from engine.errors import ProjectNotFoundError
 from engine.indexing.run import reusable_start
-from engine.indexing.scan import Known, Scan, ScanTarget, scan, scan_inputs
+from engine.indexing.scan import IndexedState, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
 from engine.records import FileEntry, IndexOptions, display_path
 from engine.source.git import read_branch, read_head
@@ -129,7 +129,7 @@ def _status_of(file: str) -> os.stat_result | None:
         return None
 
 
-def _paths_in(found: Scan, known: Known) -> set[str]:
+def _paths_in(found: Scan, known: IndexedState) -> set[str]:
     """Return the changed paths of a scan, without failures that did not change since."""
     gone = set(found.gone)
     paths = {path for path, file in known.files.items() if file.file_id in gone}

@@ -32,7 +32,7 @@ from typing import NamedTuple, TypeAlias
 
 from engine.errors import UnavailableError
 from engine.indexing.parsing import Outcome, Task
-from engine.processes import import_places
+from engine.processes import import_paths
 from engine.records import Skip, SkipReason
 
 
@@ -212,7 +212,7 @@ class _Worker:
     def _started(self, descriptor: int) -> subprocess.Popen[bytes]:
         # -I: neither the working folder, which may be a hostile repository, nor the environment
         # adds code. The worker imports from where this process does.
-        places = import_places()
+        places = import_paths()
         code = (
             f"import sys; sys.path[:0] = {places!r}; from engine.indexing.parsing import serve; "
             f"serve({descriptor}, {self._limits.deadline_ms}, {self._limits.memory_bytes})"

@@ -81,7 +81,7 @@ def _path_in(file: Path) -> str:
 _POISON_TRIES = 3
 
 
-class Suspects:
+class CrashTracker:
     """Counts the crashes with each file in flight, for one job.
 
     Args:
@@ -154,7 +154,7 @@ class JobContext:
         #: Whether this process is ending.
         self.is_suspended = False
         self.stages = Stages()  # spans of its phases
-        self._suspects = Suspects(row.suspects)
+        self._suspects = CrashTracker(row.suspects)
         self._base = row.files_done  # files done by earlier attempts
         self._floor = row.files_done  # what is committed
         self._files_total = row.files_total

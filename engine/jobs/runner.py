@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+from engine.cancellation import CancelToken
 from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
-from engine.jobs.context import InFlightFile, JobContext, Suspects
+from engine.jobs.context import CrashTracker, InFlightFile, JobContext
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
 from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
@@ -33,7 +34,7 @@ _DAILY_S = 24 * 3600.0
 _TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
 
-class Surroundings(NamedTuple):
+class RunnerContext(NamedTuple):
     """The dependencies of the runner."""
 
     data_dir: Path
@@ -55,7 +56,7 @@ class Runner:
         around: Its dependencies.
     """
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: RunnerContext) -> None:
         self._around = around
         self.boot_id = uuid4().hex
         self._watchlist = Watchlist(around.data_dir)
@@ -75,18 +76,18 @@ class Runner:
         """Look for jobs now."""
         self._wake.set()
 
-    def run(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> None:
+    def run(self, *, until_idle: CancelToken, cancelled: CancelToken) -> None:
         """Run jobs until stopped, or, if wanted, until there has been none for a while.
 
         Args:
             until_idle: Called when there has been none; false waits for more.
-            stop: Called several times a second; true ends.
+            cancelled: Called several times a second; true ends.
         """
         pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
         pulse.start()
         idle_since_s = time.monotonic()
         try:
-            while not stop() and self._around.data_dir.exists():
+            while not cancelled() and self._around.data_dir.exists():
                 self._run_housekeeping()
                 self._look()
                 self._start_some()
@@ -142,7 +143,7 @@ class Runner:
             # Read before the claim: a runner that dies between the two blames no file once more.
             in_flight = InFlightFile(found.file)
             undo.callback(in_flight.close)
-            suspects = Suspects(row.suspects).after_crash(in_flight.left_path)
+            suspects = CrashTracker(row.suspects).after_crash(in_flight.left_path)
             claimed = project.ledger.claim(row, self.boot_id, suspects)
             if claimed is None:
                 self._watchlist.look_again(found.file)

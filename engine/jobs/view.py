@@ -76,7 +76,7 @@ def job_of(
     )
 
 
-def jobs_that_matter(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
+def notable_jobs(handle: Handle, project_id: str, root: str) -> tuple[Job, ...]:
     """Return a project's active job, and the newest one if it failed; see ``job_of``."""
     newest = jobs.search_jobs(handle, jobs.JobSearch(), 1)
     database = Path(handle.db_filename("main"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from engine import cursors
 from engine.clock import now_ms
-from engine.embedding.load import QuestionEmbedder
+from engine.embedding.load import QueryEmbedder
 from engine.errors import CheckpointNotFoundError, InvalidInputError, UnavailableError
 from engine.memories.cards import (
     Choice,
@@ -30,7 +30,7 @@ from engine.memories.cards import (
     text_of,
 )
 from engine.memories.limits import check_limit, check_memory, check_query, clean_tags
-from engine.memories.search import Meanings, plain_query, ranked_owners
+from engine.memories.search import MemoryVectors, plain_query, ranked_owners
 from engine.records import (
     MAX_FOUND,
     MAX_LISTED,
@@ -151,11 +151,11 @@ class Checkpoints:
     """
 
     def __init__(
-        self, store: Store, searcher: Searcher, questions: QuestionEmbedder, root: str
+        self, store: Store, searcher: Searcher, questions: QueryEmbedder, root: str
     ) -> None:
         self._store = store
         self._searcher = searcher
-        self._vectors = Meanings(store, questions)
+        self._vectors = MemoryVectors(store, questions)
         self._root = root
 
     def save(self, new: NewMemory) -> Checkpoint:

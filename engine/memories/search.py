@@ -20,14 +20,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from engine.embedding.load import QuestionEmbedder
+from engine.embedding.load import QueryEmbedder
 from engine.errors import Cancelled, UnavailableError
 from engine.memories.cards import Choice, Owner, terms_of_memory
 from engine.search.candidates import gather
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
 from engine.search.question import Question
 from engine.search.rank import Candidate, rank
-from engine.search.weights import FILE_SHARE, MAX_BY_MEANING, MAX_BY_WORDS, MIN_MEMORY_SIMILARITY
+from engine.search.weights import (
+    FILE_SHARE,
+    MAX_BY_MEANING,
+    MAX_BY_WORDS,
+    MIN_MEMORY_SIMILARITY,
+)
 from engine.store import blobs, chunks, fulltext, memories, models
 from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle, Store
@@ -37,14 +42,14 @@ from engine.syntax.terms import terms_of
 
 if TYPE_CHECKING:
     from engine.embedding.embedder import Passage
-    from engine.search.meaning import Asked
+    from engine.search.meaning import QueryVector
 
 _AT_ONCE = 64  # memories in a request and in a transaction
 #: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
 
 
-class Meanings:
+class MemoryVectors:
     """Embeds memories and the questions they are compared with; thread-safe.
 
     Args:
@@ -52,17 +57,17 @@ class Meanings:
         questions: The model that the settings name.
     """
 
-    def __init__(self, store: Store, questions: QuestionEmbedder) -> None:
+    def __init__(self, store: Store, questions: QueryEmbedder) -> None:
         self._store = store
         self._questions = questions
 
-    def asked(self, text: str) -> "Asked | None":
+    def asked(self, text: str) -> "QueryVector | None":
         """Embed a question, and the memories that lack a vector to compare it with.
 
         The model is the index's, or the one in the settings when nothing is indexed.
         Returns None when the model is missing, unavailable or another one: words alone answer.
         """
-        from engine.search.meaning import Asked  # numpy
+        from engine.search.meaning import QueryVector  # numpy
 
         try:
             model = self._model()
@@ -72,7 +77,7 @@ class Meanings:
         except UnavailableError:
             return None
         self._complete(model.identity)
-        return Asked.of(model._replace(dimension=len(vector)), vector)
+        return QueryVector.of(model._replace(dimension=len(vector)), vector)
 
     def complete(self) -> None:
         """Embed the memories that lack a vector, as far as the model is available and fast."""
@@ -116,11 +121,11 @@ class Meanings:
                 return
 
 
-def cosines_of_memories(handle: Handle, asked: "Asked") -> dict[int, float]:
+def cosines_of_memories(handle: Handle, asked: "QueryVector") -> dict[int, float]:
     """Return the cosine of each memory embedded by the question's model."""
     import numpy as np
 
-    from engine.search.meaning import KeptVectors
+    from engine.search.meaning import CachedVectors
     from engine.store.models import row_bytes_of
     from engine.store.vectors import StoredVectors, unpacked
 
@@ -132,7 +137,7 @@ def cosines_of_memories(handle: Handle, asked: "Asked") -> dict[int, float]:
     ]
     ids = np.array([row.memory_id for row in rows], np.int64)
     flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
-    kept = KeptVectors(ids, StoredVectors(ids, unpacked(flat)))
+    kept = CachedVectors(ids, StoredVectors(ids, unpacked(flat)))
     return dict(zip(ids.tolist(), kept.cosines(asked).tolist(), strict=True))
 
 

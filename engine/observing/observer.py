@@ -18,7 +18,7 @@ from typing import Final
 
 from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
-from engine.embedding.embedder import Backend, choice_of, shown_setting
+from engine.embedding.model_setting import Backend, parse_model_setting, redacted_setting
 from engine.errors import EngineError, InvalidConfigError
 from engine.locks import holder_of, runner_lock
 from engine.observing.instruments import Instruments, Values, peak_memory_bytes
@@ -37,7 +37,7 @@ from engine.state_records import (
 from engine.store.migrate import versions
 from engine.store.models import ModelRow
 from engine.telemetry.logs import server_log
-from engine.telemetry.metrics import Measure, heard_by
+from engine.telemetry.metrics import Measure, record_metrics_to
 
 _MOST_ERRORS: Final = 15
 _MOST_WARNINGS: Final = 5
@@ -91,9 +91,9 @@ def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> 
         used: The models that answer, with the number of indexes that each answers for.
     """
     try:
-        choice = choice_of(config.model)
+        choice = parse_model_setting(config.model)
     except InvalidConfigError as error:
-        return ModelInForce(name=shown_setting(config.model), source="", problem=error.message)
+        return ModelInForce(name=redacted_setting(config.model), source="", problem=error.message)
     source = choice.url or ("built in" if choice.backend is Backend.STATIC else "this machine")
     if choice.backend is Backend.NONE:
         source = ""
@@ -144,7 +144,7 @@ def _shown(value: object, unit: str) -> str:
     """Format a value, without possible passwords in it."""
     if isinstance(value, int) and unit != "port":
         return f"{value:,}"
-    return shown_setting(str(value))
+    return redacted_setting(str(value))
 
 
 def problems_of(data_dir: Path) -> tuple[LoggedProblem, ...]:
@@ -220,7 +220,7 @@ class Observer:
 
     def start(self) -> None:
         """Start recording, and surveying the projects now and then."""
-        self._listening.enter_context(heard_by(self._instruments))
+        self._listening.enter_context(record_metrics_to(self._instruments))
         self._listening.enter_context(traced(self._config.data_dir, process="serve"))
         self._thread = threading.Thread(target=self._look_on, name="observer", daemon=True)
         self._thread.start()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.telemetry.logs import JobLog, spans_log
-from engine.telemetry.metrics import Span, traced_by
+from engine.telemetry.metrics import Span, record_spans_to
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -39,7 +39,7 @@ def traced(data_dir: Path, *, process: str) -> Iterator[None]:
     """
     provider, names = _host_provider(), _wanted()
     if provider is not None:  # which follows the same variables
-        with traced_by(_OtelTracer(provider)):
+        with record_spans_to(_OtelTracer(provider)):
             yield
     elif names:
         with _exported(names, data_dir, process):
@@ -82,7 +82,7 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
         provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)  # what libraries tell, such as that of MCP, goes along
     try:
-        with traced_by(_OtelTracer(provider)):
+        with record_spans_to(_OtelTracer(provider)):
             yield
     finally:
         provider.shutdown()

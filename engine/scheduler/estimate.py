@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.config import Config
-from engine.embedding.embedder import Backend, choice_of
+from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import Cancelled, InvalidConfigError
-from engine.indexing.scan import Known, scan
+from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
 from engine.records import FileEntry, IndexOptions, Skip
@@ -283,7 +283,7 @@ def _compared(
     paths = [entry.path for entry in entries]
     known = files.read_known_files_at(handle, index.branch_id, paths)
     others = [path for path in paths if path not in known]
-    side = Known(
+    side = IndexedState(
         files=known if index.is_here else {},
         skips=skips.read_known_skips_at(handle, index.branch_id, others),
         fingerprint_id=index.fingerprint_id,
@@ -336,7 +336,7 @@ def _extrapolated(work: Work, index: _Index, part: float, more: int) -> Work:
 
 def _chunks_lacking(handle: Handle, model: str) -> int:
     try:
-        choice = choice_of(model)
+        choice = parse_model_setting(model)
     except InvalidConfigError:  # reported by whatever opens the model
         return 0
     return 0 if choice.backend is Backend.NONE else models.count_lacking(handle, choice.name)

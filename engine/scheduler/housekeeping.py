@@ -10,11 +10,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, check_embedder
@@ -219,7 +220,7 @@ class Housekeeper:
                 diagnostics={"embedding": {"model": self._config.model, "status": "unavailable"}},
             ) from error
 
-    def is_back(self, away: EngineError, cancelled: Callable[[], bool]) -> bool:
+    def is_back(self, away: EngineError, cancelled: CancelToken) -> bool:
         """Return whether the resource that a job waits for seems to be available again."""
         if isinstance(away, DiskFullError):
             return has_room(self._config)
@@ -287,7 +288,7 @@ class Housekeeper:
                 if not row.attempt or event.type in told:
                     self.log(project, row, event)
 
-    def run_housekeeping(self, cancelled: Callable[[], bool]) -> None:
+    def run_housekeeping(self, cancelled: CancelToken) -> None:
         """Delete old jobs of all projects; a locked project waits for the next time.
 
         Called at each start of a runner and once a day. Operation logs that a killed runner

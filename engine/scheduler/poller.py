@@ -26,7 +26,7 @@ from engine.jobs.operation_log import (
 )
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
-from engine.project import Index
+from engine.project import Project
 from engine.records import ProjectSummary, display_path
 from engine.scheduler.listing import JobListing
 from engine.source.git import read_branch
@@ -35,7 +35,7 @@ from engine.state_records import (
     Job,
     JobFilter,
     JobState,
-    ProjectPulse,
+    ProjectActivity,
     ProjectStatus,
     ProjectView,
 )
@@ -95,7 +95,7 @@ _JOBS_A_PROJECT = 3  # the newest; one at most is active
 _OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # what says how a project is
 
 
-class Feed:
+class ActivityPoller:
     """Polls a data directory; for any thread.
 
     Args:
@@ -112,13 +112,13 @@ class Feed:
         self._checks = LastChecks()
         self._lock = threading.Lock()
 
-    def look(self) -> tuple[ProjectPulse, ...]:
+    def look(self) -> tuple[ProjectActivity, ...]:
         """Return the activity of each readable project."""
         with self._lock:
             self._read_changed()
             files = [file for file in database_files(self._config.data_dir) if file in self._jobs]
             return tuple(
-                ProjectPulse(
+                ProjectActivity(
                     project_id=file.stem,
                     path=self._paths[file],
                     jobs=self._jobs[file],
@@ -195,7 +195,9 @@ class ProjectViews:
         open_file: Opens the project of a database file.
     """
 
-    def __init__(self, config: Config, feed: Feed, open_file: Callable[[Path], Index]) -> None:
+    def __init__(
+        self, config: Config, feed: ActivityPoller, open_file: Callable[[Path], Project]
+    ) -> None:
         self._config = config
         self._feed = feed
         self._open_file = open_file
@@ -275,7 +277,7 @@ class ProjectViews:
             took_s=now_s - began_s,
         )
 
-    def _view(self, file: Path, pulse: ProjectPulse | None) -> ProjectView:
+    def _view(self, file: Path, pulse: ProjectActivity | None) -> ProjectView:
         counted = self._counted.get(file)
         if counted is None:
             return ProjectView(summary=self._broken[file])
@@ -300,7 +302,7 @@ class ProjectViews:
 def summary_of(file: Path, config: Config) -> ProjectSummary:
     """Summarize the project of a database file, or its error if it cannot be opened."""
     try:
-        with Index.peek(file, config) as index:
+        with Project.peek(file, config) as index:
             return index.summary()
     except EngineError as error:
         return broken_summary(file, error, config)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import (
@@ -31,10 +32,10 @@ from engine.jobs.context import JobContext
 from engine.jobs.ledger import Enqueued, Ledger
 from engine.jobs.operation_log import OperationLog, operation_logs
 from engine.jobs.run import OpenProject
-from engine.jobs.runner import Surroundings
+from engine.jobs.runner import RunnerContext
 from engine.jobs.view import event_of
 from engine.locks import delete_notes
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, display_path
 from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
@@ -69,13 +70,13 @@ _WAIT_POLL_S: Final = 0.1
 class Projects(Protocol):
     """Finds and opens projects."""
 
-    def create(self, path: str) -> Index:
+    def create(self, path: str) -> Project:
         """Open the project of exactly this folder, creating it if there is none."""
 
-    def open(self, path: str) -> Index:
+    def open(self, path: str) -> Project:
         """Open the project of a folder, or the one that encloses it."""
 
-    def open_file(self, file: Path) -> Index:
+    def open_file(self, file: Path) -> Project:
         """Open the project of a database file."""
 
     def doctor(self, path: str) -> "Doctor":
@@ -253,7 +254,7 @@ class Jobs:
         self._keeper = Housekeeper(config, open_embedder, estimator)
         self._ended = threading.Event()
         self._requests = Requests(projects, estimator, self._keeper, self._make_room, self._ended)
-        around = Surroundings(
+        around = RunnerContext(
             data_dir=config.data_dir,
             most_running=config.jobs,
             open_project=lambda file: projects.open_file(file).for_jobs(),
@@ -422,8 +423,8 @@ class Jobs:
         job_id: str,
         *,
         on_change: ChangeCallback | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        enough: Callable[[], bool] | None = None,
+        cancelled: CancelToken | None = None,
+        enough: CancelToken | None = None,
         timeout_s: float | None = None,
     ) -> Job:
         """Wait until a job has ended, and run it if no other process does.
@@ -469,17 +470,17 @@ class Jobs:
                 self._cancel_if_active(job_id)
             self._ended.wait(_POLL_S)
 
-    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
+    def work(self, *, until_idle: CancelToken, cancelled: CancelToken) -> bool:
         """Run jobs in this thread until stopped; return False if another process does already.
 
         Args:
             until_idle: Called when there has been no job for a moment; true ends.
-            stop: Called several times a second; true ends.
+            cancelled: Called several times a second; true ends.
 
         Raises:
             UnavailableError: The data directory cannot be written.
         """
-        return self._host.work(until_idle=until_idle, stop=stop)
+        return self._host.work(until_idle=until_idle, cancelled=cancelled)
 
     def run_here(self) -> bool:
         """Run jobs in a thread of this process; return False if another process does."""

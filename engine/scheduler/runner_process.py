@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 
+from engine.cancellation import CancelToken
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
-from engine.jobs.runner import Runner, Surroundings
+from engine.jobs.runner import Runner, RunnerContext
 from engine.locks import Lock, runner_lock, take_lock
-from engine.processes import import_places
+from engine.processes import import_paths
 
 # Cancelling an orphaned job holds the lock for a moment, and so does a runner that is ending.
 _PATIENCE_S = 2.0
@@ -28,7 +29,7 @@ class RunnerHost:
         around: The runner's dependencies.
     """
 
-    def __init__(self, config: Config, around: Surroundings) -> None:
+    def __init__(self, config: Config, around: RunnerContext) -> None:
         self._config = config
         self._around = around
         self._lock = threading.Lock()
@@ -74,7 +75,7 @@ class RunnerHost:
             self._thread.start()
             return True
 
-    def work(self, *, until_idle: Callable[[], bool], stop: Callable[[], bool]) -> bool:
+    def work(self, *, until_idle: CancelToken, cancelled: CancelToken) -> bool:
         """Run jobs in this thread; return False if another process does, and continues to.
 
         Raises:
@@ -86,10 +87,10 @@ class RunnerHost:
                 runner = self._claimed()
             if runner is not None:
                 break
-            if stop() or time.monotonic() >= deadline_s or self._stop.wait(_TRY_EVERY_S):
+            if cancelled() or time.monotonic() >= deadline_s or self._stop.wait(_TRY_EVERY_S):
                 return False
         try:
-            runner.run(until_idle=until_idle, stop=lambda: stop() or self._is_over())
+            runner.run(until_idle=until_idle, cancelled=lambda: cancelled() or self._is_over())
         finally:
             with self._lock:
                 self._release()
@@ -124,9 +125,7 @@ class RunnerHost:
             UnavailableError: It cannot be started.
         """
         logs = self._config.data_dir / "logs"
-        code = (
-            f"import sys; sys.path[:0] = {import_places()!r}; import engine.runner as d; d.main()"
-        )
+        code = f"import sys; sys.path[:0] = {import_paths()!r}; import engine.runner as d; d.main()"
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(logs / "runner-errors.log", "ab") as errors:
@@ -168,7 +167,7 @@ class RunnerHost:
 
     def _run(self, runner: Runner) -> None:
         try:
-            runner.run(until_idle=lambda: False, stop=self._is_over)
+            runner.run(until_idle=lambda: False, cancelled=self._is_over)
         except BaseException as error:  # noqa: BLE001 - told to whoever waits
             self._failure = error
         finally:

@@ -21,7 +21,7 @@ from itertools import accumulate, count, repeat, zip_longest
 from operator import add, itemgetter
 from typing import NamedTuple
 
-from engine.cache import Recent
+from engine.cache import LruCache
 from engine.records import FileStat
 from engine.search.features import PathVocabulary, RankedFile, path_worth
 from engine.store import blobs, chunks, files, fulltext
@@ -289,12 +289,12 @@ class BranchIndex:
         self._by_path = [by_blob[file.blob_id] for file in all_files]
         self._identities: dict[int, tuple[FileStat, bytes]] = {}
         self.vocabulary = PathVocabulary(self.files)
-        self._words: Recent[str, Impact] = Recent(
+        self._words: LruCache[str, Impact] = LruCache(
             min(max(_MIN_WORD_BYTES, _WORD_BYTES_PER_PLACE * self.count), _MAX_WORD_BYTES)
         )
-        self._paths: Recent[str, Impact] = Recent(_PATH_BYTES)
-        self._spans: Recent[int, Span] = Recent(_SPANS_BYTES)
-        self._texts: Recent[int, bytes] = Recent(_TEXT_BYTES)
+        self._paths: LruCache[str, Impact] = LruCache(_PATH_BYTES)
+        self._spans: LruCache[int, Span] = LruCache(_SPANS_BYTES)
+        self._texts: LruCache[int, bytes] = LruCache(_TEXT_BYTES)
 
     @property
     def size_bytes(self) -> int:

@@ -11,7 +11,7 @@ is two of them and ``websocket`` is one. Only the index knows which of them a co
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.cache import Recent
+from engine.cache import LruCache
 from engine.search.lexical import Lexical, alternative_spellings, with_spellings
 from engine.search.query import Query
 from engine.search.weights import MAX_CHUNKS_TO_RESPELL
@@ -91,7 +91,7 @@ class IndexState:
         self._has_read_model = False
         self._embedded: dict[int, float] = {}
         self._contents: dict[int, Contents] = {}
-        self._spellings: Recent[str, tuple[str, ...]] = Recent(_SPELLINGS_BYTES)
+        self._spellings: LruCache[str, tuple[str, ...]] = LruCache(_SPELLINGS_BYTES)
         self._lock = threading.Lock()
 
     @property
@@ -210,7 +210,7 @@ class StateCache:
         state = self._state
         return state.size_bytes if state else 0
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         """Drop the state; the next query reads it again."""
         self._state = None
 

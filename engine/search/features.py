@@ -87,7 +87,7 @@ def share_part(name: str, value: float, why: str = "") -> Part:
     return Part(name, value, f"{why or name} +{value:.2f}")
 
 
-def lowered(name: str, value: float) -> Part:
+def factor_part(name: str, value: float) -> Part:
     """Return a factor that reads ``name ×0.5``."""
     return Part(name, value, f"{name} ×{value:g}")
 
@@ -110,10 +110,12 @@ def path_factors(
     """
     factors = []
     if not asks_for_tests and is_test(path):
-        factors.append(lowered("test", TEST_FACTOR))
-    factors += [lowered(reason, value) for pattern, value, reason in _RULES if pattern.search(path)]
+        factors.append(factor_part("test", TEST_FACTOR))
+    factors += [
+        factor_part(reason, value) for pattern, value, reason in _RULES if pattern.search(path)
+    ]
     if is_generated:
-        factors.append(lowered("generated", GENERATED_FACTOR))
+        factors.append(factor_part("generated", GENERATED_FACTOR))
     return tuple(factors)
 
 
@@ -169,7 +171,7 @@ class RankedFile:
         parts = path_factors(
             self.path, is_generated=self.is_generated, asks_for_tests=asks_for_tests
         )
-        return (*parts, lowered("document", DOCUMENT_FACTOR)) if self.is_document else parts
+        return (*parts, factor_part("document", DOCUMENT_FACTOR)) if self.is_document else parts
 
 
 class PathVocabulary:

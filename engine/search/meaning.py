@@ -44,7 +44,7 @@ _BLOCK_NUMBERS = 1 << 18
 _QUERY_LARGEST = 127
 
 
-class Asked(NamedTuple):
+class QueryVector(NamedTuple):
     """The vector of a query, and its model."""
 
     model: ModelRow
@@ -52,14 +52,14 @@ class Asked(NamedTuple):
     length: float
 
     @classmethod
-    def of(cls, model: ModelRow, vector: NDArray[np.float32]) -> "Asked":
+    def of(cls, model: ModelRow, vector: NDArray[np.float32]) -> "QueryVector":
         """Round the vector of a query."""
         whole = vectors.quantized(vector[np.newaxis, :].astype(np.float32), _QUERY_LARGEST)[0]
         whole = whole.astype(np.float32)
         return cls(model, whole, float(_norms(whole[np.newaxis, :])[0]))
 
 
-class KeptVectors:
+class CachedVectors:
     """Vectors in memory, one per row.
 
     Args:
@@ -82,7 +82,7 @@ class KeptVectors:
         """The memory of the vectors."""
         return self._rows.nbytes + self._norms.nbytes
 
-    def cosines(self, asked: Asked) -> Numbers:
+    def cosines(self, asked: QueryVector) -> Numbers:
         """Return the cosine of each row."""
         return _cosines(self._rows, self._norms, asked)
 
@@ -107,11 +107,11 @@ class BranchVectors:
             [file.first_chunk - file.first_place for file in branch_index.files], np.int64
         )
         self._file_of = np.repeat(np.arange(len(counts)), counts)
-        self._places = KeptVectors(
+        self._places = CachedVectors(
             np.arange(branch_index.count) + np.repeat(shifts, counts), of_chunks
         )
         file_ids = np.array([file.file_id for file in branch_index.files], np.int64)
-        self._files = KeptVectors(file_ids, of_files)
+        self._files = CachedVectors(file_ids, of_files)
         self.embedded = self._places.count / branch_index.count if branch_index.count else 1.0
 
     @property
@@ -120,14 +120,14 @@ class BranchVectors:
         own = self._blobs.nbytes + self._file_of.nbytes
         return own + self._places.size_bytes + self._files.size_bytes
 
-    def similarities(self, asked: Asked) -> "CachedSimilarities":
+    def similarities(self, asked: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
         return CachedSimilarities(
             self._places.cosines(asked), self._files.cosines(asked)[self._file_of]
         )
 
     def near_chunks(
-        self, handle: Handle, asked: Asked, filters: Filters, least: float
+        self, handle: Handle, asked: QueryVector, filters: Filters, least: float
     ) -> list[ChunkFacts]:
         """Return the most similar chunks that pass filters on files.
 
@@ -171,7 +171,7 @@ class StoredSimilarities:
     """The same for a branch with too many vectors to cache: asks the database."""
 
     def __init__(
-        self, handle: Handle, asked: Asked, filters: Filters, branch_index: BranchIndex
+        self, handle: Handle, asked: QueryVector, filters: Filters, branch_index: BranchIndex
     ) -> None:
         self._handle = handle
         self._asked = asked
@@ -207,7 +207,9 @@ def read_branch_vectors(
     return BranchVectors(branch_index, of_chunks, vectors.read_file_vectors(handle, model))
 
 
-def near_chunks(handle: Handle, asked: Asked, filters: Filters, least: float) -> list[ChunkFacts]:
+def near_chunks(
+    handle: Handle, asked: QueryVector, filters: Filters, least: float
+) -> list[ChunkFacts]:
     """Return the most similar chunks that pass filters, from the database.
 
     At most ``MAX_BY_MEANING`` of them, with at least the similarity ``least``, unordered.
@@ -232,22 +234,26 @@ def near_chunks(handle: Handle, asked: Asked, filters: Filters, least: float) ->
     return [found[at] for at in _most_similar(similarities, MAX_BY_MEANING, least)]
 
 
-def near_by_text(handle: Handle, asked: Asked, filters: Filters, number: int) -> dict[int, float]:
+def near_by_text(
+    handle: Handle, asked: QueryVector, filters: Filters, number: int
+) -> dict[int, float]:
     """Return the cosines of the chunks whose text is most similar, whatever their paths."""
     near = vectors.nearest_chunks(handle, asked.model, asked.vector, number, filters)
     return _chunk_cosines(handle, asked, [chunk_id for chunk_id, _ in near])
 
 
-def asked_of_chunks(handle: Handle, model: ModelRow, chunk_ids: Sequence[int]) -> Asked | None:
+def asked_of_chunks(
+    handle: Handle, model: ModelRow, chunk_ids: Sequence[int]
+) -> QueryVector | None:
     """Return the sum of the unit vectors of chunks as a query; None when they have no vectors."""
     stored = vectors.read_some_vectors(handle, model, chunk_ids).vectors
     lengths = _norms(stored)[:, np.newaxis]
     units = np.divide(stored, lengths, out=np.zeros(stored.shape), where=lengths > 0)
-    asked = Asked.of(model, units.sum(axis=0).astype(np.float32))
+    asked = QueryVector.of(model, units.sum(axis=0).astype(np.float32))
     return asked if asked.length else None
 
 
-def _nearest_in_file(handle: Handle, asked: Asked, chunk_ids: Sequence[int]) -> Sequence[int]:
+def _nearest_in_file(handle: Handle, asked: QueryVector, chunk_ids: Sequence[int]) -> Sequence[int]:
     """Return the most similar chunks of one file; all of them unless it is large."""
     if len(chunk_ids) <= MAX_CHUNKS_PER_SIMILAR_PATH:
         return chunk_ids
@@ -255,7 +261,7 @@ def _nearest_in_file(handle: Handle, asked: Asked, chunk_ids: Sequence[int]) -> 
     return nlargest(MAX_CHUNKS_PER_SIMILAR_PATH, cosines, key=cosines.__getitem__)
 
 
-def cosines_of(handle: Handle, asked: Asked, pairs: Sequence[tuple[int, int]]) -> Cosines:
+def cosines_of(handle: Handle, asked: QueryVector, pairs: Sequence[tuple[int, int]]) -> Cosines:
     """Return the cosines of chunks and of the files that show them, from the database.
 
     Args:
@@ -272,17 +278,19 @@ def cosines_of(handle: Handle, asked: Asked, pairs: Sequence[tuple[int, int]]) -
     )
 
 
-def _chunk_cosines(handle: Handle, asked: Asked, chunk_ids: Sequence[int]) -> dict[int, float]:
+def _chunk_cosines(
+    handle: Handle, asked: QueryVector, chunk_ids: Sequence[int]
+) -> dict[int, float]:
     """Return the cosines of chunks, from the database; those without a vector are left out."""
     return _cosines_by_id(vectors.read_some_vectors(handle, asked.model, chunk_ids), asked)
 
 
-def _cosines_by_id(stored: StoredVectors, asked: Asked) -> dict[int, float]:
+def _cosines_by_id(stored: StoredVectors, asked: QueryVector) -> dict[int, float]:
     cosines = _cosines(stored.vectors, _norms(stored.vectors), asked)
     return dict(zip(stored.ids.tolist(), cosines.tolist(), strict=True))
 
 
-def _cosines(rows: Stored, lengths: Numbers, asked: Asked) -> Numbers:
+def _cosines(rows: Stored, lengths: Numbers, asked: QueryVector) -> Numbers:
     """Return the cosine of each row with a query; 0 where either is a zero vector."""
     products = np.empty(len(rows), np.float32)
     size = max(1, _BLOCK_NUMBERS // rows.shape[1])

@@ -19,12 +19,13 @@ Goodwin et al., "BitFunnel: Revisiting Signatures for Search", SIGIR 2017, for s
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.cancellation import CancelToken
 from engine.errors import IndexCorruptError
 from engine.search.patterns import Pattern
 from engine.store import chunks, project
@@ -290,11 +291,11 @@ class NgramFilter:
         cached, known = self._view, self._known
         if cached and changes is not None and cached[0] == changes and cached[1].known is known:
             return cached[1]
-        view = _view(known, _Texts.of(chunks.text_marks(handle, _MARK_BYTES)))
+        view = _view(known, _Texts.of(chunks.read_hash_prefixes(handle, _MARK_BYTES)))
         self._view = changes, view
         return view
 
-    def learn(self, store: Store, cancelled: Callable[[], bool]) -> None:
+    def learn(self, store: Store, cancelled: CancelToken) -> None:
         """Read the texts that were missing since patterns were searched, idle for half of the time.
 
         Args:
@@ -306,7 +307,7 @@ class NgramFilter:
         try:
             self._is_wanted = False
             with store.read() as handle:
-                texts = _Texts.of(chunks.text_marks(handle, _MARK_BYTES))
+                texts = _Texts.of(chunks.read_hash_prefixes(handle, _MARK_BYTES))
             known, wanted = _plan_update(_view(self._known, texts))
             learned: list[tuple[int, bytes]] = []
             texts_wanted = _read(store, wanted, learned, cancelled)
@@ -347,7 +348,7 @@ def _read(
     store: Store,
     blob_ids: Sequence[int],
     learned: list[tuple[int, bytes]],
-    cancelled: Callable[[], bool],
+    cancelled: CancelToken,
 ) -> Iterator[bytes]:
     """Yield texts, and record each when it is taken."""
     for at in range(0, len(blob_ids), _BATCH):
@@ -355,7 +356,7 @@ def _read(
             return
         started = time.perf_counter()
         with store.read() as handle:
-            rows = chunks.marked_texts(handle, blob_ids[at : at + _BATCH], _MARK_BYTES)
+            rows = chunks.read_prefixed_texts(handle, blob_ids[at : at + _BATCH], _MARK_BYTES)
         for blob_id, mark, packed in rows:
             try:
                 text = unpack_text(packed)

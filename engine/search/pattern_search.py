@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from engine.config import Config
 from engine.records import Mode, SearchRequest
 from engine.search.candidates import Found, find_candidates
-from engine.search.features import (
-    Breakdown,
-    Part,
-    lowered,
-    path_factors,
-    path_worth,
-)
+from engine.search.features import Breakdown, Part, factor_part, path_factors, path_worth
 from engine.search.grep import (
     MAX_MATCHES,
     Deadline,
@@ -402,7 +396,7 @@ def _rank(candidates: list[Candidate]) -> None:
             shares.append(Part("definition", PATTERN_DEFINITION_SHARE, why))
         factors = path_factors(chunk.path, is_generated=bool(chunk.is_generated))
         if chunk.language in DOCUMENT_LANGUAGES:
-            factors = (*factors, lowered("document", DOCUMENT_FACTOR))
+            factors = (*factors, factor_part("document", DOCUMENT_FACTOR))
         candidate.breakdown = Breakdown(tuple(shares), factors)
         candidate.score = candidate.breakdown.score
     sort_diversified(

@@ -18,7 +18,7 @@ from engine.search.weights import (
 from engine.syntax.terms import words_of
 
 if TYPE_CHECKING:
-    from engine.search.meaning import Asked  # numpy, which a query of words does not need
+    from engine.search.meaning import QueryVector  # numpy, which a query of words does not need
 
 MAX_LIMIT = 100
 #: Modes that compare meanings; hybrid also works without.
@@ -33,7 +33,7 @@ class Question:
     query: Query
     mode: Mode
     limit: int  # candidates at most
-    asked: "Asked | None"  # the vector; None: by words alone
+    asked: "QueryVector | None"  # the vector; None: by words alone
     lexical: Lexical
     weights: Weights
 
@@ -57,7 +57,7 @@ def question_of(
     query: Query,
     mode: Mode,
     limit: int,
-    asked: "Asked | None" = None,
+    asked: "QueryVector | None" = None,
     lexical: Lexical | None = None,
 ) -> Question:
     """Prepare a parsed query; its words too, unless they are given."""

@@ -14,8 +14,8 @@ from engine.search.candidates import Found
 from engine.search.features import (
     Breakdown,
     Part,
+    factor_part,
     is_test,
-    lowered,
     path_factors,
     path_worth,
 )
@@ -98,9 +98,9 @@ def find_related(
     Raises:
         UnavailableError: The place has no vector.
     """
-    from engine.search.meaning import Asked, asked_of_chunks, near_by_text  # numpy
+    from engine.search.meaning import QueryVector, asked_of_chunks, near_by_text  # numpy
 
-    asked: Asked | None = asked_of_chunks(handle, model, list(source.hashes))
+    asked: QueryVector | None = asked_of_chunks(handle, model, list(source.hashes))
     if asked is None:
         raise UnavailableError(
             "this place has no vectors yet", hint="run cairn index to complete the index"
@@ -134,9 +134,9 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
         )
     )
     if chunk.language in DOCUMENT_LANGUAGES and source.language not in DOCUMENT_LANGUAGES:
-        factors.append(lowered("document", DOCUMENT_FACTOR))
+        factors.append(factor_part("document", DOCUMENT_FACTOR))
     if chunk.path == source.path:
-        factors.append(lowered("same file", SAME_FILE_FACTOR))
+        factors.append(factor_part("same file", SAME_FILE_FACTOR))
     if is_copy:
         factors.append(Part("copy", COPY_FACTOR, "the same text"))
     return Breakdown((Part("meaning", cosine, f"meaning {cosine:.2f}"),), tuple(factors))

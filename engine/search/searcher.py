@@ -6,12 +6,12 @@ imported by the functions that use them.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.cancellation import CancelToken
 from engine.config import Config
-from engine.embedding.load import QuestionEmbedder
+from engine.embedding.load import QueryEmbedder
 from engine.errors import UnavailableError
 from engine.records import (
     Coverage,
@@ -50,7 +50,7 @@ from engine.telemetry.metrics import Span, asking, span
 
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
-    from engine.search.meaning import Asked, BranchVectors, Similarities
+    from engine.search.meaning import BranchVectors, QueryVector, Similarities
     from engine.search.ngram_filter import NgramFilter
     from engine.search.pattern_search import SearchLimits
     from engine.search.patterns import Pattern
@@ -64,7 +64,7 @@ _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by word
 class QueryEmbedding(NamedTuple):
     """The vector of a query, or the reason why there is none."""
 
-    asked: "Asked | None" = None  # None: words alone answer
+    asked: "QueryVector | None" = None  # None: words alone answer
     notes: tuple[str, ...] = ()  # why there is no vector, if meaning was wanted
 
 
@@ -77,7 +77,7 @@ class QueryEmbeddings:
         questions: The embedder.
     """
 
-    def __init__(self, store: Store, cache: StateCache, questions: QuestionEmbedder) -> None:
+    def __init__(self, store: Store, cache: StateCache, questions: QueryEmbedder) -> None:
         self._store = store
         self._cache = cache
         self._questions = questions
@@ -106,9 +106,9 @@ class QueryEmbeddings:
             if mode is Mode.MEANING:
                 raise
             return QueryEmbedding(notes=(_note_of(error),))
-        from engine.search.meaning import Asked  # numpy
+        from engine.search.meaning import QueryVector  # numpy
 
-        return QueryEmbedding(Asked.of(model, vector))
+        return QueryEmbedding(QueryVector.of(model, vector))
 
 
 def for_model(embedding: QueryEmbedding, model: "ModelRow | None", mode: Mode) -> QueryEmbedding:
@@ -179,7 +179,7 @@ class Searcher:
         project_name: str,
         root: str,
         config: Config,
-        questions: QuestionEmbedder,
+        questions: QueryEmbedder,
     ) -> None:
         self._store = store
         self._project_name = project_name
@@ -222,12 +222,12 @@ class Searcher:
         ngram_filter = self._ngram_filter
         return self._cache.size_bytes + (ngram_filter.size_bytes if ngram_filter else 0)
 
-    def let_go(self) -> None:
+    def evict(self) -> None:
         """Clear the caches."""
-        self._cache.let_go()
+        self._cache.evict()
         self._has_seen_patterns, self._ngram_filter = False, None
 
-    def learn(self, cancelled: Callable[[], bool]) -> None:
+    def learn(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter, so that the next patterns read fewer texts.
 
         Runs in a background thread of a process that answers many queries.
@@ -485,7 +485,7 @@ def _cached_vectors(handle: Handle, question: Question, scope: _Scope) -> "Branc
 
 
 def _similarities(
-    handle: Handle, asked: "Asked", scope: _Scope, branch_index: "BranchIndex"
+    handle: Handle, asked: "QueryVector", scope: _Scope, branch_index: "BranchIndex"
 ) -> "Similarities":
     """Compare a query with the places of a cached branch."""
     from engine.search.meaning import StoredSimilarities  # numpy

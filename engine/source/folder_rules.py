@@ -41,7 +41,7 @@ from engine.source.ignore import (
 from engine.source.wildmatch import PatternSet
 
 
-class Lifted(Enum):
+class Reinclusion(Enum):
     """Ways to re-include a file of a refused folder, besides ``!`` rules of a ``.cairnignore``."""
 
     BY_TRACKING = "git tracks it"
@@ -54,7 +54,7 @@ class Refusal(NamedTuple):
 
     reason: SkipReason
     detail: str
-    lifted: Lifted = Lifted.BY_NOTHING
+    lifted: Reinclusion = Reinclusion.BY_NOTHING
 
 
 _GIT = Refusal(SkipReason.DEFAULT_EXCLUDED, ".git: version control")
@@ -252,15 +252,15 @@ class FolderRules:
             return ambient
         if (
             ambient is not None
-            and ambient.lifted is Lifted.BY_INCLUDE
+            and ambient.lifted is Reinclusion.BY_INCLUDE
             and self.globs.asks_for_path(name)
         ):
             ambient = None
-        is_open = ambient is None or ambient.lifted is Lifted.BY_TRACKING
+        is_open = ambient is None or ambient.lifted is Reinclusion.BY_TRACKING
         why = self._default_exclusion(prefix, name, siblings) if is_open else None
         if why is not None and not is_asked_for:
             if not self.globs.asks_for(name):
-                refusal = Refusal(SkipReason.DEFAULT_EXCLUDED, why, Lifted.BY_INCLUDE)
+                refusal = Refusal(SkipReason.DEFAULT_EXCLUDED, why, Reinclusion.BY_INCLUDE)
                 if not self.globs.reaches_into(name) and not self.ignore.reopens(key):
                     return refusal
                 ambient = ambient or refusal
@@ -291,8 +291,10 @@ class FolderRules:
         if decision is not None and decision[0].is_cairn:
             return _ignored_by(decision)
         ambient = self.ambient
-        if ambient is not None and ambient.lifted is not Lifted.BY_INCLUDE:
-            is_lifted = ambient.lifted is Lifted.BY_TRACKING and self.tracking.has(prefix + name)
+        if ambient is not None and ambient.lifted is not Reinclusion.BY_INCLUDE:
+            is_lifted = ambient.lifted is Reinclusion.BY_TRACKING and self.tracking.has(
+                prefix + name
+            )
             return None if is_lifted else ambient
         refusal = _ignored_by(decision) if decision is not None else None
         if refusal is not None and not self.tracking.has(prefix + name):
@@ -306,9 +308,9 @@ class FolderRules:
         if decision is not None and decision[0].is_cairn:
             return refusal, refusal is None
         ambient = self.ambient
-        if ambient is not None and ambient.lifted is Lifted.BY_NOTHING:
+        if ambient is not None and ambient.lifted is Reinclusion.BY_NOTHING:
             return ambient, False
-        if ambient is None or ambient.lifted is not Lifted.BY_TRACKING:
+        if ambient is None or ambient.lifted is not Reinclusion.BY_TRACKING:
             if refusal is None:
                 return ambient, False
             ambient = refusal
@@ -317,9 +319,9 @@ class FolderRules:
     def _is_worth_entering(self, ambient: Refusal, path: str, name: str, key: bytes) -> bool:
         if self.ignore.reopens(key):
             return True
-        if ambient.lifted is Lifted.BY_TRACKING:
+        if ambient.lifted is Reinclusion.BY_TRACKING:
             return self.tracking.has_below(path)
-        return ambient.lifted is Lifted.BY_INCLUDE and self.globs.wants_folder(name)
+        return ambient.lifted is Reinclusion.BY_INCLUDE and self.globs.wants_folder(name)
 
     def _default_exclusion(self, prefix: str, name: str, siblings: Collection[str]) -> str | None:
         return excluded_by_default(
@@ -341,7 +343,7 @@ def _ignored_by(decision: Decision) -> Refusal | None:
     file, number = decision
     if file.is_negated(number):
         return None
-    lifted = Lifted.BY_NOTHING if file.is_cairn else Lifted.BY_TRACKING
+    lifted = Reinclusion.BY_NOTHING if file.is_cairn else Reinclusion.BY_TRACKING
     return Refusal(SkipReason.IGNORED, file.describe(number), lifted)
 
 

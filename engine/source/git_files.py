@@ -62,14 +62,14 @@ def read_regular(
         os.close(descriptor)
 
 
-class Start(NamedTuple):
+class FileHead(NamedTuple):
     """The first bytes of a file."""
 
     data: bytes
     size_bytes: int  # of the whole file
 
 
-def read_start(path: str, limit_bytes: int) -> Start | None:
+def read_start(path: str, limit_bytes: int) -> FileHead | None:
     """Return the first bytes of a regular file, at most ``limit_bytes``, or None if unreadable."""
     try:
         descriptor = os.open(path, _OPEN_FLAGS | os.O_NOFOLLOW)
@@ -79,7 +79,7 @@ def read_start(path: str, limit_bytes: int) -> Start | None:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             return None
-        return Start(os.read(descriptor, limit_bytes), facts.st_size)
+        return FileHead(os.read(descriptor, limit_bytes), facts.st_size)
     except OSError:
         return None
     finally:

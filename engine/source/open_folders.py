@@ -234,7 +234,7 @@ _MAX_SHOWN_CHARACTERS: Final = 200
 _MAX_STEPS: Final = 8192  # folders opened in one resolution
 
 
-class Target(NamedTuple):
+class LinkTarget(NamedTuple):
     """The target of a link."""
 
     real_path: str  # relative to the root, without links
@@ -269,7 +269,7 @@ class LinkResolver:
         self._above_root = _names_of(os.path.dirname(root))
         self._spellings = (_names_of(root), _names_of(given_root))
 
-    def follow(self, folder: str, name: str) -> Target:
+    def follow(self, folder: str, name: str) -> LinkTarget:
         """Follow a link.
 
         Args:
@@ -290,7 +290,7 @@ class LinkResolver:
         finally:
             place.close()
 
-    def _follow(self, place: "_Place", names: list[str]) -> Target:
+    def _follow(self, place: "_Place", names: list[str]) -> LinkTarget:
         """Resolve names, next one last, from a place."""
         links = 0
         while names:
@@ -316,8 +316,8 @@ class LinkResolver:
             elif any(rest not in ("", ".") for rest in names):
                 raise NotFollowedError(SkipReason.SYMLINK_BROKEN, "leads through a file")
             else:
-                return Target(place.path_of(name), found)
-        return Target(place.path, place.stat())
+                return LinkTarget(place.path_of(name), found)
+        return LinkTarget(place.path, place.stat())
 
     def _come_back(self, names: list[str], outside: list[str]) -> None:
         """Consume names from a folder outside until they spell a path into the root."""

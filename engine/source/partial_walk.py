@@ -7,13 +7,14 @@ complete walk. They cost one listing of each folder that they visit; rules are r
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from engine.cancellation import CancelToken, never
 from engine.records import FileEntry, Skip, SkipReason
 from engine.source.folder_rules import FolderRules, Refusal
 from engine.source.open_folders import OpenFolder
-from engine.source.walker import Walk, WalkRules, never
+from engine.source.walker import Walk, WalkRules
 
 
 class PathSet:
@@ -104,7 +105,7 @@ class PartialWalk(Walk):
         root: str,
         rules: WalkRules,
         wanted: PathSet,
-        cancelled: Callable[[], bool] = never,
+        cancelled: CancelToken = never,
     ) -> None:
         super().__init__(root, rules, cancelled)
         self._wanted = wanted
@@ -231,7 +232,7 @@ def folders_of(
     rules: WalkRules,
     *,
     below: Iterable[str] = (),
-    cancelled: Callable[[], bool] = never,
+    cancelled: CancelToken = never,
 ) -> Folders:
     """Return the folders that a walk enters.
 
@@ -259,7 +260,7 @@ class _FolderWalk(PartialWalk):
     """A walk that ignores files other than links."""
 
     def __init__(
-        self, root: str, rules: WalkRules, wanted: PathSet, cancelled: Callable[[], bool]
+        self, root: str, rules: WalkRules, wanted: PathSet, cancelled: CancelToken
     ) -> None:
         super().__init__(root, rules, wanted, cancelled)
         self.entered: dict[str, str] = {}

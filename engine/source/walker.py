@@ -12,11 +12,12 @@ About 8 µs a file on a warm cache with a usual ``.gitignore``.
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
+from engine.cancellation import CancelToken, never
 from engine.config import LARGEST_FILE_BYTES, MIB
 from engine.errors import Cancelled, InvalidPathError
 from engine.records import FileEntry, Skip, SkipReason, display_path
@@ -29,10 +30,10 @@ from engine.source.open_folders import (
     Identity,
     LinkedFolder,
     LinkResolver,
+    LinkTarget,
     NotFollowedError,
     OpenFolder,
     PlainFolder,
-    Target,
     file_stat_of,
 )
 from engine.source.secrets import is_secret_file
@@ -69,13 +70,8 @@ class WalkRules:
         _compiled(self)
 
 
-def never() -> bool:
-    """Return False: the default of ``cancelled``."""
-    return False
-
-
 def walk(
-    root: str, rules: WalkRules, *, cancelled: Callable[[], bool] = never
+    root: str, rules: WalkRules, *, cancelled: CancelToken = never
 ) -> Iterator[FileEntry | Skip]:
     """Yield every file of a tree, and every excluded file or folder with the reason.
 
@@ -98,7 +94,7 @@ def walk(
 class Walk:
     """One walk; ``partial_walk`` has restricted ones."""
 
-    def __init__(self, root: str, rules: WalkRules, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, root: str, rules: WalkRules, cancelled: CancelToken) -> None:
         include, exclude, self._allowed = _compiled(rules)
         self._globs = GlobPosition(include, exclude)
         self._limit_bytes = rules.max_file_size_bytes or LARGEST_FILE_BYTES
@@ -220,7 +216,7 @@ class Walk:
         folder.rules = self._rule_files.in_folder(folder.rules, folder.descriptor, prefix, names)
         entries = self._chosen(entries, folder.rules, prefix, names)
         outcomes: list[FileEntry | Skip] = []
-        folders: list[tuple[str, Target | None]] = []
+        folders: list[tuple[str, LinkTarget | None]] = []
         self.entries, self.outcomes = len(entries), outcomes
         self._list_files(folder, prefix, entries, outcomes, folders)
         self.entries, self.outcomes = 0, []
@@ -264,7 +260,7 @@ class Walk:
         prefix: str,
         entries: list[os.DirEntry[str]],
         outcomes: list[FileEntry | Skip],
-        folders: list[tuple[str, Target | None]],
+        folders: list[tuple[str, LinkTarget | None]],
     ) -> None:
         """Decide about the files; add the subfolders to ``folders``."""
         refusal_of_file = folder.rules.refusal_of_file
@@ -306,7 +302,7 @@ class Walk:
         prefix: str,
         name: str,
         outcomes: list[FileEntry | Skip],
-        folders: list[tuple[str, Target | None]],
+        folders: list[tuple[str, LinkTarget | None]],
     ) -> None:
         path = prefix + name
         refusal = folder.rules.refusal_of_link(prefix, name)
@@ -327,7 +323,7 @@ class Walk:
         outcomes.append(Skip(path, refusal.reason, refusal.detail))
 
     def _linked_file(
-        self, rules: FolderRules, prefix: str, name: str, target: Target
+        self, rules: FolderRules, prefix: str, name: str, target: LinkTarget
     ) -> FileEntry | Skip:
         path = prefix + name
         refusal = rules.globs.refusal_of_file(name)

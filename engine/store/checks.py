@@ -12,13 +12,14 @@ sound and nothing is found.
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 
+from engine.cancellation import CancelToken
 from engine.errors import Cancelled
 from engine.store import migrate
 from engine.store.connection import Handle
@@ -73,7 +74,7 @@ KEYWORD_INDEXES = (CHUNK_WORDS, PATH_WORDS, MEMORY_WORDS)
 
 
 @contextmanager
-def stoppable(handle: Handle, cancelled: Callable[[], bool]) -> Iterator[None]:
+def stoppable(handle: Handle, cancelled: CancelToken) -> Iterator[None]:
     """Interrupt long statements of a block when cancelled.
 
     Raises:

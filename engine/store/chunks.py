@@ -256,7 +256,7 @@ def count_bytes(handle: Handle, filters: Filters, among: Sequence[int] | None = 
     return int(rows.get)
 
 
-def text_marks(handle: Handle, size: int) -> list[tuple[int, bytes]]:
+def read_hash_prefixes(handle: Handle, size: int) -> list[tuple[int, bytes]]:
     """Return the ids of all texts, rising, each with the first bytes of its hash."""
     rows = handle.execute(
         "SELECT id, substr(text_hash, 1, :size) FROM blobs ORDER BY id", {"size": size}
@@ -264,7 +264,7 @@ def text_marks(handle: Handle, size: int) -> list[tuple[int, bytes]]:
     return list(rows)
 
 
-def marked_texts(
+def read_prefixed_texts(
     handle: Handle, blob_ids: Sequence[int], size: int
 ) -> list[tuple[int, bytes, bytes]]:
     """Return those of some texts that still exist: id, first bytes of the hash, packed text."""

@@ -42,7 +42,7 @@ _WRITER_CACHE_KIB = 64 << 10
 _READER_CACHE_KIB = 16 << 10
 
 
-class Companion(Protocol):
+class TransactionHook(Protocol):
     """Hooks into a thread's write transactions, to refuse them or to add rows."""
 
     def is_durable(self) -> bool:
@@ -153,7 +153,7 @@ class Store:
             bookkeeping: Only rows of jobs or memories are written: it does not count, and the
                 thread's companion stays out of it.
         """
-        companion: Companion | None = getattr(self._local, "companion", None)
+        companion: TransactionHook | None = getattr(self._local, "companion", None)
         if bookkeeping:
             companion = None
         with self._writing() as handle:
@@ -184,7 +184,7 @@ class Store:
             companion.committed()
 
     @contextmanager
-    def accompanied(self, companion: Companion) -> Iterator[None]:
+    def accompanied(self, companion: TransactionHook) -> Iterator[None]:
         """Attach a companion to every write transaction of this thread."""
         self._local.companion = companion
         try:

@@ -241,7 +241,7 @@ def list_names(handle: Handle, branch_id: int, folder: str, *, most: int) -> lis
     return names
 
 
-def chain_below(handle: Handle, branch_id: int, folder: str) -> str:
+def deepest_single_folder(handle: Handle, branch_id: int, folder: str) -> str:
     """Return the deepest folder reached while a folder contains nothing but one folder."""
     while True:
         names = list_names(handle, branch_id, folder, most=2)

@@ -369,13 +369,13 @@ def _check_copy(part: Path) -> None:
         raise damaged(part, problems[0])
 
 
-class Look(NamedTuple):
+class FileUsage(NamedTuple):
     """The size of the file and its content at one time."""
 
     pages: int
     chunks: int
 
-    def is_roomier_than(self, other: "Look", share: float) -> bool:
+    def has_more_pages_than(self, other: "FileUsage", share: float) -> bool:
         """Return whether there are more pages for each chunk, by a share or more."""
         return self.pages * max(other.chunks, 1) > (1 + share) * other.pages * max(self.chunks, 1)
 
@@ -385,21 +385,21 @@ def file_bytes(handle: Handle) -> int:
     return int(handle.execute("PRAGMA page_count").get * handle.execute("PRAGMA page_size").get)
 
 
-def present(handle: Handle) -> Look:
+def measure_usage(handle: Handle) -> FileUsage:
     """Return the current size of the file."""
     chunks = handle.execute("SELECT count(*) FROM chunks").get
-    return Look(int(handle.execute("PRAGMA page_count").get), int(chunks))
+    return FileUsage(int(handle.execute("PRAGMA page_count").get), int(chunks))
 
 
-def last_look(handle: Handle) -> Look | None:
+def read_last_usage(handle: Handle) -> FileUsage | None:
     """Return the size of the file when it was last measured."""
     row = handle.execute("SELECT looked_pages, looked_chunks FROM project").fetchone()
-    return Look(*row) if row and row[0] is not None else None
+    return FileUsage(*row) if row and row[0] is not None else None
 
 
-def note_look(handle: Handle) -> None:
+def record_usage(handle: Handle) -> None:
     """Record the size of the file after measuring or rebuilding it."""
-    look = present(handle)
+    look = measure_usage(handle)
     handle.execute("UPDATE project SET looked_pages = ?, looked_chunks = ?", look)
 
 

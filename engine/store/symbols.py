@@ -337,7 +337,7 @@ class NamedRow(NamedTuple):
     is_exported: bool
 
 
-def names_beginning(handle: Handle, folded: str, limit: int) -> list[str]:
+def complete_names(handle: Handle, folded: str, limit: int) -> list[str]:
     """Return the lower-case symbol names with a prefix, each once, the shortest first."""
     rows = handle.execute(
         """SELECT folded_name FROM symbols WHERE folded_name >= :low AND folded_name < :high
@@ -347,7 +347,7 @@ def names_beginning(handle: Handle, folded: str, limit: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def places_of_name(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
+def find_named(handle: Handle, branch_id: int, folded: str) -> list[NamedRow]:
     """Return some symbols of a lower-case name, in files of a branch."""
     rows = handle.execute(
         """SELECT f.path, s.qualified_name, s.kind, s.line_start, s.is_exported

@@ -121,7 +121,7 @@ class Definition(NamedTuple):
     is_exported: bool  # by a wrapper; of a scope: its members are public
 
 
-class Captured(NamedTuple):
+class Captures(NamedTuple):
     """The captures of a text, before nesting."""
 
     definitions: list[Definition]  # with scopes; sorted by start, then longer first
@@ -145,7 +145,7 @@ class Collector:
         self._visibility: list[tuple[int, str]] = []
         self._roles: dict[int, tuple[_Handler, str, str]] = {}  # by pattern
 
-    def collect(self, matches: Matches) -> Captured:
+    def collect(self, matches: Matches) -> Captures:
         """Sort the matches of the whole text."""
         roles = self._roles
         for pattern, captures in matches:
@@ -157,7 +157,7 @@ class Collector:
         definitions = [self._wrapped(definition) for _, definition in self._found.values()]
         definitions += self._scopes
         definitions.sort(key=_text_order)
-        return Captured(
+        return Captures(
             definitions,
             self._attributes,
             frozenset(self._listed),

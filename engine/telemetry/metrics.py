@@ -235,7 +235,7 @@ _is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
 
 
 @contextmanager
-def heard_by(meter: Meter) -> Iterator[None]:
+def record_metrics_to(meter: Meter) -> Iterator[None]:
     """Record the numbers of this process with a meter."""
     global _meter  # noqa: PLW0603 - see above
     before, _meter = _meter, meter
@@ -246,7 +246,7 @@ def heard_by(meter: Meter) -> Iterator[None]:
 
 
 @contextmanager
-def traced_by(tracer: Tracer) -> Iterator[None]:
+def record_spans_to(tracer: Tracer) -> Iterator[None]:
     """Record the spans of this process with a tracer."""
     global _tracer  # noqa: PLW0603 - see above
     before, _tracer = _tracer, tracer

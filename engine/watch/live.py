@@ -4,18 +4,18 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import JobConflictError
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, Phase
 from engine.scheduler.queue import ChangeCallback, Jobs
 from engine.state_records import INDEXING_CANCELLED, Job, JobFilter, JobOrigin, JobState
-from engine.watch.watcher import HeldError, StatusCallback, Watcher
+from engine.watch.watcher import IndexingPausedError, StatusCallback, Watcher
 
 #: The last run over the whole project is looked for among so many jobs.
 _LATEST_JOBS = 100
 
 
-def watcher_of(
-    index: Index,
+def create_watcher(
+    index: Project,
     jobs: Jobs,
     config: Config,
     *,
@@ -61,7 +61,9 @@ class _JobSubmitter:
         if self._blocked_job is not None and self._cancel_blocked(self._blocked_job, cancelled):
             only = None
         if not only and self._was_stopped():
-            raise HeldError(f"{INDEXING_CANCELLED}; it goes on when it is asked for again")
+            raise IndexingPausedError(
+                f"{INDEXING_CANCELLED}; it goes on when it is asked for again"
+            )
         options = IndexOptions(only=only or ())
         try:
             submitted = self._jobs.submit(self._root, options, origin=JobOrigin.WATCH)

@@ -117,7 +117,7 @@ class WatchTarget(Protocol):
         """Return the indexed paths that are hard links to the files at some paths."""
 
 
-class HeldError(EngineError):
+class IndexingPausedError(EngineError):
     """Indexing is paused by a user; pending paths wait."""
 
 
@@ -326,7 +326,7 @@ class Watcher:
         except InvalidPathError as error:
             is_done = False
             self._await_root(error.message)
-        except HeldError as error:
+        except IndexingPausedError as error:
             is_done, reason = False, str(error)
         except (Cancelled, EngineError) as error:
             is_done, reason = False, f"{error}; {_RETRIED}"

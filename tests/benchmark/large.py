@@ -20,7 +20,7 @@ from typing import Any
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.store.connection import Store
 
@@ -121,7 +121,7 @@ def _sentence(doc: str) -> list[str]:
     return re.findall(r"[A-Za-z][a-z]+", re.split(r"[.\n]", doc.strip())[0])[:_MOST_WORDS]
 
 
-def _ask(index: Index, question: str, mode: Mode) -> float:
+def _ask(index: Project, question: str, mode: Mode) -> float:
     started = time.perf_counter()
     index.search(SearchRequest(query=question, mode=mode))
     return (time.perf_counter() - started) * 1000

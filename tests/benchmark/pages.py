@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchRequest
 from tests.benchmark.service import summary
 from tests.support.command import Command
@@ -95,7 +95,7 @@ def pages_of(project: str, path: str) -> dict[str, str]:
     return found
 
 
-def change(index: Index) -> None:
+def change(index: Project) -> None:
     """Make a new state of an index with the contents of the old one."""
     with index._store.write():
         pass

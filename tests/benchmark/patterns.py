@@ -21,7 +21,7 @@ from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchRequest
 from tests.benchmark.index_all import source_bytes
 from tests.unit.search.test_patterns import EVIL
@@ -83,7 +83,7 @@ def main() -> None:
             shutil.rmtree(home)
 
 
-def indexed(catalog: Catalog, root: Path) -> Index:
+def indexed(catalog: Catalog, root: Path) -> Project:
     """Open a project, indexed once."""
     index = catalog.create(str(root))
     if index.status().last_indexed_at is None:
@@ -91,7 +91,7 @@ def indexed(catalog: Catalog, root: Path) -> Index:
     return index
 
 
-def known(index: Index) -> float:
+def known(index: Project) -> float:
     """Do what a server does beside its first questions; give the seconds that texts took."""
     index.warm()
     index.learn(lambda: False)
@@ -101,7 +101,7 @@ def known(index: Index) -> float:
     return time.perf_counter() - started
 
 
-def measure_typical(index: Index, rounds: int) -> None:
+def measure_typical(index: Project, rounds: int) -> None:
     """Print the times of each pattern, and p50 and p95 over all typical ones."""
     walls: list[float] = []
     medians: list[float] = []
@@ -124,7 +124,7 @@ def measure_typical(index: Index, rounds: int) -> None:
         print(f"{label}: p50 {statistics.median(ordered):.0f} ms, p95 {p95:.0f} ms")
 
 
-def measure_evil(index: Index) -> None:
+def measure_evil(index: Project) -> None:
     """Print what each evil pattern comes to, and the slowest of them."""
     slowest = 0.0
     for pattern in EVIL:
@@ -143,7 +143,7 @@ def measure_evil(index: Index) -> None:
     print(f"evil: {len(EVIL)} patterns, slowest {slowest:.0f} ms")
 
 
-def timed(index: Index, query: str, mode: Mode) -> tuple[float, float]:
+def timed(index: Project, query: str, mode: Mode) -> tuple[float, float]:
     """Search once; give wall and processor time, in milliseconds."""
     wall, processor = time.perf_counter(), time.process_time()
     index.search(SearchRequest(query=query, mode=mode))

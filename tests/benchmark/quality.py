@@ -27,7 +27,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.evaluation.evaluate import interval_of, percentiles_of, result_of
 from engine.evaluation.golden import GoldenQuery, QueryResult, Target
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchRequest
 from engine.search import weights
 
@@ -232,7 +232,7 @@ class _Lines(NamedTuple):
     line_end: int
 
 
-def _answered(index: Index, repository: Repository, query: GoldenQuery, mode: Mode) -> Row:
+def _answered(index: Project, repository: Repository, query: GoldenQuery, mode: Mode) -> Row:
     started = time.perf_counter()
     answer = index.search(SearchRequest(query=query.query, mode=mode, limit=LIMIT))
     took_ms = (time.perf_counter() - started) * 1000

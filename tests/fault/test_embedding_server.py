@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from engine.config import Config, Secret, load_config
-from engine.embedding.embedder import Passage, choice_of
+from engine.embedding.embedder import Passage
 from engine.embedding.http import Clock
-from engine.embedding.remote import Remote
+from engine.embedding.model_setting import parse_model_setting
+from engine.embedding.remote import RemoteEmbedder
 from engine.errors import Cancelled, EmbedderUnavailableError
 from tests.support.embedding_server import (
     FakeTime,
@@ -31,7 +32,7 @@ from tests.support.embedding_server import (
 )
 
 KEY = "sk-test-0123456789"
-Opens = Callable[..., Remote]
+Opens = Callable[..., RemoteEmbedder]
 CODE = [Passage("def parse(): pass", "", "", "")]
 
 
@@ -49,13 +50,15 @@ def hasty(config: Config) -> Config:
 
 
 @pytest.fixture
-def remote() -> Iterator[Callable[..., Remote]]:
+def remote() -> Iterator[Callable[..., RemoteEmbedder]]:
     """Opens embedders by URL; closes them."""
-    opened: list[Remote] = []
+    opened: list[RemoteEmbedder] = []
 
-    def opens(url: str, config: Config, fake: FakeTime | None = None) -> Remote:
+    def opens(url: str, config: Config, fake: FakeTime | None = None) -> RemoteEmbedder:
         clock = Clock(fake.elapsed_s, fake.wall_s, fake.sleep) if fake else None
-        opened.append(Remote(choice_of(f"openai:m@{url}"), Secret(KEY), config, clock))
+        opened.append(
+            RemoteEmbedder(parse_model_setting(f"openai:m@{url}"), Secret(KEY), config, clock)
+        )
         return opened[-1]
 
     yield opens
@@ -67,7 +70,7 @@ def never() -> bool:
     return False
 
 
-def embed(embedder: Remote) -> np.ndarray:
+def embed(embedder: RemoteEmbedder) -> np.ndarray:
     return embedder.embed_passages(CODE, never)
 
 
@@ -353,7 +356,7 @@ def test_no_key_is_ever_shown(
     assert "sk-test" not in everything
 
 
-def _answers(embedder: Remote) -> bool:
+def _answers(embedder: RemoteEmbedder) -> bool:
     try:
         return embed(embedder).shape == (1, 16)
     except EmbedderUnavailableError:  # 200 ms can be too short for a machine that is busy

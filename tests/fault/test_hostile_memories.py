@@ -7,7 +7,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import NewMemory
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.trees import SAMPLE, write_tree
@@ -28,7 +28,7 @@ _TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Give a small project with odd memories; asking changes nothing in it."""
     folder = tmp_path_factory.mktemp("memories")
     write_tree(folder / "tree", SAMPLE)
@@ -42,7 +42,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def test_every_text_comes_back_as_it_was(index: Index) -> None:
+def test_every_text_comes_back_as_it_was(index: Project) -> None:
     listed = index.checkpoints.list(tags=("!indexed",), limit=100).checkpoints
     assert {each.summary for each in listed} == set(_TEXTS)
     for each in listed:
@@ -51,12 +51,12 @@ def test_every_text_comes_back_as_it_was(index: Index) -> None:
 
 
 @pytest.mark.parametrize("text", _TEXTS)
-def test_every_text_can_be_asked_for(index: Index, text: str) -> None:
+def test_every_text_can_be_asked_for(index: Project, text: str) -> None:
     assert len(index.checkpoints.search(text)) <= 10
 
 
 @pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
-def test_a_question_has_an_answer_or_a_reason(index: Index, case: QueryCase) -> None:
+def test_a_question_has_an_answer_or_a_reason(index: Project, case: QueryCase) -> None:
     is_refused = not case.query.strip() or len(case.query) > 4096
     if is_refused:
         with pytest.raises(InvalidInputError) as refusal:
@@ -69,7 +69,7 @@ def test_a_question_has_an_answer_or_a_reason(index: Index, case: QueryCase) -> 
 
 
 @pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
-def test_a_tag_chooses_nothing_or_is_refused(index: Index, case: QueryCase) -> None:
+def test_a_tag_chooses_nothing_or_is_refused(index: Project, case: QueryCase) -> None:
     for tags in ([case.query], [f"!{case.query}"]):
         try:
             page = index.checkpoints.list(tags=tags)
@@ -82,7 +82,7 @@ def test_a_tag_chooses_nothing_or_is_refused(index: Index, case: QueryCase) -> N
         assert len(refusal.message) < 500
 
 
-def test_what_looks_like_an_operator_is_a_word(index: Index) -> None:
+def test_what_looks_like_an_operator_is_a_word(index: Project) -> None:
     saved = index.checkpoints.save(
         NewMemory(summary='error: "connection refused" -x nosuch:value lang:cobol')
     )

@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchRequest
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.patience import patience
@@ -16,7 +16,7 @@ from tests.support.trees import SAMPLE, write_tree
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Give the index of a small project; asking changes nothing in it."""
     folder = tmp_path_factory.mktemp("queries")
     tree = folder / "tree"
@@ -32,7 +32,7 @@ def test_there_are_forty_of_them_and_more() -> None:
 
 
 @pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
-def test_a_question_has_an_answer_or_a_reason(index: Index, case: QueryCase) -> None:
+def test_a_question_has_an_answer_or_a_reason(index: Project, case: QueryCase) -> None:
     for mode in case.modes:
         request = SearchRequest(query=case.query, mode=mode)
         if case.refused:
@@ -46,7 +46,7 @@ def test_a_question_has_an_answer_or_a_reason(index: Index, case: QueryCase) -> 
 
 
 @pytest.mark.parametrize("case", QUERY_CASES, ids=lambda case: case.name)
-def test_every_field_of_a_question_takes_it(index: Index, case: QueryCase) -> None:
+def test_every_field_of_a_question_takes_it(index: Project, case: QueryCase) -> None:
     text = case.query
     for request in (
         SearchRequest(query="session", path=text),
@@ -70,13 +70,13 @@ def test_no_text_is_too_odd_for_a_path(catalog: Catalog, case: QueryCase) -> Non
         assert refusal.value.as_json()["error"] in ("validation_error", "not_found")
 
 
-def test_the_index_is_what_it_was(index: Index) -> None:
+def test_the_index_is_what_it_was(index: Project) -> None:
     answer = index.search(SearchRequest(query="session"))
     assert answer.total >= 3
     assert answer.coverage.complete
 
 
-def test_words_that_look_like_operators_are_words(index: Index) -> None:
+def test_words_that_look_like_operators_are_words(index: Project) -> None:
     assert index.search(SearchRequest(query='"DROP TABLE files"')).hits[0].path == "odd.py"
     assert index.search(SearchRequest(query='"img src=x"')).hits[0].path == "odd.py"
     told = index.search(SearchRequest(query="session NOT token NEAR", mode=Mode.KEYWORD)).hits
@@ -86,7 +86,7 @@ def test_words_that_look_like_operators_are_words(index: Index) -> None:
 
 
 @pytest.mark.soak
-def test_how_long_each_takes(index: Index) -> None:
+def test_how_long_each_takes(index: Project) -> None:
     longest = {}
     for case in QUERY_CASES:
         for mode in case.modes:

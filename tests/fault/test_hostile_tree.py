@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.roots import project_id_of
 from tests.support.command import Command
 from tests.support.hostile import QUERY_CASES, TREE_CASES, Corpus, hostile_corpus
@@ -51,7 +51,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
     yield from index_corpus(tmp_path_factory.mktemp("hostile"), is_full=False)
 
 
-def wrong_outcomes(corpus: Corpus, index: Index) -> dict[str, str]:
+def wrong_outcomes(corpus: Corpus, index: Project) -> dict[str, str]:
     """Give the paths of all cases whose outcome is not one of the right ones, with that outcome."""
     wrong = {}
     for case in corpus.built:

@@ -15,7 +15,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchRequest
 from tests.support.git_trees import git_environment, run_git
 from tests.support.storms import held
@@ -131,7 +131,7 @@ def test_twenty_switches_of_five_thousand_files(
 
 
 @contextmanager
-def searching(index: Index) -> Iterator[list[float]]:
+def searching(index: Project) -> Iterator[list[float]]:
     """Search ten times a second in a thread while the block runs; gives milliseconds."""
     took_ms: list[float] = []
     is_over = threading.Event()

@@ -7,14 +7,14 @@ import httpx
 import pytest
 
 from engine.catalog import Catalog
-from engine.project import Index
+from engine.project import Project
 from tests.support.pages import project_ids, sample_files, site
 from tests.support.server import Server
 from tests.support.trees import SAMPLE, write_tree
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     """The index of a small project."""
     write_tree(tree, SAMPLE)
     index = catalog.create(str(tree))

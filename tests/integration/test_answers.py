@@ -16,7 +16,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.locks import indexing_lock
-from engine.project import Index
+from engine.project import Project
 from engine.records import Hit, IndexOptions, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.trees import SAMPLE, write_tree
@@ -34,18 +34,18 @@ class Make:
         self.catalog = catalog
         self.tree = tree
 
-    def __call__(self, files: dict[str, str]) -> Index:
+    def __call__(self, files: dict[str, str]) -> Project:
         write_tree(self.tree, files)
         index = self.catalog.create(str(self.tree))
         index.index()
         return index
 
 
-def hits(index: Index, query: str, *, mode: Mode = Mode.KEYWORD, limit: int = 10) -> list[Hit]:
+def hits(index: Project, query: str, *, mode: Mode = Mode.KEYWORD, limit: int = 10) -> list[Hit]:
     return list(index.search(SearchRequest(query=query, mode=mode, limit=limit)).hits)
 
 
-def paths(index: Index, query: str) -> list[str]:
+def paths(index: Project, query: str) -> list[str]:
     return [hit.path for hit in hits(index, query)]
 
 

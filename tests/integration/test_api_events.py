@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from engine.state_records import ProjectPulse, WatchState, WatchStatus
+from engine.state_records import ProjectActivity, WatchState, WatchStatus
 from tests.support.command import Command
 from tests.support.job_records import job
 from tests.support.jobs import until
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
-from web.api.event_stream import MOST_STREAMS, Event, Pulse, Pulses
+from web.api.event_stream import MOST_STREAMS, Event, EventStream, Pulses
 from web.errors import Refusal
 
 
@@ -103,8 +103,8 @@ def test_streams_have_an_end_and_leave_room_for_others(server: Server) -> None:
         until(has_room)
 
 
-def _pulse(**changes: Any) -> ProjectPulse:
-    plain = ProjectPulse(project_id="a" * 64, path="/a", jobs=(job(),), watch=None)
+def _pulse(**changes: Any) -> ProjectActivity:
+    plain = ProjectActivity(project_id="a" * 64, path="/a", jobs=(job(),), watch=None)
     return replace(plain, **changes)
 
 
@@ -119,7 +119,7 @@ def _told(pulses: list[Pulses], *, last_id: str | None, wanted: int) -> list[Eve
             now[0] = next(states, now[0])
             return now[0]
 
-        pulse = Pulse(look, look_s=0.01, ping_s=0.2)
+        pulse = EventStream(look, look_s=0.01, ping_s=0.2)
         events: list[Event | None] = []
         async for event in pulse.stream(last_id):
             events.append(event)
@@ -156,7 +156,7 @@ def test_there_are_not_more_streams_than_that() -> None:
         async def look() -> Pulses:
             return ()
 
-        pulse = Pulse(look)
+        pulse = EventStream(look)
         streams = [pulse.stream(None) for _ in range(MOST_STREAMS)]
         for stream in streams:
             await anext(stream)

@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound
@@ -31,7 +31,7 @@ def git(tree: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, SAMPLE)
     git(tree, "init", "-q", "-b", "main")
     git(tree, "add", "-A")
@@ -46,7 +46,7 @@ def index(catalog: Catalog, tree: Path) -> Index:
     return index
 
 
-def test_a_switch_parses_only_what_is_new(index: Index, config: Config) -> None:
+def test_a_switch_parses_only_what_is_new(index: Project, config: Config) -> None:
     report = index.index()
     assert report.files_indexed == len(SAMPLE)  # all are new on this branch …
     assert report.chunks == 1  # … and one of them has a blob that was not known
@@ -55,7 +55,7 @@ def test_a_switch_parses_only_what_is_new(index: Index, config: Config) -> None:
     check_sound(config.data_dir / f"{project_id_of(index.root)}.db")
 
 
-def test_searches_see_the_branch_that_is_checked_out(index: Index, tree: Path) -> None:
+def test_searches_see_the_branch_that_is_checked_out(index: Project, tree: Path) -> None:
     index.index()
 
     def paths(query: str) -> list[str]:
@@ -71,7 +71,9 @@ def test_searches_see_the_branch_that_is_checked_out(index: Index, tree: Path) -
     assert index.search(SearchRequest(query="session")).hits[0].fresh is True
 
 
-def test_a_branch_that_was_never_indexed_falls_back_to_the_latest(index: Index, tree: Path) -> None:
+def test_a_branch_that_was_never_indexed_falls_back_to_the_latest(
+    index: Project, tree: Path
+) -> None:
     answer = index.search(SearchRequest(query="open_session"))
     assert answer.hits[0].path == "app/session.py"
     assert answer.hits[0].fresh is None
@@ -83,7 +85,7 @@ def test_a_branch_that_was_never_indexed_falls_back_to_the_latest(index: Index, 
 
 
 def test_a_branch_checked_out_during_a_run_is_not_taken_for_the_old_one(
-    index: Index, tree: Path
+    index: Project, tree: Path
 ) -> None:
     switched: list[bool] = []
 
@@ -99,7 +101,7 @@ def test_a_branch_checked_out_during_a_run_is_not_taken_for_the_old_one(
     assert not feature.coverage.complete
 
 
-def test_deleted_branches_are_pruned(index: Index, tree: Path, config: Config) -> None:
+def test_deleted_branches_are_pruned(index: Project, tree: Path, config: Config) -> None:
     index.index()
     git(tree, "checkout", "-q", "main")
     git(tree, "branch", "-q", "-D", "feature")

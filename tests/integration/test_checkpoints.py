@@ -10,7 +10,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import CheckpointNotFoundError, InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Checkpoint, IndexOptions, NewMemory, tokens_of
 from engine.roots import project_id_of
 from tests.support.git_trees import run_git
@@ -29,7 +29,7 @@ def database(config: Config, tree: Path) -> Path:
     return config.data_dir / f"{project_id_of(str(tree))}.db"
 
 
-def pages(index: Index, limit: int, *tags: str) -> Iterator[tuple[Checkpoint, ...]]:
+def pages(index: Project, limit: int, *tags: str) -> Iterator[tuple[Checkpoint, ...]]:
     cursor = None
     while True:
         page = index.checkpoints.list(tags=tags, limit=limit, cursor=cursor)
@@ -39,7 +39,7 @@ def pages(index: Index, limit: int, *tags: str) -> Iterator[tuple[Checkpoint, ..
             return
 
 
-def test_what_is_saved_is_given_back(index: Index, tree: Path) -> None:
+def test_what_is_saved_is_given_back(index: Project, tree: Path) -> None:
     saved = index.checkpoints.save(NOTE)
     assert index.checkpoints.get(saved.id) == saved
     assert index.checkpoints.get(saved.id.upper()) == saved
@@ -53,7 +53,7 @@ def test_what_is_saved_is_given_back(index: Index, tree: Path) -> None:
     assert saved.score is None
 
 
-def test_a_file_is_a_checkpoint(index: Index, tree: Path) -> None:
+def test_a_file_is_a_checkpoint(index: Project, tree: Path) -> None:
     [found] = [each for each in index.checkpoints.list().checkpoints if "router" in each.summary]
     path = "app/http/router.py"
     assert found.summary == f"Indexed file: {path}"
@@ -67,7 +67,7 @@ def test_a_file_is_a_checkpoint(index: Index, tree: Path) -> None:
     assert index.why(path).facts["id"] == found.id
 
 
-def test_the_id_of_a_file_stays(index: Index, tree: Path, catalog: Catalog) -> None:
+def test_the_id_of_a_file_stays(index: Project, tree: Path, catalog: Catalog) -> None:
     ids = {each.summary: each.id for each in index.checkpoints.list().checkpoints}
     (tree / "app/session.py").write_text("def changed():\n    return 1\n")
     index.index(IndexOptions(force=True))
@@ -83,7 +83,7 @@ def test_the_id_of_a_file_stays(index: Index, tree: Path, catalog: Catalog) -> N
 
 
 def test_the_same_path_of_another_project_is_another_checkpoint(
-    index: Index, catalog: Catalog, tmp_path: Path
+    index: Project, catalog: Catalog, tmp_path: Path
 ) -> None:
     write_tree(tmp_path / "other", SAMPLE)
     other = catalog.create(str(tmp_path / "other"))
@@ -93,7 +93,7 @@ def test_the_same_path_of_another_project_is_another_checkpoint(
     assert ids[0].isdisjoint(ids[1])
 
 
-def test_what_was_indexed_again_says_when(index: Index, tree: Path) -> None:
+def test_what_was_indexed_again_says_when(index: Project, tree: Path) -> None:
     before = {each.summary: each for each in index.checkpoints.list().checkpoints}
     (tree / "app/session.py").write_text("def changed():\n    return 1\n")
     index.index()
@@ -105,7 +105,7 @@ def test_what_was_indexed_again_says_when(index: Index, tree: Path) -> None:
     assert after[name].updated_at > before[name].updated_at
 
 
-def test_files_and_memories_are_found_together(index: Index) -> None:
+def test_files_and_memories_are_found_together(index: Project) -> None:
     index.checkpoints.save(NOTE)
     index.checkpoints.save(NewMemory(summary="The kitchen is closed on Monday"))
     found = index.checkpoints.search("how are sessions opened and when do tokens expire")
@@ -119,13 +119,13 @@ def test_files_and_memories_are_found_together(index: Index) -> None:
     assert len({each.id for each in found}) == len(found)
 
 
-def test_a_file_is_found_as_a_search_finds_it(index: Index) -> None:
+def test_a_file_is_found_as_a_search_finds_it(index: Project) -> None:
     [best, *_] = index.checkpoints.search("finds the handler of a request")
     assert best.summary == "Indexed file: app/http/router.py"
     assert best.description == SAMPLE["app/http/router.py"]
 
 
-def test_a_memory_is_found_by_each_of_its_parts(index: Index) -> None:
+def test_a_memory_is_found_by_each_of_its_parts(index: Project) -> None:
     saved = index.checkpoints.save(
         NewMemory(
             summary="About getUserById",
@@ -138,7 +138,7 @@ def test_a_memory_is_found_by_each_of_its_parts(index: Index) -> None:
         assert index.checkpoints.search(query, tags=("!indexed",))[0].id == saved.id
 
 
-def test_a_memory_is_found_by_what_it_means(index: Index) -> None:
+def test_a_memory_is_found_by_what_it_means(index: Project) -> None:
     meant = index.checkpoints.save(NewMemory(summary="remove a file", description="delete it"))
     for number in range(20):
         index.checkpoints.save(NewMemory(summary=f"colour of the wall {number}"))
@@ -146,7 +146,7 @@ def test_a_memory_is_found_by_what_it_means(index: Index) -> None:
     assert [each.id for each in found] == [meant.id]
 
 
-def test_a_memory_among_memories_need_not_be_as_near_as_a_file(index: Index) -> None:
+def test_a_memory_among_memories_need_not_be_as_near_as_a_file(index: Project) -> None:
     text = "Deploys happen on Tuesdays after the smoke tests"
     memory = index.checkpoints.save(NewMemory(summary=text, description=text))
     asked = "when do we release"
@@ -164,7 +164,7 @@ def test_a_memory_is_found_before_anything_is_indexed(catalog: Catalog, tree: Pa
     assert empty.checkpoints.search("owls in the belfry") == ()
 
 
-def test_tags_choose_before_the_best_are_taken(index: Index, tree: Path) -> None:
+def test_tags_choose_before_the_best_are_taken(index: Project, tree: Path) -> None:
     write_tree(tree, {f"many/session{n}.py": f"def open_session{n}(): pass\n" for n in range(60)})
     write_tree(tree, {"notes.md": "# Notes\n\nA session is opened by the store.\n"})
     index.index()
@@ -180,7 +180,7 @@ def test_tags_choose_before_the_best_are_taken(index: Index, tree: Path) -> None
     assert search("open session", tags=("python", "!repository")) == ()
 
 
-def test_a_memory_may_be_tagged_as_a_language(index: Index) -> None:
+def test_a_memory_may_be_tagged_as_a_language(index: Project) -> None:
     saved = index.checkpoints.save(NewMemory(summary="open session", tags=("python", ".py")))
     found = {each.id for each in index.checkpoints.search("open session", tags=("python",))}
     assert saved.id in found
@@ -189,7 +189,7 @@ def test_a_memory_may_be_tagged_as_a_language(index: Index) -> None:
     assert [each.id for each in listed.checkpoints] == [saved.id]
 
 
-def test_the_newest_is_listed_first(index: Index) -> None:
+def test_the_newest_is_listed_first(index: Project) -> None:
     saved = [index.checkpoints.save(NewMemory(summary=f"note {n}")).id for n in range(7)]
     for limit in (1, 3, 5, 50):
         listed = [each.id for page in pages(index, limit) for each in page]
@@ -201,7 +201,7 @@ def test_the_newest_is_listed_first(index: Index) -> None:
 
 
 def test_a_page_ends_when_its_texts_are_too_much(
-    index: Index, tree: Path, monkeypatch: pytest.MonkeyPatch
+    index: Project, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
         index.checkpoints.save(NewMemory(summary=f"note {number}", description="x" * 1000))
@@ -211,7 +211,7 @@ def test_a_page_ends_when_its_texts_are_too_much(
     assert len(index.checkpoints.search("note", tags=("!indexed",))) == 2
 
 
-def test_a_memory_can_be_changed(index: Index, config: Config, tree: Path) -> None:
+def test_a_memory_can_be_changed(index: Project, config: Config, tree: Path) -> None:
     saved = index.checkpoints.save(NOTE)
     changed = index.checkpoints.update(saved.id, NewMemory(summary="Owls nest", tags=("owl",)))
     assert (changed.id, changed.created_at) == (saved.id, saved.created_at)
@@ -224,7 +224,7 @@ def test_a_memory_can_be_changed(index: Index, config: Config, tree: Path) -> No
     check_sound(database(config, tree))
 
 
-def test_a_deleted_memory_is_gone(index: Index, config: Config, tree: Path) -> None:
+def test_a_deleted_memory_is_gone(index: Project, config: Config, tree: Path) -> None:
     saved = index.checkpoints.save(NOTE)
     kept = index.checkpoints.save(NewMemory(summary="tokens are kept"))
     index.checkpoints.delete(saved.id)
@@ -238,7 +238,7 @@ def test_a_deleted_memory_is_gone(index: Index, config: Config, tree: Path) -> N
     check_sound(database(config, tree))
 
 
-def test_a_file_cannot_be_changed_or_deleted(index: Index) -> None:
+def test_a_file_cannot_be_changed_or_deleted(index: Project) -> None:
     [file, *_] = index.checkpoints.list(tags=("indexed",)).checkpoints
     for change in (
         lambda: index.checkpoints.delete(file.id),
@@ -251,7 +251,7 @@ def test_a_file_cannot_be_changed_or_deleted(index: Index) -> None:
 
 
 @pytest.mark.parametrize("id_", ["", "x", "\0", "\ud800", str(uuid.UUID(int=7)), "7" * 10_000])
-def test_nothing_has_an_unknown_id(index: Index, id_: str) -> None:
+def test_nothing_has_an_unknown_id(index: Project, id_: str) -> None:
     for ask in (index.checkpoints.get, index.checkpoints.delete):
         with pytest.raises(CheckpointNotFoundError) as refusal:
             ask(id_)
@@ -259,13 +259,13 @@ def test_nothing_has_an_unknown_id(index: Index, id_: str) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "AAAA", "MS9h", "LzE=", "\0", "MTA" * 999])
-def test_a_cursor_of_nobody_is_refused(index: Index, cursor: str) -> None:
+def test_a_cursor_of_nobody_is_refused(index: Project, cursor: str) -> None:
     with pytest.raises(InvalidInputError) as refusal:
         index.checkpoints.list(cursor=cursor)
     assert refusal.value.details["field"] == "cursor"
 
 
-def test_an_index_that_gave_other_ids_keeps_them(index: Index) -> None:
+def test_an_index_that_gave_other_ids_keeps_them(index: Project) -> None:
     given = uuid.uuid4()
     with index._store.write() as handle:
         handle.execute("UPDATE files SET uuid = ? WHERE path = ?", (given.bytes, b"app/session.py"))

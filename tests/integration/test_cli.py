@@ -290,7 +290,7 @@ def test_symbols_by_name(cairn: Command) -> None:
     assert symbol["qualified_name"] == "SessionStore.refresh_session"
     assert "try --match prefix" in cairn("symbols", "parse").out
     one = cairn("symbols", "s", "--match", "prefix", "--limit", "1").out
-    assert "a larger --limit shows others" in one.splitlines()[-1]
+    assert "or raise --limit" in one.splitlines()[-1]
 
 
 def test_the_outline_of_a_file(cairn: Command) -> None:

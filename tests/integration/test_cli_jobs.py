@@ -251,7 +251,7 @@ def test_nothing_was_done_yet(cairn: Command) -> None:
     ("arguments", "code", "said"),
     [
         (("jobs", "show", "abc"), 2, "too short"),
-        (("jobs", "show", "zzzz"), 3, "begins or ends"),
+        (("jobs", "show", "zzzz"), 3, "starts or ends"),
         (("jobs", "show", "00000000-0000-8000-8000-000000000000"), 3, "no job has the id"),
         (("jobs", "--since", "soon"), 2, "--since is 'soon'"),
         (("jobs", "--limit", "0"), 2, "limit is 0"),

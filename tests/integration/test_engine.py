@@ -14,7 +14,7 @@ from engine.errors import (
     NotFoundError,
     ProjectNotFoundError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
@@ -25,7 +25,7 @@ def database(config: Config, tree: Path) -> Path:
     return config.data_dir / f"{project_id_of(str(tree))}.db"
 
 
-def paths_found(index: Index, query: str, mode: Mode = Mode.KEYWORD) -> list[str]:
+def paths_found(index: Project, query: str, mode: Mode = Mode.KEYWORD) -> list[str]:
     answer = index.search(SearchRequest(query=query, mode=mode))
     return [hit.path for hit in answer.hits]
 
@@ -41,7 +41,7 @@ def test_the_report_counts_everything(catalog: Catalog, tree: Path, config: Conf
     check_sound(database(config, tree))
 
 
-def test_words_symbols_and_parts_of_identifiers_are_found(index: Index) -> None:
+def test_words_symbols_and_parts_of_identifiers_are_found(index: Project) -> None:
     assert paths_found(index, "open session")[0] == "app/session.py"
     assert paths_found(index, "openSession")[0] == "app/session.py"
     assert paths_found(index, "SessionStore", Mode.SYMBOL)[0] == "app/session.py"
@@ -51,13 +51,13 @@ def test_words_symbols_and_parts_of_identifiers_are_found(index: Index) -> None:
     assert paths_found(index, "zebra") == []
 
 
-def test_code_is_ranked_before_tests_and_documents(index: Index) -> None:
+def test_code_is_ranked_before_tests_and_documents(index: Project) -> None:
     found = paths_found(index, "session token")
     assert found[0] == "app/session.py"
     assert found.index("tests/test_session.py") > 0
 
 
-def test_filters_apply_before_the_limit(index: Index) -> None:
+def test_filters_apply_before_the_limit(index: Project) -> None:
     def only(query: str) -> set[str]:
         return set(paths_found(index, query))
 
@@ -74,14 +74,14 @@ def test_filters_apply_before_the_limit(index: Index) -> None:
     assert [hit.path for hit in one.hits] == ["README.md"]
 
 
-def test_exact_phrases_are_exact(index: Index) -> None:
+def test_exact_phrases_are_exact(index: Project) -> None:
     assert paths_found(index, '"Open a session for a user"') == ["app/session.py"]
     assert paths_found(index, '"a session for user"') == []
     assert paths_found(index, '"OPEN A session" case:no')
     assert paths_found(index, '"OPEN A session"') == []
 
 
-def test_a_hit_says_where_what_and_why(index: Index) -> None:
+def test_a_hit_says_where_what_and_why(index: Project) -> None:
     answer = index.search(SearchRequest(query="open_session"))
     hit = answer.hits[0]
     assert hit.path == "app/session.py"
@@ -96,7 +96,7 @@ def test_a_hit_says_where_what_and_why(index: Index) -> None:
     assert answer.coverage.indexed == 1.0
 
 
-def test_freshness_follows_the_disk(index: Index, tree: Path) -> None:
+def test_freshness_follows_the_disk(index: Project, tree: Path) -> None:
     file = tree / "app/session.py"
     stat = file.stat()
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))  # touched, not changed
@@ -108,7 +108,7 @@ def test_freshness_follows_the_disk(index: Index, tree: Path) -> None:
     assert index.search(request).hits[0].fresh is False
 
 
-def test_budgets_bound_the_snippets(index: Index) -> None:
+def test_budgets_bound_the_snippets(index: Project) -> None:
     whole = index.search(SearchRequest(query="session"))
     small = index.search(SearchRequest(query="session", max_tokens=20))
     assert sum(len(hit.snippet) for hit in small.hits) <= 60
@@ -119,7 +119,7 @@ def test_budgets_bound_the_snippets(index: Index) -> None:
     assert index.search(SearchRequest(query="session", limit=1)).truncated
 
 
-def test_a_second_run_does_only_what_changed(index: Index, tree: Path, config: Config) -> None:
+def test_a_second_run_does_only_what_changed(index: Project, tree: Path, config: Config) -> None:
     (tree / "README.md").unlink()
     (tree / "app/session.py").rename(tree / "app/sessions.py")
     write_tree(tree, {"app/new.py": "def brand_new() -> None:\n    pass\n"})
@@ -135,7 +135,7 @@ def test_a_second_run_does_only_what_changed(index: Index, tree: Path, config: C
     assert (again.files_indexed, again.files_unchanged) == (0, 5)
 
 
-def test_ids_and_creation_times_stay(index: Index, tree: Path) -> None:
+def test_ids_and_creation_times_stay(index: Project, tree: Path) -> None:
     before = index.why("app/session.py").facts
     (tree / "app/session.py").write_text("def changed() -> None:\n    pass\n")
     index.index()
@@ -145,7 +145,7 @@ def test_ids_and_creation_times_stay(index: Index, tree: Path) -> None:
     assert after["sha256"] != before["sha256"]
 
 
-def test_force_makes_everything_again(index: Index, tree: Path, config: Config) -> None:
+def test_force_makes_everything_again(index: Project, tree: Path, config: Config) -> None:
     before = contents(database(config, tree))
     ids = index.why("app/session.py").facts["id"]
     report = index.index(IndexOptions(force=True))
@@ -171,7 +171,7 @@ def test_coverage_counts_what_should_be_indexed(
     assert coverage.complete
 
 
-def test_scope_is_stored_and_followed(index: Index, tree: Path) -> None:
+def test_scope_is_stored_and_followed(index: Project, tree: Path) -> None:
     index.index(IndexOptions(include_patterns=("*.py",), exclude_patterns=("tests/**",)))
     assert set(paths_found(index, "session")) == {"app/session.py", "app/http/router.py"}
     report = index.index()
@@ -180,7 +180,7 @@ def test_scope_is_stored_and_followed(index: Index, tree: Path) -> None:
     assert index.why("README.md").reason == "not_included"
 
 
-def test_why_has_an_answer_for_every_path(index: Index, tree: Path) -> None:
+def test_why_has_an_answer_for_every_path(index: Project, tree: Path) -> None:
     write_tree(
         tree,
         {
@@ -213,7 +213,9 @@ def test_secrets_are_never_stored(catalog: Catalog, tree: Path, config: Config) 
     index.index()
     assert index.why("config.py").facts["redactions"] == 1
     catalog.close()
-    for file in config.data_dir.iterdir():
+    files = [each for each in config.data_dir.rglob("*") if each.is_file()]
+    assert files
+    for file in files:
         assert token.encode() not in file.read_bytes()
 
 
@@ -227,7 +229,7 @@ def test_secrets_are_never_stored(catalog: Catalog, tree: Path, config: Config) 
     ],
 )
 def test_bad_options_are_refused_before_anything_is_read(
-    index: Index, options: IndexOptions, field: str
+    index: Project, options: IndexOptions, field: str
 ) -> None:
     before = index.status()
     with pytest.raises(InvalidInputError) as caught:
@@ -249,25 +251,25 @@ def test_bad_options_are_refused_before_anything_is_read(
         SearchRequest(query="x", path="[bad"),
     ],
 )
-def test_bad_requests_are_refused(index: Index, request_: SearchRequest) -> None:
+def test_bad_requests_are_refused(index: Project, request_: SearchRequest) -> None:
     with pytest.raises(InvalidInputError):
         index.search(request_)
 
 
-def test_bad_filters_name_their_position(index: Index) -> None:
+def test_bad_filters_name_their_position(index: Project) -> None:
     for query, position in (("x lang:klingon", 7), ("x kind:thing", 7), ("x path:[bad", 7)):
         with pytest.raises(InvalidQueryError) as caught:
             index.search(SearchRequest(query=query))
         assert caught.value.position == position
 
 
-def test_an_unknown_branch_is_not_found(index: Index) -> None:
+def test_an_unknown_branch_is_not_found(index: Project) -> None:
     with pytest.raises(NotFoundError, match="not indexed"):
         index.search(SearchRequest(query="session branch:nowhere"))
 
 
 def test_several_projects_answer_together_and_one_may_fail(
-    catalog: Catalog, index: Index, tmp_path: Path
+    catalog: Catalog, index: Project, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     write_tree(other, {"lib/session.rb": "class Session\n  def open; end\nend\n"})
@@ -281,7 +283,7 @@ def test_several_projects_answer_together_and_one_may_fail(
 
 
 def test_project_filters_choose_among_projects(
-    catalog: Catalog, index: Index, tmp_path: Path
+    catalog: Catalog, index: Project, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     write_tree(other, {"lib/session.rb": "class Session\n  def open; end\nend\n"})
@@ -299,7 +301,7 @@ def test_project_filters_choose_among_projects(
 
 
 def test_projects_are_listed_opened_from_below_and_forgotten(
-    catalog: Catalog, index: Index, tree: Path
+    catalog: Catalog, index: Project, tree: Path
 ) -> None:
     assert [project.path for project in catalog.projects()] == [str(tree)]
     assert catalog.open(str(tree / "app/http")) is index
@@ -310,7 +312,7 @@ def test_projects_are_listed_opened_from_below_and_forgotten(
     assert (tree / "README.md").exists()
 
 
-def test_clear_drops_contents_and_keeps_the_scope(index: Index) -> None:
+def test_clear_drops_contents_and_keeps_the_scope(index: Project) -> None:
     index.index(IndexOptions(exclude_patterns=("tests/**",)))
     index.clear()
     status = index.status()
@@ -322,7 +324,7 @@ def test_clear_drops_contents_and_keeps_the_scope(index: Index) -> None:
 
 
 def test_a_damaged_project_is_listed_with_its_error(
-    catalog: Catalog, index: Index, config: Config
+    catalog: Catalog, index: Project, config: Config
 ) -> None:
     (config.data_dir / f"{'0' * 64}.db").write_text("garbage " * 1000)
     by_id = {project.project_id: project for project in catalog.projects()}
@@ -330,7 +332,7 @@ def test_a_damaged_project_is_listed_with_its_error(
     assert by_id[index.project_id].error is None
 
 
-def test_outline_lists_a_files_symbols(index: Index) -> None:
+def test_outline_lists_a_files_symbols(index: Project) -> None:
     names = [hit.qualified_name for hit in index.outline("app/session.py")]
     assert names == [
         "MAX_SESSIONS",

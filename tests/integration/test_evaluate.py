@@ -7,7 +7,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import InvalidConfigError, InvalidInputError, UnavailableError
 from engine.evaluation.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode
 from tests.support.embedders import Fakes
 from tests.support.jobs import catalog_in
@@ -15,7 +15,7 @@ from tests.support.trees import SAMPLE, write_tree
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, {**SAMPLE, ".gitignore": "build/\n", "build/out.py": "BUILT = 1\n"})
     index = catalog.create(str(tree))
     index.index()
@@ -36,7 +36,7 @@ ROUTES = _query("KeyError when there is none", "http/router.py", category="words
 NOWHERE = _query("ListenAndServe", "tests/test_session.py", category="names")
 
 
-def test_figures_are_those_of_the_answers(index: Index) -> None:
+def test_figures_are_those_of_the_answers(index: Project) -> None:
     evaluation = index.evaluate([OPEN_SESSION, ROUTES, NOWHERE])
     assert (evaluation.project, evaluation.queries, evaluation.targets) == (index.root, 3, 3)
     [variant] = evaluation.variants
@@ -65,7 +65,7 @@ def test_a_model_that_the_caller_opens_is_the_one_that_is_measured(
     assert (evaluation.variants[0].overall.recall, evaluation.notes) == (1.0, ())
 
 
-def test_rounds_tell_the_first_time_from_the_later_ones(index: Index) -> None:
+def test_rounds_tell_the_first_time_from_the_later_ones(index: Project) -> None:
     told: list[Asked] = []
     options = EvaluationOptions(rounds=3)
     [variant] = index.evaluate([OPEN_SESSION, ROUTES], options, on_asked=told.append).variants
@@ -76,7 +76,7 @@ def test_rounds_tell_the_first_time_from_the_later_ones(index: Index) -> None:
     assert once.latency.warm is None
 
 
-def test_lines_of_a_file_must_overlap(index: Index) -> None:
+def test_lines_of_a_file_must_overlap(index: Project) -> None:
     targets = [
         Target(path="app/session.py", line_start=9, line_end=12),
         Target(path="app/session.py", line_start=21),
@@ -86,7 +86,7 @@ def test_lines_of_a_file_must_overlap(index: Index) -> None:
     assert [each.detail for each in evaluation.lost_targets] == ["the file has 20 lines"]
 
 
-def test_filters_and_modes_of_a_query_are_its_own(index: Index) -> None:
+def test_filters_and_modes_of_a_query_are_its_own(index: Project) -> None:
     queries = [
         _query("session", "app/session.py", language="go"),
         _query(r"def \w+_session", "app/session.py", mode="regex"),
@@ -96,7 +96,7 @@ def test_filters_and_modes_of_a_query_are_its_own(index: Index) -> None:
     assert [result.mode for result in variant.results] == [Mode.HYBRID, Mode.REGEX]
 
 
-def test_modes_are_compared_query_by_query(index: Index) -> None:
+def test_modes_are_compared_query_by_query(index: Project) -> None:
     options = _variants(Mode.KEYWORD, Mode.SYMBOL)
     evaluation = index.evaluate([OPEN_SESSION, ROUTES, NOWHERE], options)
     [comparison] = evaluation.comparisons
@@ -109,7 +109,7 @@ def test_modes_are_compared_query_by_query(index: Index) -> None:
     assert "fewer than 20 queries say little about a difference" in evaluation.notes
 
 
-def test_the_first_variant_is_compared_with_each_other(index: Index) -> None:
+def test_the_first_variant_is_compared_with_each_other(index: Project) -> None:
     variants = (
         Variant(mode=Mode.KEYWORD),
         Variant(mode=Mode.SYMBOL),
@@ -124,7 +124,7 @@ def test_the_first_variant_is_compared_with_each_other(index: Index) -> None:
     assert not [note for note in evaluation.notes if "search_timeout" in note]
 
 
-def test_targets_that_are_not_indexed_are_told_with_the_reason(index: Index) -> None:
+def test_targets_that_are_not_indexed_are_told_with_the_reason(index: Project) -> None:
     queries = [
         _query("one", "build/out.py", "gone.py", "app", line=1),
         _query("two", "gone.py", "sample/README.md", line=5),
@@ -140,7 +140,7 @@ def test_targets_that_are_not_indexed_are_told_with_the_reason(index: Index) -> 
     assert all(each.detail for each in evaluation.lost_targets)
 
 
-def test_a_target_that_fits_several_files_is_noted(index: Index, tree: Path) -> None:
+def test_a_target_that_fits_several_files_is_noted(index: Project, tree: Path) -> None:
     write_tree(tree, {"lib/session.py": "SESSIONS = 1\n"})
     index.index()
     evaluation = index.evaluate([_query("session", "session.py")])
@@ -149,13 +149,13 @@ def test_a_target_that_fits_several_files_is_noted(index: Index, tree: Path) -> 
     )
 
 
-def test_an_evaluation_leaves_the_index_as_it_is(index: Index) -> None:
+def test_an_evaluation_leaves_the_index_as_it_is(index: Project) -> None:
     before = index.status()
     index.evaluate([OPEN_SESSION], _variants(Mode.KEYWORD, Mode.SYMBOL))
     assert index.status() == before
 
 
-def test_what_cannot_be_evaluated_is_refused(index: Index) -> None:
+def test_what_cannot_be_evaluated_is_refused(index: Project) -> None:
     with pytest.raises(InvalidInputError, match="no query to evaluate"):
         index.evaluate([])
     for options in (EvaluationOptions(limit=0), EvaluationOptions(rounds=101)):
@@ -168,7 +168,7 @@ def test_what_cannot_be_evaluated_is_refused(index: Index) -> None:
             index.evaluate([ROUTES], EvaluationOptions(variants=(Variant(settings=settings),)))
 
 
-def test_a_query_that_cannot_be_read_is_named_by_its_line(index: Index) -> None:
+def test_a_query_that_cannot_be_read_is_named_by_its_line(index: Project) -> None:
     with pytest.raises(InvalidInputError, match="line 7: ") as caught:
         index.evaluate([ROUTES, _query("see std:vector", "a.py", line=7)])
     assert caught.value.details["line"] == 7
@@ -177,7 +177,7 @@ def test_a_query_that_cannot_be_read_is_named_by_its_line(index: Index) -> None:
     assert "line" not in caught.value.details
 
 
-def test_a_mode_that_the_index_cannot_answer_is_told(index: Index) -> None:
+def test_a_mode_that_the_index_cannot_answer_is_told(index: Project) -> None:
     without = Variant(mode=Mode.MEANING, settings={"model": "none"})
     with pytest.raises(UnavailableError):
         index.evaluate([ROUTES], EvaluationOptions(variants=(without,)))

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -64,12 +65,16 @@ def test_it_searches_and_says_what_to_type_and_serves(
     (folder / "app.py").write_text('def parse_config(text):\n    """Read it."""\n')
     _sample(folder, tmp_path / "home")
     command = [sys.executable, "-m", "web.cli.first_steps", str(folder), "/tools"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process,
+        ExitStack() as stop_at_end,
+    ):
         assert process.stdout
+        stop_at_end.callback(process.kill)  # a failed assertion must not wait for the server
         shown = [next(process.stdout)]
         while not shown[-1].startswith("CodeCairn is serving on"):
             shown.append(next(process.stdout))
-        url = shown[-1].split()[3]
+        url = shown[-1].split()[4]
         assert httpx.get(f"{url}/health").json()["status"] == "ok"
         again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         process.send_signal(signal.SIGINT)

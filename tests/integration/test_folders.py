@@ -9,7 +9,7 @@ import pytest
 from engine.browse_records import FolderEntry
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchRequest, display_path
 from tests.support.trees import write_tree
 
@@ -32,18 +32,18 @@ TREE: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, TREE)
     index = catalog.create(str(tree))
     index.index()
     return index
 
 
-def _by_name(index: Index, folder: str) -> dict[str, FolderEntry]:
+def _by_name(index: Project, folder: str) -> dict[str, FolderEntry]:
     return {entry.name: entry for entry in index.browse.folders.entries(folder).entries}
 
 
-def test_a_folder_lists_what_is_indexed_and_what_is_not(index: Index) -> None:
+def test_a_folder_lists_what_is_indexed_and_what_is_not(index: Project) -> None:
     entries = _by_name(index, "app")
     assert list(entries) == ["http", "session.py", "trace.log"]
     assert (entries["http"].is_folder, entries["http"].files) == (True, 2)
@@ -56,7 +56,7 @@ def test_a_folder_lists_what_is_indexed_and_what_is_not(index: Index) -> None:
     assert ".cairnignore" in refused.advice
 
 
-def test_every_folder_adds_up_to_the_files_of_the_index(index: Index) -> None:
+def test_every_folder_adds_up_to_the_files_of_the_index(index: Project) -> None:
     sizes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for file in index.browse.files().items:
         parts = file.path.split("/")
@@ -70,7 +70,7 @@ def test_every_folder_adds_up_to_the_files_of_the_index(index: Index) -> None:
         assert sum(entry.size_bytes or 0 for entry in entries if entry.files) == size, folder
 
 
-def test_the_root_has_folders_first_and_skipped_folders(index: Index) -> None:
+def test_the_root_has_folders_first_and_skipped_folders(index: Project) -> None:
     page = index.browse.folders.entries("")
     kinds = [entry.is_folder for entry in page.entries]
     assert kinds == sorted(kinds, reverse=True)
@@ -81,7 +81,7 @@ def test_the_root_has_folders_first_and_skipped_folders(index: Index) -> None:
     assert page.updated_at is not None
 
 
-def test_pages_of_a_folder_are_the_whole_of_it(index: Index) -> None:
+def test_pages_of_a_folder_are_the_whole_of_it(index: Project) -> None:
     folders = index.browse.folders
     whole = folders.entries("").entries
     parts = [
@@ -101,7 +101,7 @@ def test_pages_of_a_folder_are_the_whole_of_it(index: Index) -> None:
         folders.entries("../etc")
 
 
-def test_names_of_a_tree_join_folders_that_hold_nothing_else(index: Index) -> None:
+def test_names_of_a_tree_join_folders_that_hold_nothing_else(index: Project) -> None:
     names = {each.name: each.path for each in index.browse.folders.names("", most=100)}
     assert names["src/main/java/org"] == "src/main/java/org"
     assert {"app", "app0", "app-1", "README.md"} <= set(names)
@@ -113,7 +113,7 @@ def test_names_of_a_tree_join_folders_that_hold_nothing_else(index: Index) -> No
     assert len(index.browse.folders.names("", most=2)) == 2
 
 
-def test_names_that_are_not_utf8_lead_on(index: Index) -> None:
+def test_names_that_are_not_utf8_lead_on(index: Project) -> None:
     folders = index.browse.folders
     [odd] = folders.entries("odd").entries
     assert odd.name == "na\ufffdme.py"
@@ -141,7 +141,7 @@ def test_a_name_may_begin_with_any_byte(catalog: Catalog, tmp_path: Path) -> Non
     ]
 
 
-def test_found_paths_follow_the_index(index: Index, tree: Path) -> None:
+def test_found_paths_follow_the_index(index: Project, tree: Path) -> None:
     folders = index.browse.folders
     assert folders.find("session")[0].path == "app/session.py"
     assert folders.find("brandnew") == ()
@@ -153,7 +153,7 @@ def test_found_paths_follow_the_index(index: Index, tree: Path) -> None:
     assert folders.find("brandnew") == ()
 
 
-def test_a_question_to_one_file_is_answered_by_it_alone(index: Index, tree: Path) -> None:
+def test_a_question_to_one_file_is_answered_by_it_alone(index: Project, tree: Path) -> None:
     write_tree(tree, {"copy/session.py": TREE["app/session.py"], "app/session.pyi": "open = 1\n"})
     index.index()
     for mode in (Mode.HYBRID, Mode.KEYWORD, Mode.REGEX, Mode.SYMBOL):
@@ -170,7 +170,7 @@ def test_a_question_to_one_file_is_answered_by_it_alone(index: Index, tree: Path
     assert [hit.path for hit in index.search(request).hits] == [odd]
 
 
-def test_only_an_indexed_file_inside_the_root_has_a_place(index: Index, tree: Path) -> None:
+def test_only_an_indexed_file_inside_the_root_has_a_place(index: Project, tree: Path) -> None:
     folders = index.browse.folders
     assert folders.place("app/session.py") == str(tree.resolve() / "app/session.py")
     for path in ("app", "build/out.py", "nothing.py", "poetry.lock"):

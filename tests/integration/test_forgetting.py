@@ -8,19 +8,19 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import ProjectBusyError, ProjectNotFoundError
 from engine.locks import indexing_lock, is_being_indexed
-from engine.project import Index
+from engine.project import Project
 from engine.state_records import WatchState
 from tests.support.jobs import until
-from web.app import Upkeep
+from web.app import BackgroundTasks
 from web.security.serving import Serving
 
 
 def test_who_watches_what_was_forgotten_makes_no_project(
-    catalog: Catalog, index: Index, tree: Path
+    catalog: Catalog, index: Project, tree: Path
 ) -> None:
     told: list[str] = []
     where = Serving(host="127.0.0.1", port=0, roots=(index.root,))
-    upkeep = Upkeep(catalog, where, lambda what, **_: told.append(what))
+    upkeep = BackgroundTasks(catalog, where, lambda what, **_: told.append(what))
     catalog.forget(str(tree))
     with pytest.raises(ProjectNotFoundError):
         catalog.watch(str(tree), create=False)
@@ -30,17 +30,17 @@ def test_who_watches_what_was_forgotten_makes_no_project(
 
 
 def test_an_index_that_is_dropped_takes_no_newer_one_with_it(
-    catalog: Catalog, index: Index, tree: Path
+    catalog: Catalog, index: Project, tree: Path
 ) -> None:
     file = index._store.path
-    Index.delete(file)
+    Project.delete(file)
     newer = catalog.create(str(tree))
     catalog._indexes.drop(index)
     assert newer is not index
     assert catalog.open(str(tree)) is newer
 
 
-def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Index, tree: Path) -> None:
+def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Project, tree: Path) -> None:
     file = index._store.path
     watcher = catalog.watch(str(tree))
     until(lambda: watcher.status.last_reconcile_at is not None and not catalog.feed.active())
@@ -54,7 +54,7 @@ def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Index, tr
 
 
 def test_what_dead_processes_left_goes_with_the_project(
-    catalog: Catalog, index: Index, tree: Path
+    catalog: Catalog, index: Project, tree: Path
 ) -> None:
     file = index._store.path
     dead, alive = 4_194_305, os.getpid()  # Linux has no process above 4,194,304

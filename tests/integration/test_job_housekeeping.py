@@ -10,7 +10,7 @@ import pytest
 
 from engine.clock import now_ms
 from engine.jobs.progress import Expected
-from engine.jobs.runner import Runner, Surroundings
+from engine.jobs.runner import Runner, RunnerContext
 from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
@@ -38,7 +38,7 @@ def test_a_runner_keeps_house_every_24_hours(
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
     monkeypatch.setattr("engine.jobs.runner.time", clock)
     runner = Runner(
-        Surroundings(
+        RunnerContext(
             data_dir=tmp_path,
             most_running=1,
             open_project=lambda _: pytest.fail("there is no project"),
@@ -60,7 +60,7 @@ def test_a_runner_keeps_house_every_24_hours(
         ahead_s = 3600 * (hour or 0)
         return hour is None
 
-    runner.run(until_idle=lambda: False, stop=stop)
+    runner.run(until_idle=lambda: False, cancelled=stop)
     assert times == [0, 24.1 * 3600, 48.3 * 3600]
 
 

@@ -8,7 +8,7 @@ from engine.errors import EngineError
 from engine.jobs.context import JobContext
 from engine.jobs.progress import Expected
 from engine.jobs.run import OpenProject
-from engine.jobs.runner import Runner, Surroundings
+from engine.jobs.runner import Runner, RunnerContext
 from engine.jobs.view import job_of
 from engine.records import Phase, Progress
 from engine.state_records import JobState
@@ -61,7 +61,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             return dict(RESULT)
 
         row = ledger.enqueue({}).row
-        around = Surroundings(
+        around = RunnerContext(
             data_dir=tmp_path,
             most_running=1,
             open_project=lambda _: OpenProject("/tree", ledger, {"index": work}),
@@ -73,7 +73,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             daily=lambda _: None,
             clock=clock,
         )
-        Runner(around).run(until_idle=lambda: True, stop=lambda: False)
+        Runner(around).run(until_idle=lambda: True, cancelled=lambda: False)
         assert (ledger.find(row.uuid).state, ledger.find(row.uuid).error) == ("completed", None)
     assert elapsed_s == [number * 3600.0 for number in range(1, HOURS + 1)]
 

@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import UnavailableError
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from engine.search import meaning
 from tests.support.command import ROOT
@@ -39,14 +39,14 @@ def catalog(settings: Config, fake: FakeEmbedder) -> Iterator[Catalog]:
         yield catalog
 
 
-def answers(index: Index, request: SearchRequest) -> SearchAnswer:
+def answers(index: Project, request: SearchRequest) -> SearchAnswer:
     """Ask for what the database says and for what is kept; both are the same."""
     cold, *warm = [replace(index.search(request), took_ms=0.0) for _ in range(3)]
     assert warm == [cold, cold]
     return cold
 
 
-def test_meaning_finds_without_a_common_word(index: Index, fake: FakeEmbedder) -> None:
+def test_meaning_finds_without_a_common_word(index: Project, fake: FakeEmbedder) -> None:
     """The fake is told that two words mean the same."""
     fake._known["conversation"] = fake.vector_of("session") * 100
     request = SearchRequest(query="conversation", mode=Mode.MEANING, explain=True)
@@ -65,7 +65,7 @@ def test_meaning_finds_without_a_common_word(index: Index, fake: FakeEmbedder) -
     assert both.notes == ()
 
 
-def test_hybrid_adds_meaning_to_words(index: Index) -> None:
+def test_hybrid_adds_meaning_to_words(index: Project) -> None:
     answer = answers(index, SearchRequest(query="open a session for a user", explain=True))
     explanation = answer.hits[0].explain
     assert explanation
@@ -83,7 +83,7 @@ def test_hybrid_adds_meaning_to_words(index: Index) -> None:
 )
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING])
 def test_filters_hold_for_what_meaning_finds(
-    index: Index, question: str, passes: str, mode: Mode
+    index: Project, question: str, passes: str, mode: Mode
 ) -> None:
     hits = answers(index, SearchRequest(query=question, mode=mode)).hits
     assert hits
@@ -91,7 +91,7 @@ def test_filters_hold_for_what_meaning_finds(
 
 
 def test_vectors_that_are_too_many_to_be_kept_are_asked_of_the_database(
-    index: Index, monkeypatch: pytest.MonkeyPatch
+    index: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [
         SearchRequest(query="open a session for a user", mode=mode, explain=True)
@@ -105,7 +105,7 @@ def test_vectors_that_are_too_many_to_be_kept_are_asked_of_the_database(
 
 
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING])
-def test_phrases_and_refused_words_hold_for_what_meaning_finds(index: Index, mode: Mode) -> None:
+def test_phrases_and_refused_words_hold_for_what_meaning_finds(index: Project, mode: Mode) -> None:
     request = SearchRequest(query='sessions "Open a session"', mode=mode)
     hits = answers(index, request).hits
     assert hits
@@ -127,7 +127,7 @@ def test_a_filter_that_keeps_little_still_gives_ten(catalog: Catalog, tree: Path
         assert {hit.language for hit in answer.hits} == {"go"}
 
 
-def test_a_place_without_vectors_is_found_by_words(index: Index) -> None:
+def test_a_place_without_vectors_is_found_by_words(index: Project) -> None:
     drop_vectors(index, "app/session.py")
     answer = answers(index, SearchRequest(query="keeps the sessions in memory"))
     assert answer.hits[0].path == "app/session.py"
@@ -135,7 +135,7 @@ def test_a_place_without_vectors_is_found_by_words(index: Index) -> None:
     assert "no vectors yet" in answer.notes[0]
 
 
-def check_words_alone(index: Index, reason: str) -> None:
+def check_words_alone(index: Project, reason: str) -> None:
     """Hybrid answers as keyword does and says why; meaning fails with the same reason."""
     request = SearchRequest(query="open session")
     answer = answers(index, request)
@@ -147,13 +147,13 @@ def check_words_alone(index: Index, reason: str) -> None:
     assert raised.value.hint
 
 
-def test_an_index_without_vectors_answers_by_words(index: Index) -> None:
+def test_an_index_without_vectors_answers_by_words(index: Project) -> None:
     drop_vectors(index)
     check_words_alone(index, "no vectors")
     assert index.search(SearchRequest(query="open")).coverage.embedded == 0
 
 
-def test_a_model_that_is_away_leaves_words(index: Index, fake: FakeEmbedder) -> None:
+def test_a_model_that_is_away_leaves_words(index: Project, fake: FakeEmbedder) -> None:
     fake.fail_after = 0
     requests = fake.requests
     check_words_alone(index, "is away")
@@ -164,7 +164,7 @@ def test_a_model_that_is_away_leaves_words(index: Index, fake: FakeEmbedder) -> 
     ("model", "reason"), [("none", "model is none"), ("fake:other/64", "not of the model")]
 )
 def test_another_setting_leaves_words(
-    index: Index, settings: Config, tree: Path, model: str, reason: str
+    index: Project, settings: Config, tree: Path, model: str, reason: str
 ) -> None:
     with Catalog(replace(settings, model=model), open_embedder=Fakes()) as other:
         check_words_alone(other.open(str(tree)), reason)
@@ -177,13 +177,13 @@ def test_nothing_indexed_is_told_once(catalog: Catalog, tree: Path) -> None:
     assert "nothing is indexed yet" in answer.notes[0]
 
 
-def test_a_pattern_is_ranked_by_words(index: Index) -> None:
+def test_a_pattern_is_ranked_by_words(index: Project) -> None:
     answer = index.search(SearchRequest(query="session /def \\w+/", mode=Mode.MEANING))
     assert answer.hits
     assert "pattern" in answer.notes[0]
 
 
-def test_words_alone_are_searched_without_numpy(index: Index, settings: Config) -> None:
+def test_words_alone_are_searched_without_numpy(index: Project, settings: Config) -> None:
     code = f"""
 import sys
 from pathlib import Path

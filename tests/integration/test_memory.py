@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectNotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
 from tests.support.command import Command
 from tests.support.git_trees import run_git
@@ -21,7 +21,7 @@ def elsewhere(config: Config, tree: Path) -> Command:
     return Command(home=config.data_dir, folder=tree)
 
 
-def answer(index: Index, query: str) -> SearchAnswer:
+def answer(index: Project, query: str) -> SearchAnswer:
     """Ask often enough that the last answer comes from what is kept."""
     request = SearchRequest(query=query)
     answers = [index.search(request) for _ in range(3)]
@@ -29,12 +29,12 @@ def answer(index: Index, query: str) -> SearchAnswer:
     return answers[2]
 
 
-def paths(index: Index, query: str) -> list[str]:
+def paths(index: Project, query: str) -> list[str]:
     return [hit.path for hit in answer(index, query).hits]
 
 
 def test_what_another_process_writes_is_seen_at_once(
-    index: Index, elsewhere: Command, tree: Path
+    index: Project, elsewhere: Command, tree: Path
 ) -> None:
     assert paths(index, "quasar") == []
     (tree / "app/quasar.py").write_text("def quasar() -> int:\n    return 1\n")
@@ -47,7 +47,7 @@ def test_what_another_process_writes_is_seen_at_once(
 
 
 def test_a_file_that_was_indexed_again_shows_its_new_text(
-    index: Index, elsewhere: Command, tree: Path
+    index: Project, elsewhere: Command, tree: Path
 ) -> None:
     assert "token-" in answer(index, "open_session").hits[0].snippet
     file = tree / "app/session.py"
@@ -59,7 +59,7 @@ def test_a_file_that_was_indexed_again_shows_its_new_text(
     assert "ticket-" in hit.snippet
 
 
-def test_this_process_sees_its_own_writes(index: Index, tree: Path) -> None:
+def test_this_process_sees_its_own_writes(index: Project, tree: Path) -> None:
     assert paths(index, "quasar") == []
     (tree / "quasar.py").write_text("quasar = 1\n")
     index.index()
@@ -92,7 +92,7 @@ def test_a_switch_of_the_branch_is_seen_at_once(
         run_git(tree, home, "checkout", "-q", "feature")
 
 
-def test_a_cleared_index_answers_nothing(index: Index, elsewhere: Command) -> None:
+def test_a_cleared_index_answers_nothing(index: Project, elsewhere: Command) -> None:
     assert paths(index, "session")
     assert elsewhere("clear", "--yes").code == 0
     found = index.search(SearchRequest(query="session"))
@@ -105,7 +105,7 @@ def test_a_cleared_index_answers_nothing(index: Index, elsewhere: Command) -> No
 
 
 def test_a_project_forgotten_elsewhere_is_gone(
-    catalog: Catalog, index: Index, elsewhere: Command, tree: Path
+    catalog: Catalog, index: Project, elsewhere: Command, tree: Path
 ) -> None:
     request = SearchRequest(query="session")
     assert answer(index, "session").hits
@@ -120,7 +120,7 @@ def test_a_project_forgotten_elsewhere_is_gone(
 
 @pytest.mark.slow
 def test_threads_share_what_is_kept_while_another_process_writes(
-    index: Index, elsewhere: Command, tree: Path
+    index: Project, elsewhere: Command, tree: Path
 ) -> None:
     strange: list[object] = []
     done = threading.Event()

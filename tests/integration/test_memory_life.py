@@ -11,7 +11,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, NewMemory, SearchRequest
 from engine.roots import project_id_of
 from engine.store.migrate import newest, steps
@@ -39,7 +39,7 @@ def canary_note(canary: str) -> NewMemory:
     )
 
 
-def ids_found(index: Index, query: str, *tags: str) -> list[str]:
+def ids_found(index: Project, query: str, *tags: str) -> list[str]:
     return [each.id for each in index.checkpoints.search(query, tags=tags)]
 
 

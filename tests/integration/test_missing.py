@@ -83,7 +83,7 @@ def test_names_that_are_nowhere_are_told(
     catalog: Catalog, root: str, query: str, missing: tuple[str, ...]
 ) -> None:
     index = catalog.open(root)
-    index.let_go()
+    index.evict()
     for _ in range(3):  # the first time the file is asked, later what is kept of it
         for mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
             answer = index.search(SearchRequest(query=query, mode=mode))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from engine.catalog import Catalog
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchRequest
 from tests.support.trees import write_tree
 
@@ -20,7 +20,7 @@ _FILES = {
 }
 
 
-def _index(catalog: Catalog, tree: Path) -> Index:
+def _index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, _FILES)
     index = catalog.create(str(tree))
     index.index()

@@ -11,7 +11,7 @@ import pytest
 from engine.browse_records import FolderShare
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions
 from tests.support.trees import write_tree
 
@@ -29,7 +29,7 @@ _TREE: dict[str, str | bytes] = {
 
 
 @pytest.fixture
-def index(config: Config, tree: Path) -> Iterator[Index]:
+def index(config: Config, tree: Path) -> Iterator[Project]:
     write_tree(tree, _TREE)
     with Catalog(config) as catalog:
         index = catalog.create(str(tree))
@@ -37,7 +37,7 @@ def index(config: Config, tree: Path) -> Iterator[Index]:
         yield index
 
 
-def _file(config: Config, index: Index) -> Path:
+def _file(config: Config, index: Project) -> Path:
     return config.data_dir / f"{index.project_id}.db"
 
 
@@ -45,7 +45,7 @@ def _named(folder: FolderShare) -> dict[str, tuple[int, int]]:
     return {each.name: (each.files, each.skipped) for each in folder.folders}
 
 
-def test_folders_are_added_up_and_the_only_way_down_is_one(index: Index, tree: Path) -> None:
+def test_folders_are_added_up_and_the_only_way_down_is_one(index: Project, tree: Path) -> None:
     view = index.browse.overview.folder()
     assert _named(view.folder) == {
         "app/main/java": (3, 0),
@@ -63,7 +63,7 @@ def test_folders_are_added_up_and_the_only_way_down_is_one(index: Index, tree: P
     assert (deep.path, deep.files) == ("app/main/java/deep", 1)  # the last level holds the rest
 
 
-def test_a_folder_is_looked_into(index: Index, tree: Path) -> None:
+def test_a_folder_is_looked_into(index: Project, tree: Path) -> None:
     overview = index.browse.overview
     view = overview.folder("app/main/java")
     assert [each.path for each in view.files] == ["app/main/java/two.py", "app/main/java/one.py"]
@@ -74,7 +74,7 @@ def test_a_folder_is_looked_into(index: Index, tree: Path) -> None:
     assert (nothing.files, nothing.size_bytes, nothing.folders) == (0, 0, ())
 
 
-def test_what_is_kept_goes_with_the_next_change(index: Index, tree: Path) -> None:
+def test_what_is_kept_goes_with_the_next_change(index: Project, tree: Path) -> None:
     overview = index.browse.overview
     before = overview.folder()
     assert overview.folder() is before
@@ -83,7 +83,7 @@ def test_what_is_kept_goes_with_the_next_change(index: Index, tree: Path) -> Non
     assert overview.folder().folder.files == before.folder.files + 1
 
 
-def test_files_lie_where_they_lay_after_a_run(index: Index, tree: Path) -> None:
+def test_files_lie_where_they_lay_after_a_run(index: Project, tree: Path) -> None:
     before = index.browse.overview.meaning_map()
     assert index.browse.overview.meaning_map() is before
     assert before.model == "static"
@@ -97,7 +97,7 @@ def test_files_lie_where_they_lay_after_a_run(index: Index, tree: Path) -> None:
 
 
 def test_files_lie_where_they_lay_in_another_process(
-    index: Index, config: Config, tree: Path
+    index: Project, config: Config, tree: Path
 ) -> None:
     before = index.browse.overview.meaning_map().points
     write_tree(tree, {"docs/other.md": "# other\n\nsomething else entirely\n"})
@@ -108,7 +108,7 @@ def test_files_lie_where_they_lay_in_another_process(
     assert [after[each.path] for each in before] == list(before)
 
 
-def test_the_axes_go_with_the_vectors(index: Index, config: Config) -> None:
+def test_the_axes_go_with_the_vectors(index: Project, config: Config) -> None:
     assert index.browse.overview.meaning_map().points
     handle = apsw.Connection(str(_file(config, index)))
     axes = "SELECT count(*) FROM map_axes"
@@ -140,7 +140,7 @@ def test_two_files_have_no_map(config: Config, tree: Path) -> None:
 
 
 def test_a_map_is_drawn_of_an_index_that_nobody_can_write(
-    index: Index, config: Config, tree: Path
+    index: Project, config: Config, tree: Path
 ) -> None:
     blocker = apsw.Connection(str(_file(config, index)))
     blocker.execute("BEGIN IMMEDIATE")
@@ -153,7 +153,7 @@ def test_a_map_is_drawn_of_an_index_that_nobody_can_write(
     assert len(found.points) == 7
 
 
-def test_the_file_tells_of_its_last_check(index: Index, config: Config, tree: Path) -> None:
+def test_the_file_tells_of_its_last_check(index: Project, config: Config, tree: Path) -> None:
     file = index.browse.overview.index_file()
     assert (file.path, file.checked_at) == (str(_file(config, index)), None)
     assert (file.model, file.dimension) == ("static", 192)

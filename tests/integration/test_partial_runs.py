@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, SearchRequest
 from engine.roots import project_id_of
 from engine.state_records import JobOrigin, JobState
@@ -25,17 +25,17 @@ from tests.support.trees import SAMPLE, write_tree
 UNDECODABLE = bytes(random.Random(3).choices(range(0x80, 0x100), k=4000))
 
 
-def over(index: Index, *paths: str) -> tuple[int, int]:
+def over(index: Project, *paths: str) -> tuple[int, int]:
     """Run over paths and give how many files were indexed and how many looked at in vain."""
     report = index.index(IndexOptions(only=paths))
     return report.files_indexed, report.files_unchanged
 
 
-def paths_with(index: Index, word: str) -> list[str]:
+def paths_with(index: Project, word: str) -> list[str]:
     return sorted(hit.path for hit in index.search(SearchRequest(query=f'"{word}"')).hits)
 
 
-def changes(index: Index, config: Config) -> int | None:
+def changes(index: Project, config: Config) -> int | None:
     store = Store(config.data_dir / f"{index.project_id}.db", busy_timeout_ms=1000)
     with store.read() as handle:
         number = project.count_changes(handle)
@@ -43,7 +43,7 @@ def changes(index: Index, config: Config) -> int | None:
     return number
 
 
-def test_only_what_is_named_is_looked_at(index: Index, tree: Path, config: Config) -> None:
+def test_only_what_is_named_is_looked_at(index: Project, tree: Path, config: Config) -> None:
     for name in ("app/session.py", "app/http/router.py", "README.md"):
         (tree / name).write_text(f"uncommon = '{name}'\n")
     (tree / "cmd/server/main.go").unlink()
@@ -56,7 +56,7 @@ def test_only_what_is_named_is_looked_at(index: Index, tree: Path, config: Confi
     check_sound(config.data_dir / f"{index.project_id}.db")
 
 
-def test_a_path_outside_is_refused_and_nothing_is_read(index: Index, tree: Path) -> None:
+def test_a_path_outside_is_refused_and_nothing_is_read(index: Project, tree: Path) -> None:
     (tree / "README.md").write_text("uncommon\n")
     for path in ("..", "../other", "/etc/passwd", "a/../../b", "a\0b"):
         with pytest.raises(InvalidPathError):
@@ -65,18 +65,20 @@ def test_a_path_outside_is_refused_and_nothing_is_read(index: Index, tree: Path)
 
 
 @pytest.mark.parametrize("path", ["", ".", "app/.."])
-def test_the_root_is_the_whole(index: Index, tree: Path, path: str) -> None:
+def test_the_root_is_the_whole(index: Project, tree: Path, path: str) -> None:
     (tree / "README.md").write_text("uncommon\n")
     assert over(index, path) == (1, len(SAMPLE) - 1)
 
 
-def test_a_run_with_nothing_to_do_writes_nothing(index: Index, tree: Path, config: Config) -> None:
+def test_a_run_with_nothing_to_do_writes_nothing(
+    index: Project, tree: Path, config: Config
+) -> None:
     before = changes(index, config)
     assert over(index, "app", "nothing/here", "app/session.py.swp") == (0, 2)
     assert changes(index, config) == before
 
 
-def test_what_is_ignored_stays_out(index: Index, tree: Path) -> None:
+def test_what_is_ignored_stays_out(index: Project, tree: Path) -> None:
     write_tree(tree, {".gitignore": "made/\n", "made/a.py": "uncommon = 1\n"})
     over(index, ".gitignore")
     assert over(index, "made/a.py") == (0, 0)
@@ -86,7 +88,7 @@ def test_what_is_ignored_stays_out(index: Index, tree: Path) -> None:
     assert index.status().skips == {}
 
 
-def test_an_incomplete_branch_stays_incomplete(index: Index, tree: Path) -> None:
+def test_an_incomplete_branch_stays_incomplete(index: Project, tree: Path) -> None:
     (tree / "new.py").write_text("uncommon = 1\n")
     with pytest.raises(Cancelled):
         index.index(cancelled=lambda: not index.status().coverage.complete)
@@ -97,7 +99,7 @@ def test_an_incomplete_branch_stays_incomplete(index: Index, tree: Path) -> None
     assert index.status().coverage.complete
 
 
-def test_a_failure_of_another_file_still_counts(index: Index, tree: Path) -> None:
+def test_a_failure_of_another_file_still_counts(index: Project, tree: Path) -> None:
     (tree / "odd.py").write_bytes(UNDECODABLE)
     assert index.index().files_failed == 1
     before = index.status().coverage
@@ -106,7 +108,7 @@ def test_a_failure_of_another_file_still_counts(index: Index, tree: Path) -> Non
     assert index.status().coverage == before
 
 
-def test_another_branch_makes_it_whole(index: Index, tree: Path) -> None:
+def test_another_branch_makes_it_whole(index: Project, tree: Path) -> None:
     git(tree, "init", "-q", "-b", "main")
     git(tree, "add", "-A")
     git(tree, "commit", "-q", "-m", "first")
@@ -121,14 +123,14 @@ def test_another_branch_makes_it_whole(index: Index, tree: Path) -> None:
     assert index.status().coverage.complete
 
 
-def test_another_scope_or_force_makes_it_whole(index: Index) -> None:
+def test_another_scope_or_force_makes_it_whole(index: Project) -> None:
     excluding = IndexOptions(only=("README.md",), exclude_patterns=("tests/**",))
     assert index.index(excluding).files_unchanged == len(SAMPLE) - 1
     assert index.status().files == len(SAMPLE) - 1
     assert index.index(IndexOptions(only=("README.md",), force=True)).files_indexed > 1
 
 
-def test_the_first_of_several_links_is_entered(index: Index, tree: Path, config: Config) -> None:
+def test_the_first_of_several_links_is_entered(index: Project, tree: Path, config: Config) -> None:
     (tree / "links").mkdir()
     (tree / "links/b").symlink_to("../app")
     over(index, "links/b")
@@ -163,7 +165,7 @@ def test_vectors_of_a_model_that_follows_come_with_it(config: Config, tree: Path
         check_sound(file)
 
 
-def test_a_name_that_is_not_utf8_can_be_named(index: Index, tree: Path) -> None:
+def test_a_name_that_is_not_utf8_can_be_named(index: Project, tree: Path) -> None:
     name = os.fsdecode(b"caf\xe9.py")
     (tree / name).write_text("uncommon = 1\n")
     assert over(index, name) == (1, 0)
@@ -172,7 +174,7 @@ def test_a_name_that_is_not_utf8_can_be_named(index: Index, tree: Path) -> None:
     assert paths_with(index, "uncommon") == []
 
 
-def test_a_job_over_a_name_that_is_not_utf8(index: Index, catalog: Catalog, tree: Path) -> None:
+def test_a_job_over_a_name_that_is_not_utf8(index: Project, catalog: Catalog, tree: Path) -> None:
     name = os.fsdecode(b"caf\xe9.py")
     (tree / name).write_text("uncommon = 1\n")
     jobs = catalog.jobs

@@ -7,7 +7,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Hit, IndexOptions, Mode, SearchRequest
 from tests.support.trees import write_tree
 
@@ -23,7 +23,7 @@ _FILES = {
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
     with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
         index = catalog.create(str(tree))
@@ -31,12 +31,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def _hits(index: Index, query: str, **fields: object) -> tuple[Hit, ...]:
+def _hits(index: Project, query: str, **fields: object) -> tuple[Hit, ...]:
     return index.search(SearchRequest(query=query, **fields)).hits  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.MEANING, Mode.KEYWORD, Mode.REGEX])
-def test_files_are_listed_plain_code_first_and_copies_once(index: Index, mode: Mode) -> None:
+def test_files_are_listed_plain_code_first_and_copies_once(index: Project, mode: Mode) -> None:
     answer = index.search(SearchRequest(query="lang:python", mode=mode))
     paths = [hit.path for hit in answer.hits]
     assert paths == ["app.py", "store/disk.py", "tests/test_store.py"]
@@ -46,13 +46,13 @@ def test_files_are_listed_plain_code_first_and_copies_once(index: Index, mode: M
     assert answer.hits[2].why == ("passes the filters", "test ×0.3")
 
 
-def test_a_page_is_a_part_of_the_list(index: Index) -> None:
+def test_a_page_is_a_part_of_the_list(index: Project) -> None:
     answer = index.search(SearchRequest(query="lang:python", limit=2))
     assert [hit.path for hit in answer.hits] == ["app.py", "store/disk.py"]
     assert (answer.total, answer.truncated) == (3, True)
 
 
-def test_a_kind_lists_definitions(index: Index) -> None:
+def test_a_kind_lists_definitions(index: Project) -> None:
     found = [(hit.symbol, hit.kind, hit.path) for hit in _hits(index, "kind:class")]
     assert found == [
         ("Disk", "class", "store/disk.py"),
@@ -64,7 +64,9 @@ def test_a_kind_lists_definitions(index: Index) -> None:
     assert (answer.total, answer.truncated) == (2, True)
 
 
-def test_a_refused_kind_or_name_refuses_definitions_and_not_their_neighbours(index: Index) -> None:
+def test_a_refused_kind_or_name_refuses_definitions_and_not_their_neighbours(
+    index: Project,
+) -> None:
     answer = index.search(SearchRequest(query="kind:method -kind:class", limit=1))
     assert [hit.symbol for hit in answer.hits] == ["Disk.read"]
     assert (answer.total, answer.truncated) == (2, True)
@@ -73,7 +75,7 @@ def test_a_refused_kind_or_name_refuses_definitions_and_not_their_neighbours(ind
     assert (whole.total, whole.truncated) == (1, False)
 
 
-def test_symbol_mode_lists_definitions(index: Index) -> None:
+def test_symbol_mode_lists_definitions(index: Project) -> None:
     found = _hits(index, "path:app.py", mode=Mode.SYMBOL)
     assert [hit.symbol for hit in found] == ["LIMIT", "main"]
 
@@ -89,22 +91,22 @@ def test_symbol_mode_lists_definitions(index: Index) -> None:
         ("lang:go", []),
     ],
 )
-def test_all_filters_hold(index: Index, query: str, paths: list[str]) -> None:
+def test_all_filters_hold(index: Project, query: str, paths: list[str]) -> None:
     assert [hit.path for hit in _hits(index, query)] == paths
 
 
-def test_fields_of_a_request_are_filters_too(index: Index) -> None:
+def test_fields_of_a_request_are_filters_too(index: Project) -> None:
     assert [hit.path for hit in _hits(index, "", language="markdown")] == ["readme.md"]
     assert [hit.symbol for hit in _hits(index, "", kind="constant")] == ["LIMIT"]
     assert [hit.path for hit in _hits(index, "", file="app.py")] == ["app.py"]
 
 
-def test_words_that_are_refused_do_not_list(index: Index) -> None:
+def test_words_that_are_refused_do_not_list(index: Project) -> None:
     with pytest.raises(InvalidQueryError, match="nothing to search for"):
         _hits(index, "-store")
 
 
-def test_the_score_explains_itself(index: Index) -> None:
+def test_the_score_explains_itself(index: Project) -> None:
     first = index.search(SearchRequest(query="lang:python", explain=True)).hits[-1]
     assert first.explain is not None
     assert first.explain.shares == {"listed": 1.0}

@@ -9,7 +9,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
 from engine.search import pattern_search
 from engine.search.weights import PATTERN_MATCH_SHARE
@@ -18,7 +18,7 @@ from tests.support.command import Command
 from tests.support.trees import SAMPLE, write_tree
 
 
-def index_of(catalog: Catalog, tree: Path, files: dict[str, str]) -> Index:
+def index_of(catalog: Catalog, tree: Path, files: dict[str, str]) -> Project:
     write_tree(tree, files)
     index = catalog.create(str(tree))
     index.index()
@@ -26,11 +26,11 @@ def index_of(catalog: Catalog, tree: Path, files: dict[str, str]) -> Index:
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     return index_of(catalog, tree, SAMPLE)
 
 
-def regex(index: Index, query: str, **fields: object) -> SearchAnswer:
+def regex(index: Project, query: str, **fields: object) -> SearchAnswer:
     request = SearchRequest(query=query, mode=Mode.REGEX, **fields)  # type: ignore[arg-type]
     return index.search(request)
 
@@ -39,7 +39,7 @@ def places_of(hits: tuple[Hit, ...]) -> list[str]:
     return [f"{hit.path}:{hit.line_start}" for hit in hits]
 
 
-def test_a_hit_is_a_chunk_with_its_matching_lines(index: Index) -> None:
+def test_a_hit_is_a_chunk_with_its_matching_lines(index: Project) -> None:
     answer = regex(index, r"def \w+_session\(")
     assert answer.mode is Mode.REGEX
     (hit,) = answer.hits
@@ -57,13 +57,13 @@ def test_a_hit_is_a_chunk_with_its_matching_lines(index: Index) -> None:
     assert (answer.total, answer.truncated, answer.notes) == (1, False, ())
 
 
-def test_a_symbol_is_the_innermost_around_the_match(index: Index) -> None:
+def test_a_symbol_is_the_innermost_around_the_match(index: Project) -> None:
     (hit,) = regex(index, r"token-\{").hits
     assert hit.symbol == "SessionStore.open_session"
     assert hit.score == PATTERN_MATCH_SHARE
 
 
-def test_filters_and_fields_hold(index: Index) -> None:
+def test_filters_and_fields_hold(index: Project) -> None:
     def paths(query: str, **fields: object) -> set[str]:
         return {hit.path for hit in regex(index, query, **fields).hits}
 
@@ -78,7 +78,7 @@ def test_filters_and_fields_hold(index: Index) -> None:
     assert paths("session tag:.go") == set()
 
 
-def test_definitions_come_first_and_tests_last(index: Index) -> None:
+def test_definitions_come_first_and_tests_last(index: Project) -> None:
     found = places_of(regex(index, "open_session|Server").hits)
     assert found == ["app/session.py:9", "cmd/server/main.go:5", "tests/test_session.py:4"]
     first, *others = regex(index, "SessionStore").hits
@@ -87,14 +87,14 @@ def test_definitions_come_first_and_tests_last(index: Index) -> None:
     assert not any("defines SessionStore" in hit.why for hit in others)
 
 
-def test_case(index: Index) -> None:
+def test_case(index: Project) -> None:
     assert regex(index, "SESSIONSTORE").hits == ()
     assert regex(index, "SESSIONSTORE case:no").hits
     assert regex(index, "sessionstore").hits
     assert regex(index, "sessionstore case:yes").hits == ()
 
 
-def test_quoted_terms_are_literals(index: Index) -> None:
+def test_quoted_terms_are_literals(index: Project) -> None:
     (hit,) = regex(index, '"raise KeyError(path)"').hits
     assert hit.path == "app/http/router.py"
     assert regex(index, '"raise KeyError.path."').hits == ()
@@ -102,7 +102,7 @@ def test_quoted_terms_are_literals(index: Index) -> None:
     assert regex(index, r'import "net/http"').hits
 
 
-def test_matches_over_lines_belong_to_where_they_start(index: Index) -> None:
+def test_matches_over_lines_belong_to_where_they_start(index: Project) -> None:
     (hit,) = regex(index, r"\}\n\nfunc").hits
     assert (hit.path, hit.line_start, hit.line_end) == ("cmd/server/main.go", 13, 15)
     assert [match.line for match in hit.matches] == [13, 14, 15]
@@ -111,12 +111,12 @@ def test_matches_over_lines_belong_to_where_they_start(index: Index) -> None:
     assert regex(index, "def default_store.*SessionStore$").hits == ()
 
 
-def test_patterns_alone_work_in_other_modes(index: Index) -> None:
+def test_patterns_alone_work_in_other_modes(index: Project) -> None:
     request = SearchRequest(query=r"/def \w+_session\(/ lang:python", mode=Mode.KEYWORD)
     assert index.search(request).hits == regex(index, r"def \w+_session\( lang:python").hits
 
 
-def test_with_words_patterns_filter_and_words_rank(index: Index) -> None:
+def test_with_words_patterns_filter_and_words_rank(index: Project) -> None:
     def found(query: str) -> list[str]:
         return [hit.path for hit in index.search(SearchRequest(query=query)).hits]
 
@@ -134,7 +134,7 @@ def test_with_words_patterns_filter_and_words_rank(index: Index) -> None:
     assert any(reason.startswith("words") for reason in hit.why)
 
 
-def test_every_pattern_must_match_and_no_negated_one(index: Index) -> None:
+def test_every_pattern_must_match_and_no_negated_one(index: Project) -> None:
     assert places_of(regex(index, r"/func/ /error \{/").hits) == ["cmd/server/main.go:11"]
     assert regex(index, r"/func/ /nowhere/").hits == ()
     assert {hit.path for hit in regex(index, "session -/assert|raise/ lang:python").hits} == {
@@ -145,7 +145,7 @@ def test_every_pattern_must_match_and_no_negated_one(index: Index) -> None:
     assert "app/session.py" not in [hit.path for hit in index.search(request).hits]
 
 
-def test_names_and_patterns(index: Index) -> None:
+def test_names_and_patterns(index: Project) -> None:
     def found(query: str) -> list[str | None]:
         hits = index.search(SearchRequest(query=query, mode=Mode.SYMBOL)).hits
         return [hit.symbol for hit in hits]
@@ -159,7 +159,7 @@ def test_names_and_patterns(index: Index) -> None:
 @pytest.mark.parametrize(
     ("query", "position"), [("a(b", 1), ("lang:go a(b", 9), ("a|b lang:nope", 9), ("-/a/", 0)]
 )
-def test_bad_questions_are_refused_by_position(index: Index, query: str, position: int) -> None:
+def test_bad_questions_are_refused_by_position(index: Project, query: str, position: int) -> None:
     with pytest.raises(InvalidQueryError) as caught:
         regex(index, query)
     assert caught.value.position == position
@@ -244,7 +244,7 @@ def test_other_branches_are_searched_as_last_seen(catalog: Catalog, tree: Path) 
     assert (hit.path, hit.fresh) == ("a.py", None)
 
 
-def test_several_threads_search_at_once(index: Index) -> None:
+def test_several_threads_search_at_once(index: Project) -> None:
     expected = places_of(regex(index, "session").hits)
     found: list[list[str]] = []
     threads = [

@@ -15,7 +15,7 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import RelatedRequest
 from tests.support.command import Command
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -46,7 +46,7 @@ LINE = DRAW.count("\n") + 1  # where READ begins
 
 
 @pytest.fixture
-def index(config: Config, tree: Path) -> Iterator[Index]:
+def index(config: Config, tree: Path) -> Iterator[Project]:
     write_tree(tree, TREE)
     fakes = Fakes(FakeEmbedder("a", 64))
     with Catalog(replace(config, model="fake:a/64"), open_embedder=fakes) as catalog:
@@ -55,7 +55,7 @@ def index(config: Config, tree: Path) -> Iterator[Index]:
         yield index
 
 
-def test_what_is_alike_comes_first_and_the_place_itself_not_at_all(index: Index) -> None:
+def test_what_is_alike_comes_first_and_the_place_itself_not_at_all(index: Project) -> None:
     answer = index.related(RelatedRequest(path="app/settings.py", line_start=LINE, limit=10))
     assert answer.query == f"app/settings.py:{LINE}"
     places = [(hit.path, hit.line_start) for hit in answer.hits]
@@ -66,7 +66,7 @@ def test_what_is_alike_comes_first_and_the_place_itself_not_at_all(index: Index)
     assert (painted.path, painted.line_start) == ("app/settings.py", 1)
 
 
-def test_a_copy_does_not_come_first_and_is_told(index: Index) -> None:
+def test_a_copy_does_not_come_first_and_is_told(index: Project) -> None:
     hits = index.related(RelatedRequest(path="copy/settings.py", line_start=LINE)).hits
     assert hits[0].path == "app/options.py"
     [copy] = [hit for hit in hits if "the same text" in hit.why]
@@ -74,7 +74,7 @@ def test_a_copy_does_not_come_first_and_is_told(index: Index) -> None:
     assert "meaning 1.00" in copy.why
 
 
-def test_tests_are_lowered_unless_a_test_is_the_place(index: Index) -> None:
+def test_tests_are_lowered_unless_a_test_is_the_place(index: Project) -> None:
     wanted = RelatedRequest(path="app/settings.py", line_start=LINE, limit=10)
     [test] = [hit for hit in index.related(wanted).hits if hit.path.startswith("tests/")]
     assert "test ×0.3" in test.why
@@ -82,14 +82,14 @@ def test_tests_are_lowered_unless_a_test_is_the_place(index: Index) -> None:
     assert all("test" not in reason for hit in hits for reason in hit.why)
 
 
-def test_several_lines_are_one_place(index: Index) -> None:
+def test_several_lines_are_one_place(index: Project) -> None:
     wanted = RelatedRequest(path="app/settings.py", line_start=1, line_end=LINE)
     answer = index.related(wanted)
     assert answer.query == f"app/settings.py:1-{LINE}"
     assert "app/settings.py" not in [hit.path for hit in answer.hits]
 
 
-def test_no_model_is_needed(index: Index, config: Config, tree: Path) -> None:
+def test_no_model_is_needed(index: Project, config: Config, tree: Path) -> None:
     wanted = RelatedRequest(path=str(tree / "app/settings.py"), line_start=1)
     with Catalog(replace(config, model="none")) as other:
         found = other.open(str(tree)).related(wanted)
@@ -110,13 +110,13 @@ def test_no_model_is_needed(index: Index, config: Config, tree: Path) -> None:
     ],
 )
 def test_what_is_no_place_is_refused(
-    index: Index, wanted: RelatedRequest, error: type[Exception]
+    index: Project, wanted: RelatedRequest, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         index.related(wanted)
 
 
-def test_without_vectors_it_says_what_to_do(index: Index) -> None:
+def test_without_vectors_it_says_what_to_do(index: Project) -> None:
     wanted = RelatedRequest(path="app/options.py", line_start=1)
     drop_vectors(index, "app/options.py")
     with pytest.raises(UnavailableError, match="this place has no vectors yet"):

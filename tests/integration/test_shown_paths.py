@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.project import Index
+from engine.project import Project
 from engine.records import RelatedRequest
 from tests.support.pages import project_ids
 from tests.support.trees import write_tree
@@ -20,7 +20,7 @@ _BODY = "def odd_name(first, second):\n    return first.take(second)\n"
 
 
 @pytest.fixture
-def index(config: Config, tree: Path) -> Iterator[Index]:
+def index(config: Config, tree: Path) -> Iterator[Project]:
     skipped = os.fsdecode(b"odd/pic\xfeture.py")
     whole = "odd/whole \ufffd.py"  # this very character is a part of the name
     write_tree(tree, {_NAME: _BODY, "plain.py": _BODY * 2, skipped: b"\0" * 64, whole: _BODY})
@@ -30,7 +30,7 @@ def index(config: Config, tree: Path) -> Iterator[Index]:
         yield index
 
 
-def test_an_indexed_file(index: Index) -> None:
+def test_an_indexed_file(index: Project) -> None:
     assert [symbol.name for symbol in index.outline(_SHOWN)] == ["odd_name"]
     assert index.outline(_SHOWN) == index.outline(_NAME)
     told = index.why(_SHOWN)
@@ -41,7 +41,7 @@ def test_an_indexed_file(index: Index) -> None:
     assert index.outline("odd/whole \ufffd.py")
 
 
-def test_a_file_that_is_skipped(index: Index) -> None:
+def test_a_file_that_is_skipped(index: Project) -> None:
     told = index.why("odd/pic\ufffdture.py")
     assert (told.outcome, told.reason) == ("skipped", "binary")
     assert index.why("odd/no\ufffdthing.py").outcome == "missing"

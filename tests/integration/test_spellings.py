@@ -6,7 +6,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
@@ -23,7 +23,7 @@ _FILES = {
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """An index that only answers."""
     tree = write_tree(tmp_path_factory.mktemp("tree"), _FILES)
     with Catalog(load_config(tmp_path_factory.mktemp("home"), workers=1)) as catalog:
@@ -51,13 +51,15 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     ],
 )
 @pytest.mark.parametrize("filters", ["", " path:**"], ids=["kept", "asked"])
-def test_other_spellings_are_found(index: Index, query: str, paths: set[str], filters: str) -> None:
+def test_other_spellings_are_found(
+    index: Project, query: str, paths: set[str], filters: str
+) -> None:
     for _ in range(3):  # the first question reads no tree
         answer = index.search(SearchRequest(query=query + filters, mode=Mode.KEYWORD))
         assert {hit.path for hit in answer.hits} == paths
 
 
-def test_it_is_told_which_spelling_was_found(index: Index) -> None:
+def test_it_is_told_which_spelling_was_found(index: Project) -> None:
     request = SearchRequest(query="github", mode=Mode.KEYWORD, explain=True)
     [hit] = index.search(request).hits
     assert hit.explain is not None

@@ -9,7 +9,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import ListedSymbol, SymbolListRequest
 from tests.support.trees import write_tree
 
@@ -27,7 +27,7 @@ TREE: dict[str, str | bytes] = {
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("symbols")
     tree = write_tree(folder / "tree", TREE)
     with Catalog(load_config(folder / "data", workers=1)) as catalog:
@@ -36,11 +36,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-def _names(index: Index, **wanted: str) -> list[str]:
+def _names(index: Project, **wanted: str) -> list[str]:
     return [each.name for each in index.browse.symbols(SymbolListRequest(**wanted)).items]  # type: ignore[arg-type]
 
 
-def test_all_of_them_by_name_each_text_once(index: Index) -> None:
+def test_all_of_them_by_name_each_text_once(index: Project) -> None:
     page = index.browse.symbols(SymbolListRequest())
     names = [each.name.lower() for each in page.items]
     assert names == sorted(names)
@@ -63,7 +63,7 @@ def test_all_of_them_by_name_each_text_once(index: Index) -> None:
     )
 
 
-def test_a_part_of_a_name_finds_after_its_beginnings(index: Index) -> None:
+def test_a_part_of_a_name_finds_after_its_beginnings(index: Project) -> None:
     assert _names(index, name="open") == ["open", "openAll", "Opener", "reopen"]
     assert _names(index, name="OPEN") == _names(index, name=" open ")
     assert _names(index, name="op") == ["open", "openAll", "Opener"]  # two letters: the beginning
@@ -71,7 +71,7 @@ def test_a_part_of_a_name_finds_after_its_beginnings(index: Index) -> None:
     assert _names(index, name="a\0b") == []
 
 
-def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: Index) -> None:
+def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: Project) -> None:
     page = index.browse.symbols(SymbolListRequest(name="open", kind="function"))
     assert page.total == len(page.items) == 3
     assert page.kinds == {"function": 3, "method": 1}  # whatever kind is asked for
@@ -94,17 +94,17 @@ def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: I
         ("nowhere", []),
     ],
 )
-def test_a_path_is_a_part_of_it_or_a_glob(index: Index, path: str, found: list[str]) -> None:
+def test_a_path_is_a_part_of_it_or_a_glob(index: Project, path: str, found: list[str]) -> None:
     assert _names(index, path=path) == found
 
 
-def test_a_file_is_shown_under_a_path_that_passes(index: Index) -> None:
+def test_a_file_is_shown_under_a_path_that_passes(index: Project) -> None:
     [shown] = index.browse.symbols(SymbolListRequest(name="reopen", path="copy")).items
     assert shown.path == "app/copy/session.py"
 
 
 @pytest.mark.parametrize("name", ["", "many", "an", "m"])
-def test_pages_give_each_symbol_once(index: Index, name: str) -> None:
+def test_pages_give_each_symbol_once(index: Project, name: str) -> None:
     whole = index.browse.symbols(SymbolListRequest(name=name))
     found: list[ListedSymbol] = []
     cursor = None
@@ -119,7 +119,7 @@ def test_pages_give_each_symbol_once(index: Index, name: str) -> None:
     assert len(found) == whole.total
 
 
-def test_numbers_follow_what_is_written(index: Index) -> None:
+def test_numbers_follow_what_is_written(index: Project) -> None:
     before = index.browse.symbols(SymbolListRequest()).total
     added = Path(index.root) / "added.py"
     added.write_text("def added_later():\n    return 1\n")
@@ -160,7 +160,7 @@ def test_a_run_that_did_not_end_is_told(config: Config, tree: Path) -> None:
         ("cursor", "WzAsICIiLCAiIiwgMCwgOTk5OTk5OTk5OTk5OTk5OTk5OTld"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(index: Index, field: str, value: str | int) -> None:
+def test_what_cannot_be_asked_is_refused(index: Project, field: str, value: str | int) -> None:
     with pytest.raises(InvalidInputError) as refused:
         index.browse.symbols(SymbolListRequest(**{field: value}))  # type: ignore[arg-type]
     assert refused.value.details["field"] == field

@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.embedding.static import BuiltIn
+from engine.embedding.static import StaticEmbedder
 from engine.errors import Cancelled, InvalidConfigError
 from engine.indexing.vectors import passages_of
 from engine.records import IndexOptions, Mode, Phase, Progress, SearchRequest
@@ -24,7 +24,7 @@ from tests.support.git_trees import run_git
 from tests.support.oracle import check_embedded, check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
 
-STATIC = BuiltIn().identity
+STATIC = StaticEmbedder().identity
 MANY = "".join(f"def function_{number}(value):\n" + "    value += 1\n" * 30 for number in range(30))
 
 
@@ -378,10 +378,10 @@ def test_the_stored_vectors_are_those_of_the_model(config: Config, tree: Path) -
         assert model is not None
         stored = vectors.read_chunk_vectors(handle, model)
         pieces = read_pieces(handle, stored.ids.tolist())
-        wanted = BuiltIn().embed_passages(passages_of(handle, pieces), lambda: False)
+        wanted = StaticEmbedder().embed_passages(passages_of(handle, pieces), lambda: False)
         assert (stored.vectors == vectors.quantized(wanted)).all()
         paths = handle.execute("SELECT CAST(path AS TEXT) FROM files ORDER BY id").fetchall()
-        wanted = BuiltIn().embed_paths([str(path) for (path,) in paths], lambda: False)
+        wanted = StaticEmbedder().embed_paths([str(path) for (path,) in paths], lambda: False)
         found = vectors.read_file_vectors(handle, model).vectors
         assert (found == vectors.quantized(wanted)).all()
     store.close()

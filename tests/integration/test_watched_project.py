@@ -8,19 +8,19 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, ProjectNotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions
 from tests.integration.test_branches import git
 from tests.integration.test_partial_runs import UNDECODABLE, changes
 from tests.support.trees import write_tree
 
 
-def stale(index: Index, *only: str) -> tuple[str, ...] | None:
+def stale(index: Project, *only: str) -> tuple[str, ...] | None:
     return index.for_watcher().stale(only, cancelled=lambda: False)
 
 
 def test_paths_that_differ_are_told_and_nothing_is_written(
-    index: Index, tree: Path, config: Config
+    index: Project, tree: Path, config: Config
 ) -> None:
     assert stale(index) == stale(index, "app", "nothing") == ()
     before = changes(index, config)
@@ -35,7 +35,7 @@ def test_paths_that_differ_are_told_and_nothing_is_written(
 
 
 def test_where_a_whole_run_has_to_come_first_there_is_no_telling(
-    index: Index, tree: Path, catalog: Catalog, tmp_path: Path
+    index: Project, tree: Path, catalog: Catalog, tmp_path: Path
 ) -> None:
     (tmp_path / "fresh").mkdir()
     assert stale(catalog.create(str(tmp_path / "fresh"))) is None
@@ -51,7 +51,7 @@ def test_where_a_whole_run_has_to_come_first_there_is_no_telling(
     assert stale(index, "README.md") == ("README.md",)
 
 
-def test_what_failed_waits_for_a_change(index: Index, tree: Path) -> None:
+def test_what_failed_waits_for_a_change(index: Project, tree: Path) -> None:
     (tree / "odd.py").write_bytes(UNDECODABLE)
     assert stale(index) == ("odd.py",)
     assert index.index(IndexOptions(only=("odd.py",))).files_failed == 1
@@ -60,10 +60,10 @@ def test_what_failed_waits_for_a_change(index: Index, tree: Path) -> None:
     assert stale(index) == ("odd.py",)
 
 
-def test_a_forgotten_project_is_told(index: Index, config: Config) -> None:
+def test_a_forgotten_project_is_told(index: Project, config: Config) -> None:
     project = index.for_watcher()
     assert project.rules()
-    Index.delete(config.data_dir / f"{index.project_id}.db")
+    Project.delete(config.data_dir / f"{index.project_id}.db")
     with pytest.raises(ProjectNotFoundError):
         project.rules()
     with pytest.raises(ProjectNotFoundError):

@@ -13,11 +13,11 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import ProjectBusyError
 from engine.locks import watch_status_of
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, SearchRequest
 from engine.state_records import JobState, WatchState
 from engine.watch.live import _JobSubmitter
-from engine.watch.watcher import HeldError
+from engine.watch.watcher import IndexingPausedError
 from tests.integration.test_branches import git
 from tests.support.git_trees import git_environment
 from tests.support.jobs import wait_for
@@ -36,16 +36,16 @@ def config(tmp_path: Path, config: Config, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.fixture
-def index(catalog: Catalog, tree: Path) -> Index:
+def index(catalog: Catalog, tree: Path) -> Project:
     write_tree(tree, SAMPLE)
     return catalog.create(str(tree))
 
 
-def finds(index: Index, word: str) -> list[str]:
+def finds(index: Project, word: str) -> list[str]:
     return sorted(hit.path for hit in index.search(SearchRequest(query=f'"{word}"')).hits)
 
 
-def await_found(index: Index, word: str, *paths: str) -> None:
+def await_found(index: Project, word: str, *paths: str) -> None:
     await_true(lambda: finds(index, word) == sorted(paths))
 
 
@@ -53,7 +53,7 @@ def is_polling(seen: Watching) -> bool:
     return seen.watcher.status.state is WatchState.POLLING
 
 
-def test_what_changes_is_found(index: Index, tree: Path, config: Config) -> None:
+def test_what_changes_is_found(index: Project, tree: Path, config: Config) -> None:
     with watching(index, config) as seen:
         assert index.status().files == len(SAMPLE)
         (tree / "new.py").write_text("uncommon_one = 1\n")
@@ -69,7 +69,7 @@ def test_what_changes_is_found(index: Index, tree: Path, config: Config) -> None
         assert seen.watcher.status.last_event_at
 
 
-def test_new_folders_are_watched(index: Index, tree: Path, config: Config) -> None:
+def test_new_folders_are_watched(index: Project, tree: Path, config: Config) -> None:
     with watching(index, config) as seen:
         before = seen.watcher.status.folders
         (tree / "a/b/c").mkdir(parents=True)
@@ -88,7 +88,7 @@ def test_new_folders_are_watched(index: Index, tree: Path, config: Config) -> No
 
 
 def test_a_folder_moved_in_is_found_and_one_moved_out_is_gone(
-    index: Index, tree: Path, tmp_path: Path, config: Config
+    index: Project, tree: Path, tmp_path: Path, config: Config
 ) -> None:
     write_tree(tmp_path / "aside", {f"f{n}.py": f"uncommon_{n} = 1\n" for n in range(50)})
     with watching(index, config):
@@ -99,7 +99,7 @@ def test_a_folder_moved_in_is_found_and_one_moved_out_is_gone(
 
 
 def test_what_is_ignored_is_neither_watched_nor_run_for(
-    index: Index, tree: Path, config: Config
+    index: Project, tree: Path, config: Config
 ) -> None:
     write_tree(tree, {".gitignore": "*.log\nmade/\n", "made/deep/a.py": "", "x.log": ""})
     (tree / "node_modules/p/q").mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_what_is_ignored_is_neither_watched_nor_run_for(
 
 
 def test_rules_that_change_hold_at_once(
-    index: Index, tree: Path, tmp_path: Path, config: Config
+    index: Project, tree: Path, tmp_path: Path, config: Config
 ) -> None:
     write_tree(tree, {"sub/a.py": "uncommon_a = 1\n", "sub/b.py": "uncommon_b = 1\n"})
     git(tree, "init", "-q", "-b", "main")
@@ -135,7 +135,7 @@ def test_rules_that_change_hold_at_once(
         await_found(index, "uncommon_b")
 
 
-def test_a_branch_switch_is_one_whole_run(index: Index, tree: Path, config: Config) -> None:
+def test_a_branch_switch_is_one_whole_run(index: Project, tree: Path, config: Config) -> None:
     git(tree, "init", "-q", "-b", "main")
     git(tree, "add", "-A")
     git(tree, "commit", "-q", "-m", "first")
@@ -154,7 +154,7 @@ def test_a_branch_switch_is_one_whole_run(index: Index, tree: Path, config: Conf
 
 
 def test_what_a_link_shows_changes_with_what_it_leads_to(
-    index: Index, tree: Path, config: Config
+    index: Project, tree: Path, config: Config
 ) -> None:
     (tree / "linked").symlink_to("app")
     (tree / "one.py").symlink_to("app/session.py")
@@ -170,7 +170,7 @@ def test_what_a_link_shows_changes_with_what_it_leads_to(
         await_true(lambda: index.status().files == len(SAMPLE) - 2)
 
 
-def test_all_names_of_a_file_change_with_one(index: Index, tree: Path, config: Config) -> None:
+def test_all_names_of_a_file_change_with_one(index: Project, tree: Path, config: Config) -> None:
     os.link(tree / "app/session.py", tree / "other.py")
     with watching(index, config):
         (tree / "other.py").write_text("uncommon = 1\n")
@@ -178,7 +178,7 @@ def test_all_names_of_a_file_change_with_one(index: Index, tree: Path, config: C
         assert index.why("app/session.py").facts["lines"] == 1
 
 
-def test_what_fails_is_tried_again(index: Index, tree: Path, config: Config) -> None:
+def test_what_fails_is_tried_again(index: Project, tree: Path, config: Config) -> None:
     with watching(index, config) as seen:
         seen.runs.fails = 1
         (tree / "new.py").write_text("uncommon = 1\n")
@@ -189,7 +189,7 @@ def test_what_fails_is_tried_again(index: Index, tree: Path, config: Config) -> 
         assert seen.watcher.status.reason == ""
 
 
-def test_the_root_may_go_and_come_back(index: Index, tree: Path, config: Config) -> None:
+def test_the_root_may_go_and_come_back(index: Project, tree: Path, config: Config) -> None:
     with watching(index, config) as seen:
         shutil.rmtree(tree)
         status = seen.await_state(WatchState.WAITING)
@@ -204,7 +204,7 @@ def test_the_root_may_go_and_come_back(index: Index, tree: Path, config: Config)
         await_true(lambda: index.status().files == len(SAMPLE))
 
 
-def test_what_cannot_be_read_for_a_while_stays(index: Index, tree: Path, config: Config) -> None:
+def test_what_cannot_be_read_for_a_while_stays(index: Project, tree: Path, config: Config) -> None:
     (tree / "app/session.py").write_text("uncommon = 1\n")
     with permissions_hold(), watching(index, config) as seen:
         try:
@@ -226,7 +226,9 @@ def test_what_cannot_be_read_for_a_while_stays(index: Index, tree: Path, config:
         await_found(index, "uncommon_two", "app/session.py")
 
 
-def test_a_name_that_is_not_utf8_does_not_end_it(index: Index, tree: Path, config: Config) -> None:
+def test_a_name_that_is_not_utf8_does_not_end_it(
+    index: Project, tree: Path, config: Config
+) -> None:
     with watching(index, config) as seen:
         (tree / os.fsdecode(b"caf\xe9.py")).write_text("uncommon = 1\n")
         await_true(lambda: index.status().files == len(SAMPLE) + 1)
@@ -235,7 +237,7 @@ def test_a_name_that_is_not_utf8_does_not_end_it(index: Index, tree: Path, confi
         assert seen.watcher.status.state is WatchState.WATCHING
 
 
-def test_often_failing_it_polls(index: Index, tree: Path, config: Config) -> None:
+def test_often_failing_it_polls(index: Project, tree: Path, config: Config) -> None:
     name = tree / os.fsdecode(b"caf\xe9.py")
     with watching(index, config) as seen:
         for number in range(200):
@@ -251,7 +253,7 @@ def test_often_failing_it_polls(index: Index, tree: Path, config: Config) -> Non
         await_found(index, "uncommon_after", "after.py")
 
 
-def test_other_processes_see_how_it_goes(index: Index, tree: Path, config: Config) -> None:
+def test_other_processes_see_how_it_goes(index: Project, tree: Path, config: Config) -> None:
     file = config.data_dir / f"{index.project_id}.db"
     with watching(index, config) as seen:
         await_true(lambda: watch_status_of(file) == seen.watcher.status)
@@ -265,16 +267,18 @@ def test_other_processes_see_how_it_goes(index: Index, tree: Path, config: Confi
 
 
 def test_a_forgotten_project_is_watched_no_more(
-    index: Index, catalog: Catalog, tree: Path, config: Config
+    index: Project, catalog: Catalog, tree: Path, config: Config
 ) -> None:
     with watching(index, config) as seen:
-        Index.delete(config.data_dir / f"{index.project_id}.db")
+        Project.delete(config.data_dir / f"{index.project_id}.db")
         assert "forgotten" in seen.await_state(WatchState.STOPPED).reason
         (tree / "new.py").write_text("uncommon = 1\n")
     assert not (config.data_dir / f"{index.project_id}.db").exists()
 
 
-def test_it_leaves_no_thread_and_can_start_again(index: Index, tree: Path, config: Config) -> None:
+def test_it_leaves_no_thread_and_can_start_again(
+    index: Project, tree: Path, config: Config
+) -> None:
     before = set(os.listdir("/proc/self/task"))
     with watching(index, config) as seen:
         assert len(threading.enumerate()) > 1
@@ -287,7 +291,7 @@ def test_it_leaves_no_thread_and_can_start_again(index: Index, tree: Path, confi
     seen.watcher.stop()
 
 
-def test_the_scope_of_the_project_is_followed(index: Index, tree: Path, config: Config) -> None:
+def test_the_scope_of_the_project_is_followed(index: Project, tree: Path, config: Config) -> None:
     index.index(IndexOptions(exclude_patterns=("*.md",)))
     with watching(index, config):
         (tree / "NEWS.md").write_text("uncommon\n")
@@ -296,7 +300,7 @@ def test_the_scope_of_the_project_is_followed(index: Index, tree: Path, config: 
 
 
 def test_a_name_that_is_gone_again_tells_of_the_others(
-    index: Index, tree: Path, config: Config
+    index: Project, tree: Path, config: Config
 ) -> None:
     with watching(index, replace(config, watch_debounce=1500)) as seen:
         await_true(lambda: seen.watcher.status.pending == 0)
@@ -315,10 +319,10 @@ def test_what_somebody_cancels_is_not_begun_anew(catalog: Catalog, tree: Path) -
     runs = _JobSubmitter(catalog.jobs, index.root, lambda _job: None)
     job_id = catalog.jobs.submit(index.root).job_id
     catalog.jobs.cancel(job_id)
-    with pytest.raises(HeldError, match="goes on when it is asked for again"):
+    with pytest.raises(IndexingPausedError, match="goes on when it is asked for again"):
         runs(None, lambda: False)
     assert runs(("app/session.py",), lambda: False)  # what is saved goes on
-    with pytest.raises(HeldError):
+    with pytest.raises(IndexingPausedError):
         runs(None, lambda: False)
     again = catalog.jobs.retry(job_id)
     catalog.jobs.run_here()

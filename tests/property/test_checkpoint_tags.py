@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import MAX_LISTED, Checkpoint, NewMemory
 from tests.support.budget import examples
 from tests.support.trees import write_tree
@@ -45,7 +45,7 @@ _FILES = {
 class Stage:
     """A project with files and memories of many tags, none of which changes any more."""
 
-    index: Index
+    index: Project
     everything: list[Checkpoint]
 
 

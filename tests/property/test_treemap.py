@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.pages.treemap import Rectangle, squarified
+from web.pages.treemap import Rectangle, squarify
 
 _SIZES = st.lists(st.integers(1, 10**12), min_size=1, max_size=60).map(
     lambda sizes: sorted(sizes, reverse=True)
@@ -21,7 +21,7 @@ _SLACK = 1e-6
 
 @given(_SIZES, _FRAMES)
 def test_areas_are_in_proportion_and_fill_the_frame(sizes: list[int], frame: Rectangle) -> None:
-    tiles = squarified(sizes, frame)
+    tiles = squarify(sizes, frame)
     assert len(tiles) == len(sizes)
     for size, tile in zip(sizes, tiles, strict=True):
         wanted = frame.area * size / sum(sizes)
@@ -31,7 +31,7 @@ def test_areas_are_in_proportion_and_fill_the_frame(sizes: list[int], frame: Rec
 
 @given(_SIZES, _FRAMES)
 def test_all_is_inside_and_nothing_overlaps(sizes: list[int], frame: Rectangle) -> None:
-    tiles = squarified(sizes, frame)
+    tiles = squarify(sizes, frame)
     for tile in tiles:
         assert tile.width >= 0
         assert tile.height >= 0
@@ -49,6 +49,6 @@ def test_all_is_inside_and_nothing_overlaps(sizes: list[int], frame: Rectangle) 
 @given(st.integers(1, 60), st.integers(10, 2000), st.integers(10, 2000))
 def test_tiles_of_one_size_are_nearly_squares(number: int, width: int, height: int) -> None:
     ratio = max(width, height) / min(width, height)
-    tiles = squarified([1] * number, Rectangle(0, 0, width, height))
+    tiles = squarify([1] * number, Rectangle(0, 0, width, height))
     worst = max(max(tile.width / tile.height, tile.height / tile.width) for tile in tiles)
     assert worst <= max(3.0, ratio) + _SLACK

@@ -2,11 +2,11 @@
 
 import os
 
-from engine.project import Index
+from engine.project import Project
 from engine.store import models
 
 
-def drop_vectors(index: Index, *paths: str) -> None:
+def drop_vectors(index: Project, *paths: str) -> None:
     """Delete the vectors of the chunks of files; all of them when no path is given."""
     with index._store.write() as handle:
         model = models.read_current_model(handle)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions
 from engine.state_records import WatchState, WatchStatus
 from engine.watch.watcher import Watcher
@@ -24,7 +24,7 @@ class Runs:
         index: The project.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Project) -> None:
         self._index = index
         self.asked: list[tuple[str, ...] | None] = []
         self.fails = 0  # so many of the next runs do not come to their end
@@ -46,7 +46,7 @@ class Runs:
 class Watching:
     """A watcher that runs, and all that it told."""
 
-    def __init__(self, index: Index, config: Config) -> None:
+    def __init__(self, index: Project, config: Config) -> None:
         self.told: list[WatchStatus] = []
         self.runs = Runs(index)
         self.watcher = Watcher(index.for_watcher(), self.runs, config, on_change=self.told.append)
@@ -58,7 +58,7 @@ class Watching:
 
 
 @contextmanager
-def watching(index: Index, config: Config) -> Iterator[Watching]:
+def watching(index: Project, config: Config) -> Iterator[Watching]:
     """Watch while the block runs; the first comparison is over when it begins."""
     found = Watching(index, config)
     found.watcher.start()

@@ -14,7 +14,7 @@ import pytest
 import engine
 from engine import errors
 from engine.config import SETTINGS
-from engine.embedding.embedder import Backend
+from engine.embedding.model_setting import Backend
 from engine.telemetry.metrics import Measure
 from tools.generate_docs import PARTS, renewed
 from web.cli.main import COMMANDS, cairn

@@ -175,7 +175,7 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
     def repair(stop: Stop) -> RepairView:
         doctor = service.catalog.doctor_of_id(project_id, path=path)
         done = doctor.repair(cancelled=stop)
-        job_id = refilled(service, doctor.root) if done.needs_index else None
+        job_id = submit_refill(service, doctor.root) if done.needs_index else None
         return shaped(_repair(service, done, job_id), RepairView)
 
     return await _run(service, repair)
@@ -267,14 +267,16 @@ async def _run(
 ) -> Result:
     """Run a long operation in the doctor's executor; it is cancelled when the server shuts down."""
     try:
-        return await service.lanes.doctor.run(lambda: act(lambda: service.is_ending or is_gone()))
+        return await service.executors.doctor.run(
+            lambda: act(lambda: service.is_shutting_down or is_gone())
+        )
     except Cancelled as error:
         raise Refusal(
             "unavailable", "the server is shutting down and stopped the doctor", hint=str(error)
         ) from error
 
 
-def refilled(service: Service, root: str) -> str | None:
+def submit_refill(service: Service, root: str) -> str | None:
     """Submit a job that indexes removed files again; return its id, or None on failure."""
     try:
         return service.catalog.jobs.submit(root, waits=Waits.NEVER).job_id

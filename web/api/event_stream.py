@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from engine.errors import EngineError
-from engine.state_records import Job, ProjectPulse
+from engine.state_records import Job, ProjectActivity
 from web.errors import Refusal
 
 MOST_STREAMS = 32
@@ -22,7 +22,7 @@ PING_S = 15.0
 _KEPT = 1000
 _MOST_BEHIND = 1000  # unread events; a client with more is disconnected
 
-Pulses = tuple[ProjectPulse, ...]
+Pulses = tuple[ProjectActivity, ...]
 
 
 class Event(NamedTuple):
@@ -33,7 +33,7 @@ class Event(NamedTuple):
     data: object  # a record of the engine
 
 
-class Pulse:
+class EventStream:
     """All streams of a server, for the event loop's thread only.
 
     Args:

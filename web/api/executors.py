@@ -26,7 +26,7 @@ _PICTURES = 1
 _MOST_PICTURES_WAITING = 32
 
 
-class Lane:
+class BoundedExecutor:
     """A thread pool with a bounded queue.
 
     Args:
@@ -76,15 +76,21 @@ class Executors:
 
     def __init__(self) -> None:
         #: Searches.
-        self.search = Lane("search", threads=_SEARCHES, most_waiting=_MOST_SEARCHES_WAITING)
+        self.search = BoundedExecutor(
+            "search", threads=_SEARCHES, most_waiting=_MOST_SEARCHES_WAITING
+        )
         #: Everything else that is short.
-        self.work = Lane("work", threads=_WORKERS, most_waiting=_MOST_WORK_WAITING)
+        self.work = BoundedExecutor("work", threads=_WORKERS, most_waiting=_MOST_WORK_WAITING)
         #: Requests that wait for a job to end; without a free thread a request does not wait.
-        self.waits = Lane("wait", threads=_WAITERS, most_waiting=0)
+        self.waits = BoundedExecutor("wait", threads=_WAITERS, most_waiting=0)
         #: Checks, repairs and copies of whole indexes: seconds to minutes.
-        self.doctor = Lane("doctor", threads=_DOCTORS, most_waiting=_MOST_DOCTORS_WAITING)
+        self.doctor = BoundedExecutor(
+            "doctor", threads=_DOCTORS, most_waiting=_MOST_DOCTORS_WAITING
+        )
         #: Maps of whole projects: up to a second.
-        self.pictures = Lane("picture", threads=_PICTURES, most_waiting=_MOST_PICTURES_WAITING)
+        self.pictures = BoundedExecutor(
+            "picture", threads=_PICTURES, most_waiting=_MOST_PICTURES_WAITING
+        )
 
     def close(self) -> None:
         """Close all of them."""

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from engine.errors import Cancelled, ConflictError, EngineError, UnavailableError
 from engine.state_records import CheckProgress, Compaction, Repair, Verification
-from web.api.executors import Lane
+from web.api.executors import BoundedExecutor
 
 Outcome = Verification | Repair | Compaction
 _MOST_KEPT = 100
@@ -27,7 +27,7 @@ _MOST_EXPORTS = 3
 _STALL_S = 60.0
 
 
-class Care(StrEnum):
+class MaintenanceKind(StrEnum):
     """A kind of maintenance."""
 
     VERIFY = "verify"
@@ -36,14 +36,18 @@ class Care(StrEnum):
 
 
 #: What happens to an index meanwhile, as a participle for messages.
-_DONE_TO = {Care.VERIFY: "checked", Care.REPAIR: "repaired", Care.COMPACT: "compacted"}
+_DONE_TO = {
+    MaintenanceKind.VERIFY: "checked",
+    MaintenanceKind.REPAIR: "repaired",
+    MaintenanceKind.COMPACT: "compacted",
+}
 
 
 @dataclass(slots=True)
-class Treatment:
+class MaintenanceTask:
     """Maintenance of one index: running, or ended with an outcome or an error."""
 
-    care: Care
+    care: MaintenanceKind
     progress: CheckProgress | None = None
     outcome: Outcome | None = None
     error: EngineError | None = None
@@ -58,7 +62,7 @@ class Treatment:
     @property
     def can_be_stopped(self) -> bool:
         """Whether it can be cancelled."""
-        return self.care is not Care.COMPACT
+        return self.care is not MaintenanceKind.COMPACT
 
     def tell(self, progress: CheckProgress) -> None:
         """Record the progress."""
@@ -66,10 +70,10 @@ class Treatment:
 
 
 #: Does the work, reporting progress to its task; the callable says whether it is cancelled.
-Act = Callable[[Treatment, Callable[[], bool]], Outcome]
+Act = Callable[[MaintenanceTask, Callable[[], bool]], Outcome]
 
 
-def _conflict_with(treatment: Treatment) -> ConflictError:
+def _conflict_with(treatment: MaintenanceTask) -> ConflictError:
     how = "stop that first, or try again" if treatment.can_be_stopped else "try again"
     return ConflictError(
         f"the index is being {_DONE_TO[treatment.care]}, so nothing else was started",
@@ -90,10 +94,10 @@ class Maintenance:
 
     def __init__(self, note: Callable[[BaseException], None] = _nowhere) -> None:
         self._note = note
-        self._of: OrderedDict[str, Treatment] = OrderedDict()
+        self._of: OrderedDict[str, MaintenanceTask] = OrderedDict()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def of(self, project_id: str) -> Treatment | None:
+    def of(self, project_id: str) -> MaintenanceTask | None:
         """Return the latest task of a project."""
         return self._of.get(project_id)
 
@@ -106,13 +110,13 @@ class Maintenance:
     async def begin(
         self,
         project_id: str,
-        care: Care,
+        care: MaintenanceKind,
         act: Act,
         *,
-        lane: Lane,
-        is_ending: Callable[[], bool],
+        lane: BoundedExecutor,
+        is_shutting_down: Callable[[], bool],
         wait_s: float,
-    ) -> Treatment:
+    ) -> MaintenanceTask:
         """Start a task, or return the running one if it is of the same kind.
 
         Args:
@@ -120,7 +124,7 @@ class Maintenance:
             care: The kind of maintenance.
             act: Does the work, in a thread.
             lane: The executor that runs it.
-            is_ending: Returns whether the server is shutting down, which cancels the task.
+            is_shutting_down: Returns whether the server is shutting down, which cancels the task.
             wait_s: Seconds to wait for the task to end; it continues after that.
 
         Raises:
@@ -131,12 +135,12 @@ class Maintenance:
             if known.care is not care:
                 raise _conflict_with(known)
             return known
-        treatment = self._of[project_id] = Treatment(care)
+        treatment = self._of[project_id] = MaintenanceTask(care)
         self._of.move_to_end(project_id)
         self._drop_old()
 
         def cancelled() -> bool:
-            return treatment.stopping.is_set() or is_ending()
+            return treatment.stopping.is_set() or is_shutting_down()
 
         task = asyncio.create_task(self._run(treatment, act, lane, cancelled))
         self._tasks[project_id] = task
@@ -154,7 +158,11 @@ class Maintenance:
                 del self._of[project_id]
 
     async def _run(
-        self, treatment: Treatment, act: Act, lane: Lane, cancelled: Callable[[], bool]
+        self,
+        treatment: MaintenanceTask,
+        act: Act,
+        lane: BoundedExecutor,
+        cancelled: Callable[[], bool],
     ) -> None:
         try:
             treatment.outcome = await lane.run(lambda: act(treatment, cancelled))

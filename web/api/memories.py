@@ -205,7 +205,7 @@ async def search_memories(
 ) -> FoundMemories:
     """Search memories by meaning and words, best first. Tags filter before ranking."""
     question = MemoryQuestion(query=text, tags=tags or [], limit=limit)
-    return await service.lanes.search.run(partial(_found, service, project_id, question))
+    return await service.executors.search.run(partial(_found, service, project_id, question))
 
 
 @post(
@@ -219,7 +219,7 @@ async def search_memories_by_body(
     service: Service, project_id: ProjectId, data: MemoryQuestion
 ) -> FoundMemories:
     """Search memories with a query that is too long or too private for a URL."""
-    return await service.lanes.search.run(partial(_found, service, project_id, data))
+    return await service.executors.search.run(partial(_found, service, project_id, data))
 
 
 @get(f"{_BASE}/tags", operation_id="listMemoryTags", summary="Tags of memories", tags=_TAGS)

@@ -162,11 +162,11 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
     answer is its error with that error's status.
     """
     wait_s = data.timeout_s or (WAIT_S if data.wait else 0.0)
-    lane = service.lanes.waits
+    lane = service.executors.waits
     if wait_s and lane.is_full:  # many wait already: answer with the job at once
         wait_s = 0.0
     if not wait_s:
-        lane = service.lanes.work
+        lane = service.executors.work
     asked = await lane.run(partial(_index, service, data, wait_s))
     job = asked.job
     if job.status is JobState.FAILED:

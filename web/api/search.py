@@ -176,7 +176,7 @@ async def related(
     wanted = RelatedRequest(
         path=path, line_start=lines.start, line_end=lines.end, limit=limit, context=context
     )
-    return await service.lanes.search.run(
+    return await service.executors.search.run(
         lambda: _result(service.index_meant(project).related(wanted))
     )
 
@@ -204,7 +204,7 @@ async def _answer(service: Service, question: SearchQuestion) -> SearchResult:
         cursor = next_cursor(answer, page, question.projects, offset)
         return _result(answer, next_cursor=cursor)
 
-    return await service.lanes.search.run(ask)
+    return await service.executors.search.run(ask)
 
 
 def _result(answer: SearchAnswer, **more: object) -> SearchResult:

@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar
 
 from engine.catalog import Catalog
 from engine.errors import ProjectNotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
 from engine.roots import is_project_id
 from engine.state_records import ServerCondition
-from web.api.event_stream import Pulse, Pulses
+from web.api.event_stream import EventStream, Pulses
 from web.api.executors import Executors
 from web.api.maintenance import Exports, Maintenance
 from web.project_selection import can_be_name, open_called
@@ -88,25 +88,25 @@ class Service:
     catalog: Catalog
     serving: Serving
     observer: Observer
-    lanes: Executors = field(default_factory=Executors)
+    executors: Executors = field(default_factory=Executors)
     treatments: Maintenance = field(default_factory=Maintenance)
     exports: Exports = field(default_factory=Exports)
-    farewells: RecentlyDeleted = field(default_factory=RecentlyDeleted)
+    recently_deleted: RecentlyDeleted = field(default_factory=RecentlyDeleted)
     closing: threading.Event = field(default_factory=threading.Event)  # set: shutting down
     started_s: float = field(default_factory=time.monotonic)
-    pulse: Pulse = field(init=False)
+    pulse: EventStream = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pulse = Pulse(self._look)
+        self.pulse = EventStream(self._look)
 
     @property
-    def is_ending(self) -> bool:
+    def is_shutting_down(self) -> bool:
         """Whether the server is shutting down."""
         return self.closing.is_set()
 
     async def work(self, act: Callable[[], Result]) -> Result:
         """Run a short function in another thread."""
-        return await self.lanes.work.run(act)
+        return await self.executors.work.run(act)
 
     async def end_waiting(self) -> None:
         """Begin to shut down: end streams, waits for jobs, and long polls."""
@@ -114,7 +114,7 @@ class Service:
         self.catalog.views.end()
         await self.pulse.close()
 
-    def index_of(self, project: str) -> Index:
+    def index_of(self, project: str) -> Project:
         """Open a project by its id, or by its root or a folder in it.
 
         Raises:
@@ -129,7 +129,7 @@ class Service:
             )
         return self.catalog.open(project)
 
-    def index_meant(self, project: str) -> Index:
+    def index_meant(self, project: str) -> Project:
         """Open a project as ``index_of`` does, or by a unique name.
 
         Raises:
@@ -157,4 +157,4 @@ class Service:
         return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
 
     async def _look(self) -> Pulses:
-        return await asyncio.shield(self.lanes.work.run(self.catalog.feed.look))
+        return await asyncio.shield(self.executors.work.run(self.catalog.feed.look))

@@ -142,7 +142,7 @@ async def find_symbols(
         shown = joined(found, limit).as_json()
         return {**shown, "errors": failures} if failures else shown
 
-    return shaped(await service.lanes.search.run(find), SymbolList)
+    return shaped(await service.executors.search.run(find), SymbolList)
 
 
 def _of_none(service: Service) -> dict[str, object]:

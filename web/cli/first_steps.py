@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.project import Index
+from engine.project import Project
 from engine.records import SymbolHit
 from web.cli.main import run
 
@@ -24,7 +24,7 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _NAMES_LOOKED_AT = 100
 
 
-def sample_query(index: Index) -> str:
+def sample_query(index: Project) -> str:
     """Return a query with results: the words in the name of a documented definition.
 
     Without such a definition it is the name of the project's folder.
@@ -40,7 +40,7 @@ def sample_query(index: Index) -> str:
     return fallback
 
 
-def _definitions(index: Index) -> Iterator[SymbolHit]:
+def _definitions(index: Project) -> Iterator[SymbolHit]:
     for verb in _VERBS:
         yield from index.symbols(verb, match="prefix", limit=_NAMES_LOOKED_AT)
 

@@ -325,7 +325,7 @@ def run_command(*, forever: bool, as_json: bool) -> None:
     Ctrl-C an unfinished job continues as soon as jobs are run again.
     """
     with Catalog(load_config()) as catalog, Interrupt("stopping") as interrupt:
-        while not catalog.jobs.work(until_idle=lambda: not forever, stop=interrupt.cancelled):
+        while not catalog.jobs.work(until_idle=lambda: not forever, cancelled=interrupt.cancelled):
             if not forever:
                 _print_outcome(
                     "another process already runs the jobs", is_idle=False, as_json=as_json

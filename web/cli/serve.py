@@ -13,7 +13,7 @@ from litestar import Litestar
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ConflictError, InvalidConfigError, UnavailableError
-from engine.processes import tell_crashes
+from engine.processes import report_crashes
 from web.app import create_app, service_of
 from web.cli.options import Interrupt, examples, print_text
 from web.mcp.http import mounts
@@ -58,7 +58,7 @@ def command(
     that name no project; other projects can still be named. Prints the URL but opens no browser.
     Jobs that are unfinished when the server stops continue in the background.
     """
-    tell_crashes()
+    report_crashes()
     sys.setswitchinterval(_SWITCH_S)
     given: dict[str, int | str | None] = {"host": host, "port": port}
     config = load_config(None, **{name: each for name, each in given.items() if each is not None})

@@ -21,7 +21,7 @@ from engine.errors import (
     InvalidPathError,
     NotFoundError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import display_path, is_path
 from engine.state_records import JobFilter, JobState
 from web.answers import find_symbols
@@ -112,12 +112,12 @@ def _query_of(query: str) -> dict[str, str]:
     return values
 
 
-def list_files(_context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+def list_files(_context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller) -> str:
     """Return the paths of all indexed files, as an array."""
     return _json([display_path(path) for path in index.for_watcher().paths()])
 
 
-def search_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
     """Return symbols by name: the exact matches, or else those with that prefix.
 
     Raises:
@@ -132,7 +132,7 @@ def search_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller:
     return _json(found.as_json())
 
 
-def file_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+def file_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
     """Return the symbols of a file.
 
     Raises:
@@ -144,7 +144,7 @@ def file_symbols(_context: ToolContext, index: Index, uri: ParsedUri, _caller: C
         raise FileNotIndexedError(f"{uri.path} is not in the index") from error
 
 
-def stats(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+def stats(context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller) -> str:
     """Return the status of an index, with the cache hit rate of its last run."""
     wanted = JobFilter(status=JobState.COMPLETED, target=index.root, limit=1)
     jobs = context.catalog.jobs.list(wanted).jobs
@@ -155,7 +155,7 @@ def stats(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) 
     return _json(shape)
 
 
-def structure(_context: ToolContext, index: Index, uri: ParsedUri, caller: Caller) -> str:
+def structure(_context: ToolContext, index: Project, uri: ParsedUri, caller: Caller) -> str:
     """Return the files of a folder and those that have changed.
 
     ``files`` are the indexed files that still exist. ``changed`` are the paths that the next run
@@ -187,7 +187,7 @@ def structure(_context: ToolContext, index: Index, uri: ParsedUri, caller: Calle
     )
 
 
-def _is_to_index(index: Index, path: str) -> bool:
+def _is_to_index(index: Project, path: str) -> bool:
     next_run = index.why(path).facts.get("next_run")
     return isinstance(next_run, dict) and next_run.get("does") == "index"
 
@@ -207,7 +207,7 @@ def _json(value: object) -> str:
     return json.dumps(as_json(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def list_logs(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Caller) -> str:
+def list_logs(context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller) -> str:
     """Return the list of a project's logs."""
     logs = context.catalog.jobs.logs(index.root)
     shape = [
@@ -222,7 +222,7 @@ def list_logs(context: ToolContext, index: Index, _uri: ParsedUri, _caller: Call
     return json.dumps({"logs": shape}, separators=(",", ":"))
 
 
-def content(context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller) -> str:
+def content(context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
     """Return a log, by default the newest; with a pattern, only the matching lines.
 
     Raises:
@@ -245,7 +245,7 @@ def content(context: ToolContext, index: Index, uri: ParsedUri, _caller: Caller)
     return printable_block("\n".join(written))
 
 
-def _log_of(context: ToolContext, index: Index, name: str | None) -> str:
+def _log_of(context: ToolContext, index: Project, name: str | None) -> str:
     logs = context.catalog.jobs.logs(index.root)
     found = next((log for log in logs if name is None or log.name == name), None)
     if found is not None:
@@ -315,7 +315,7 @@ class _Resource:
     title: str
     parameters: tuple[str, ...]  # names in the query, besides the project
     mime_type: str
-    read: Callable[[ToolContext, Index, ParsedUri, Caller], str]
+    read: Callable[[ToolContext, Project, ParsedUri, Caller], str]
 
 
 _RESOURCES: Final[dict[str, _Resource]] = {

@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import EngineError
-from engine.processes import tell_crashes
+from engine.processes import report_crashes
 from engine.state_records import ACTIVE, JobFilter
 from web.mcp.jsonrpc import MessageReader
 from web.mcp.server import make_server
@@ -37,7 +37,7 @@ def run(config: Config, *, served: tuple[str, ...] = ()) -> None:
         config: The settings in force.
         served: Folders that calls refer to when they name no project.
     """
-    tell_crashes()
+    report_crashes()
     with Catalog(config, runs_jobs=False) as catalog, catalog.traced("mcp"):
         threading.Thread(
             target=_resume_jobs, args=(catalog,), name="resume_jobs", daemon=True

@@ -22,7 +22,7 @@ from engine.errors import (
     InvalidPathError,
     ProjectNotFoundError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import display_path
 from engine.state_records import Job
 from web.project_selection import can_be_name, open_called, root_of
@@ -239,7 +239,7 @@ class Projects:
         self._served = served
         self._is_local = is_local
 
-    def index(self, path: str | None, *, field: str = "project_path") -> Index:
+    def index(self, path: str | None, *, field: str = "project_path") -> Project:
         """Open a project; by default the single served one, or the only one there is.
 
         Args:
@@ -308,7 +308,7 @@ class Projects:
             )
         return path
 
-    def _open(self, path: str) -> Index:
+    def _open(self, path: str) -> Project:
         try:
             return self._catalog.open(path)
         except ProjectNotFoundError as error:

@@ -25,7 +25,7 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, display_path
 from engine.state_records import (
     ACTIVE,
@@ -37,11 +37,11 @@ from engine.state_records import (
     Verification,
     Waits,
 )
-from web.api.doctor import refilled
-from web.api.maintenance import Act, Care, Export, Outcome, Treatment
+from web.api.doctor import submit_refill
+from web.api.maintenance import Act, Export, MaintenanceKind, MaintenanceTask, Outcome
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.forms import acted, form_of
+from web.pages.forms import perform, read_form
 from web.pages.rendering import Pages, Visit, name_of, page, project_path, redirect, visit_of
 
 _WAIT_S = 1.0  # a small index is checked before anybody would look
@@ -53,9 +53,9 @@ _REMEDIES = {
     Remedy.REBUILD: ("Begin the index anew", "doctor/rebuild"),
 }
 _DOES = {
-    Care.VERIFY: "Checking the index",
-    Care.REPAIR: "Repairing the index",
-    Care.COMPACT: "Making the index file small",
+    MaintenanceKind.VERIFY: "Checking the index",
+    MaintenanceKind.REPAIR: "Repairing the index",
+    MaintenanceKind.COMPACT: "Making the index file small",
 }
 
 
@@ -67,7 +67,7 @@ class Refill:
     job: Job | None  # that reads it; None: none is asked for
 
 
-def doctor_facts(service: Service, index: Index, project_id: str) -> dict[str, object]:
+def doctor_facts(service: Service, index: Project, project_id: str) -> dict[str, object]:
     """Give what the doctor's part of a page shows, of an index that can be opened."""
     facts = _facts(service, project_id, file=index.browse.overview.index_file())
     return {**facts, "refill": _refill(service, index, facts["repaired"], facts["treatment"])}
@@ -88,11 +88,11 @@ async def verify(
 ) -> Response[bytes]:
     """Check the index; the page says how far it is."""
 
-    def act(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+    def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
         patient = service.catalog.doctor_of_id(project_id)
         return patient.verify(on_progress=treatment.tell, cancelled=stop)
 
-    return await _begun(request, service, pages, project_id, (Care.VERIFY, act))
+    return await _begun(request, service, pages, project_id, (MaintenanceKind.VERIFY, act))
 
 
 @post("/p/{project_id:str}/doctor/repair", status_code=303)
@@ -103,16 +103,16 @@ async def repair(
 
     The form names the project's folder when nothing else tells it.
     """
-    path = (await form_of(request)).get("path", "").strip() or None
+    path = (await read_form(request)).get("path", "").strip() or None
 
-    def act(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+    def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
         patient = service.catalog.doctor_of_id(project_id, path=path)
         done = patient.repair(on_progress=treatment.tell, cancelled=stop)
         if done.needs_index:
-            refilled(service, patient.root)
+            submit_refill(service, patient.root)
         return done
 
-    return await _begun(request, service, pages, project_id, (Care.REPAIR, act))
+    return await _begun(request, service, pages, project_id, (MaintenanceKind.REPAIR, act))
 
 
 @post("/p/{project_id:str}/doctor/compact", status_code=303)
@@ -121,10 +121,10 @@ async def compact(
 ) -> Response[bytes]:
     """Give the space that holds nothing back to the disk."""
 
-    def act(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+    def act(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
         return service.catalog.doctor_of_id(project_id).compact()
 
-    return await _begun(request, service, pages, project_id, (Care.COMPACT, act))
+    return await _begun(request, service, pages, project_id, (MaintenanceKind.COMPACT, act))
 
 
 @post("/p/{project_id:str}/doctor/stop", status_code=303)
@@ -151,7 +151,7 @@ async def rebuild(
     def show(error: EngineError) -> bytes:
         return doctor_page(service, pages, visit, project_id, error=error)
 
-    return await acted(service, act, show)
+    return await perform(service, act, show)
 
 
 async def refused(
@@ -211,7 +211,7 @@ async def _begun(
     service: Service,
     pages: Pages,
     project_id: str,
-    care: tuple[Care, Act],
+    care: tuple[MaintenanceKind, Act],
 ) -> Response[bytes]:
     """Begin a treatment, and lead to where it is seen; or say at once why it failed."""
     visit = visit_of(request)
@@ -220,8 +220,8 @@ async def _begun(
         treatment = await service.treatments.begin(
             project_id,
             *care,
-            lane=service.lanes.doctor,
-            is_ending=lambda: service.is_ending,
+            lane=service.executors.doctor,
+            is_shutting_down=lambda: service.is_shutting_down,
             wait_s=_WAIT_S,
         )
     except ConflictError as error:
@@ -254,7 +254,7 @@ def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict
 
 
 def _refill(
-    service: Service, index: Index, repaired: Repair | None, treatment: Treatment | None
+    service: Service, index: Project, repaired: Repair | None, treatment: MaintenanceTask | None
 ) -> Refill | None:
     """Say what is still to be read, of an empty index or one that a repair took files out of."""
     read_at = index.summary().last_indexed_at
@@ -274,7 +274,7 @@ def _is_before(moment: str, other: str | None) -> bool:
     return other is not None and datetime.fromisoformat(moment) < datetime.fromisoformat(other)
 
 
-def _is_past(treatment: Treatment, file: IndexFile | None) -> bool:
+def _is_past(treatment: MaintenanceTask, file: IndexFile | None) -> bool:
     """Say whether another process has looked at the index since."""
     if treatment.ended_at is None or file is None or file.checked_at is None:
         return False
@@ -320,7 +320,7 @@ async def export(
     except ConflictError as error:
         return await refused(service, pages, visit, project_id, error)
     try:
-        copy = await service.lanes.doctor.run(lambda: _copied(service, project_id))
+        copy = await service.executors.doctor.run(lambda: _copied(service, project_id))
     except EngineError as error:
         running.end()
         return await refused(service, pages, visit, project_id, error)

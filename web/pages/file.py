@@ -24,9 +24,9 @@ from litestar.params import QueryParameter
 from markupsafe import Markup, escape
 
 from engine.browse_records import FileContent
-from engine.cache import KeptBytes
+from engine.cache import ByteCache
 from engine.errors import EngineError, FileNotIndexedError
-from engine.project import Index
+from engine.project import Project
 from engine.records import (
     Hit,
     IndexOptions,
@@ -77,7 +77,7 @@ class EditorLink(NamedTuple):
     address: str  # ends with the line number
 
 
-def editor_link(serving: Serving, index: Index, path: str, line: int) -> EditorLink | None:
+def editor_link(serving: Serving, index: Project, path: str, line: int) -> EditorLink | None:
     """Return the link that opens a file, or None without an editor or a local file.
 
     Args:
@@ -243,7 +243,7 @@ class LineTemplates(dict[tuple[str, bool], tuple[str, str]]):
         return before, after
 
 
-_CACHE: KeptBytes[RenderedFile] = KeptBytes(_MAX_CACHE_BYTES, lambda rendered: rendered.size_bytes)
+_CACHE: ByteCache[RenderedFile] = ByteCache(_MAX_CACHE_BYTES, lambda rendered: rendered.size_bytes)
 
 
 def blocks_of(
@@ -357,7 +357,7 @@ async def file(
         context = _facts(service, pages, place, content, params)
         return page(pages.html("file.html", visit, context))
 
-    lane = service.lanes.search.run if params.origin.query else service.work
+    lane = service.executors.search.run if params.origin.query else service.work
     return await lane(show)
 
 
@@ -377,7 +377,7 @@ async def index_file_again(service: Service, project_id: str, path: str) -> Resp
         is_done = submitted.job.status not in ACTIVE and not submitted.job.error
         return redirect(place.address if is_done else f"/jobs/{submitted.job.job_id}")
 
-    return await service.lanes.waits.run(act)
+    return await service.executors.waits.run(act)
 
 
 @get("/p/{project_id:str}/related/{path:path}")
@@ -395,7 +395,7 @@ async def related(
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
         return _related(pages, visit, place)
 
-    return page(await service.lanes.search.run(show))
+    return page(await service.executors.search.run(show))
 
 
 def _facts(

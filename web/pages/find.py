@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from engine.browse_records import FoundPath
 from engine.errors import DamagedIndexError, EngineError, IndexCorruptError, NotFoundError
-from engine.project import Index
+from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
@@ -68,7 +68,7 @@ def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str)
     chosen = [index for index in opened if wanted in (index.project_id, "")]
     match = _LINE.fullmatch(text)
     path, line = (match["path"], match["line"]) if match else (text, "")
-    paths: list[tuple[FoundPath, Index]] = []
+    paths: list[tuple[FoundPath, Project]] = []
     for index in chosen:
         try:
             found = index.browse.folders.find(path, limit=_MAX_SHOWN)
@@ -91,7 +91,7 @@ def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str)
     return pages.html("parts/found.html" if visit.is_fragment else "find.html", visit, context)
 
 
-def _open_projects(service: Service) -> tuple[list[Index], list[FailedProject]]:
+def _open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]:
     """Return the projects that can be opened, and those that cannot."""
     opened, failed = [], []
     for project in service.catalog.everywhere():
@@ -122,7 +122,7 @@ def _name_of_damaged(service: Service, project_id: str) -> str:
         return project_id[:_ID_CHARS]
 
 
-def _shown(found: FoundPath, index: Index, line: str) -> FoundFile:
+def _shown(found: FoundPath, index: Project, line: str) -> FoundFile:
     pieces, at = [], 0
     for start, end in found.marks:
         pieces += [(found.path[at:start], False), (found.path[start:end], True)]

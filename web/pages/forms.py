@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from litestar import Request, Response
 
 from engine.errors import EngineError, InvalidInputError
-from web.api.executors import Lane
+from web.api.executors import BoundedExecutor
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.rendering import Visit, page, redirect
@@ -20,7 +20,7 @@ _RETARGET_HEADERS = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"}
 _MAX_FIELDS = 20
 
 
-async def form_of(request: Request[Any, Any, Any]) -> dict[str, str]:
+async def read_form(request: Request[Any, Any, Any]) -> dict[str, str]:
     """Return the fields of a form.
 
     Raises:
@@ -41,12 +41,12 @@ def _parse_fields(body: bytes) -> dict[str, list[str]]:
     return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
 
 
-async def acted(
+async def perform(
     service: Service,
     act: Callable[[], str],
     show: Callable[[EngineError], bytes],
     *,
-    lane: Lane | None = None,
+    lane: BoundedExecutor | None = None,
 ) -> Response[bytes]:
     """Perform an action and redirect to the address it returns, or render its error.
 
@@ -57,7 +57,7 @@ async def acted(
         lane: The executor of the action; None for the one of short work.
     """
     try:
-        return redirect(await (lane or service.lanes.work).run(act))
+        return redirect(await (lane or service.executors.work).run(act))
     except EngineError as error:
         raised = error
     return page(await service.work(lambda: show(raised)), status=outcome_of(raised).http_status)

@@ -17,7 +17,7 @@ from engine.errors import ConflictError, DamagedIndexError, EngineError, Invalid
 from engine.roots import resolve
 from engine.state_records import ProjectView
 from web.api.service import Service
-from web.pages.forms import acted, form_of
+from web.pages.forms import perform, read_form
 from web.pages.rendering import (
     Pages,
     Visit,
@@ -106,12 +106,12 @@ async def index_folder(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
     """Submit a job to index a folder, and redirect to it."""
-    path = (await form_of(request)).get("path", "").strip()
+    path = (await read_form(request)).get("path", "").strip()
 
     def act() -> str:
         return f"/jobs/{_submit(service, path)}"
 
-    return await acted(service, act, _error_page(request, service, pages, path))
+    return await perform(service, act, _error_page(request, service, pages, path))
 
 
 @post("/damaged/{project_id:str}/mend", status_code=303)
@@ -124,12 +124,12 @@ async def mend(
         _check_damaged(service, project_id)
         doctor = service.catalog.doctor_of_id(project_id)
         root = doctor.root
-        if doctor.repair(cancelled=lambda: service.is_ending).needs_index:
+        if doctor.repair(cancelled=lambda: service.is_shutting_down).needs_index:
             return f"/jobs/{service.catalog.jobs.submit(root).job_id}"
         return project_path(project_id)
 
-    return await acted(
-        service, act, _error_page(request, service, pages), lane=service.lanes.doctor
+    return await perform(
+        service, act, _error_page(request, service, pages), lane=service.executors.doctor
     )
 
 
@@ -143,10 +143,10 @@ async def forget_damaged(
         _check_damaged(service, project_id)
         paths = {each.summary.project_id: each.summary.path for each in _views(service)}
         service.catalog.forget_id(project_id)
-        service.farewells.note(project_id, paths.get(project_id, ""))
+        service.recently_deleted.note(project_id, paths.get(project_id, ""))
         return forgotten_path(project_id)
 
-    return await acted(service, act, _error_page(request, service, pages))
+    return await perform(service, act, _error_page(request, service, pages))
 
 
 def _check_damaged(service: Service, project_id: str) -> None:
@@ -197,7 +197,7 @@ def _home(service: Service, pages: Pages, visit: Visit, params: HomeParams, temp
         "is_many": len(cards) >= _MIN_TO_FILTER,
         "sorts": SORTS,
         "params": params,
-        "forgotten": None if is_there else service.farewells.path_of(params.forgotten),
+        "forgotten": None if is_there else service.recently_deleted.path_of(params.forgotten),
         "why_unwatched": service.serving.why_unwatched,
         "is_paused": is_paused,
     }

@@ -28,8 +28,8 @@ from engine.state_records import (
     JobState,
 )
 from web.api.service import Service
-from web.job_events import said_of
-from web.pages.forms import acted, form_of
+from web.job_events import describe_event
+from web.pages.forms import perform, read_form
 from web.pages.rendering import Pages, Visit, local_address, page, visit_of
 from web.wording import duration, phase_words
 
@@ -371,7 +371,7 @@ async def cancel_job(
     request: Request[Any, Any, Any], service: Service, pages: Pages, job_id: str
 ) -> Response[bytes]:
     """Cancel a job and redirect to it, or to the page named in the form."""
-    back = (await form_of(request)).get("back", "")
+    back = (await read_form(request)).get("back", "")
 
     def act() -> str:
         cancelled = service.catalog.jobs.cancel(job_id, reason="requested on the web page")
@@ -405,7 +405,7 @@ async def _perform(
     def show(error: EngineError) -> bytes:
         return _job(service, pages, visit, JobPageParams(job_id=job_id, error=error))
 
-    return await acted(service, act, show)
+    return await perform(service, act, show)
 
 
 def _job(service: Service, pages: Pages, visit: Visit, view: JobPageParams) -> bytes:
@@ -450,7 +450,7 @@ def _entries(history: JobHistory) -> list[LogEntry]:
             since=duration(
                 (datetime.fromisoformat(event.timestamp) - first) / timedelta(milliseconds=1)
             ),
-            words=said_of(event),
+            words=describe_event(event),
         )
         for event in history.events
     ]

@@ -40,7 +40,7 @@ async def meaning_map(
 ) -> Response[bytes]:
     """Render the map; for htmx as a section of the project's page."""
     visit = visit_of(request)
-    body = await service.lanes.pictures.run(lambda: _map(service, pages, visit, project_id))
+    body = await service.executors.pictures.run(lambda: _map(service, pages, visit, project_id))
     return page(body)
 
 

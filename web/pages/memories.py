@@ -11,7 +11,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import (
     MAX_DESCRIPTION_BYTES,
     MAX_QUERY_CHARS,
@@ -24,7 +24,7 @@ from engine.records import (
 )
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.forms import form_of, query_error_response
+from web.pages.forms import query_error_response, read_form
 from web.pages.rendering import (
     Pages,
     Visit,
@@ -161,7 +161,7 @@ async def memories(
         return _page(service, pages, visit, params, outcome)
 
     try:
-        body = await service.lanes.search.run(show)
+        body = await service.executors.search.run(show)
     except InvalidInputError as error:
         return await _query_error(service, pages, visit, params, error)
     is_whole = visit.is_fragment and not params.cursor
@@ -173,7 +173,7 @@ async def save_memory(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Save a memory and redirect to it, or show the error at its field."""
-    form = await form_of(request)
+    form = await read_form(request)
     draft = Draft(
         summary=form.get("summary", ""),
         description=form.get("description", "").replace("\r\n", "\n"),
@@ -199,7 +199,7 @@ async def delete_memory(
     memory_id: UUID,
 ) -> Response[bytes]:
     """Delete a memory, and redirect to the list."""
-    await form_of(request)
+    await read_form(request)
 
     def act() -> str:
         service.index_of(project_id).checkpoints.delete(str(memory_id))
@@ -224,7 +224,7 @@ async def _perform(
     visit = visit_of(request)
     outcome = Outcome(draft=replace(draft, error=raised))
     params = MemoryParams(project_id=project_id)
-    body = await service.lanes.search.run(lambda: _page(service, pages, visit, params, outcome))
+    body = await service.executors.search.run(lambda: _page(service, pages, visit, params, outcome))
     return page(body, status=outcome_of(raised).http_status)
 
 
@@ -273,7 +273,7 @@ def _page(
     return pages.html(template, visit, context)
 
 
-def _found(index: Index, params: MemoryParams) -> tuple[Sequence[Checkpoint], int, str | None]:
+def _found(index: Project, params: MemoryParams) -> tuple[Sequence[Checkpoint], int, str | None]:
     """Return memories, their total, and the cursor of the next page."""
     if params.query:
         found = index.checkpoints.search(
@@ -286,7 +286,7 @@ def _found(index: Index, params: MemoryParams) -> tuple[Sequence[Checkpoint], in
     return listed.checkpoints, listed.total, listed.next_cursor
 
 
-def _choices(index: Index, params: MemoryParams) -> tuple[TagChoice, ...]:
+def _choices(index: Project, params: MemoryParams) -> tuple[TagChoice, ...]:
     """Return the active tags, then the other tags of matching memories by frequency."""
     counts = index.checkpoints.tags(tags=params.tags, limit=_MAX_TAGS)
     labels = [*params.tags, *(tag for tag in counts if tag not in params.tags)]

@@ -9,11 +9,11 @@ from litestar import Request, Response, get, post
 
 from engine.browse_records import ListRequest
 from engine.errors import DamagedIndexError, EngineError, InvalidInputError
-from engine.project import Index
+from engine.project import Project
 from engine.records import IndexOptions, display_path
 from web.api.service import Service
 from web.pages.doctor import doctor_facts, refused
-from web.pages.forms import acted, form_of
+from web.pages.forms import perform, read_form
 from web.pages.home import bars_of
 from web.pages.rendering import (
     Pages,
@@ -85,7 +85,7 @@ async def index_again(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Submit a job to index the project, with ``force`` all of it, and serve it from now on."""
-    form = await form_of(request)
+    form = await read_form(request)
     options = IndexOptions(force=form.get("force") == "yes")
 
     def act() -> str:
@@ -102,7 +102,7 @@ async def forget(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Delete the index if the project's name was typed; the folder is not touched."""
-    typed = (await form_of(request)).get("name", "")
+    typed = (await read_form(request)).get("name", "")
 
     def act() -> str:
         path = display_path(service.index_of(project_id).root)
@@ -110,7 +110,7 @@ async def forget(
         if typed.strip() != name:
             raise InvalidInputError(f"type {name!r} to confirm, not {typed[:100]!r}", field="name")
         service.catalog.forget_id(project_id)
-        service.farewells.note(project_id, path)
+        service.recently_deleted.note(project_id, path)
         return forgotten_path(project_id)
 
     answer = await _perform(request, service, pages, project_id, act)
@@ -132,7 +132,7 @@ async def _perform(
     def show(error: EngineError) -> bytes:
         return _project(service, pages, visit, ProjectParams(project_id=project_id, error=error))
 
-    return await acted(service, act, show)
+    return await perform(service, act, show)
 
 
 def _project(service: Service, pages: Pages, visit: Visit, params: ProjectParams) -> bytes:
@@ -165,7 +165,7 @@ def _folders(service: Service, pages: Pages, visit: Visit, params: ProjectParams
     return pages.html("parts/treemap.html", visit, {**context, "here": here})
 
 
-def _treemap(index: Index, params: ProjectParams) -> dict[str, object]:
+def _treemap(index: Project, params: ProjectParams) -> dict[str, object]:
     view = index.browse.overview.folder(params.folder)
     name = name_of(display_path(index.root))
     return {

@@ -22,7 +22,7 @@ from web.pages import (
     symbols,
     tree,
 )
-from web.pages.forms import form_of
+from web.pages.forms import read_form
 from web.pages.rendering import THEME_COOKIE, THEMES, Pages, local_address, redirect
 
 _YEAR_S = 31_536_000
@@ -31,7 +31,7 @@ _YEAR_S = 31_536_000
 @post("/theme", include_in_schema=False, status_code=303)
 async def switch_theme(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Store the theme in a cookie, and redirect to the page of the switch."""
-    form = await form_of(request)
+    form = await read_form(request)
     answer = redirect(local_address(form.get("back", "/")))
     theme = form.get("theme", "")
     if theme in THEMES:

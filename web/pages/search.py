@@ -153,7 +153,7 @@ async def search(
         "has_preview": request.cookies.get(_PREVIEW_COOKIE) != "closed",
     }
     try:
-        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, context))
+        body = await service.executors.search.run(lambda: _answered(service, pages, visit, context))
     except EngineError as error:
         return await _query_error(service, pages, visit, context, error)
     return page(body, headers=context.get("headers", {}))
@@ -168,7 +168,7 @@ async def markdown(service: Service, params: SearchParams) -> Response[str]:
         return _search(service, _scope_of(service, request), request)
 
     return Response(
-        search_markdown(await service.lanes.search.run(ask)), media_type="text/markdown"
+        search_markdown(await service.executors.search.run(ask)), media_type="text/markdown"
     )
 
 

@@ -11,7 +11,7 @@ from engine.state_records import (
     Job,
     JobState,
     LoggedProblem,
-    ProjectPulse,
+    ProjectActivity,
     ServerCondition,
     WatchState,
     WatchStatus,
@@ -43,7 +43,7 @@ _PROBLEMS = {
 class WatchedProject:
     """A watched project."""
 
-    pulse: ProjectPulse
+    pulse: ProjectActivity
     is_good: bool
     state: str
     mode: str  # how changes are detected
@@ -71,7 +71,7 @@ class Snapshot:
     troubles: tuple[Trouble, ...]  # current
     failed: tuple[Job, ...]  # recent ones that are not among the troubles
     watched: tuple[WatchedProject, ...]
-    unwatched: tuple[ProjectPulse, ...]
+    unwatched: tuple[ProjectActivity, ...]
     problems: tuple[Problem, ...]
 
     @property
@@ -115,7 +115,7 @@ def _status(service: Service, pages: Pages, visit: Visit) -> bytes:
     return pages.html("parts/status.html" if visit.is_fragment else "status.html", visit, context)
 
 
-def _watched(pulse: ProjectPulse, watch: WatchStatus) -> WatchedProject:
+def _watched(pulse: ProjectActivity, watch: WatchStatus) -> WatchedProject:
     if is_paused(watch):
         return WatchedProject(pulse=pulse, is_good=False, state="paused", mode="")
     is_good = watch.state in (WatchState.WATCHING, WatchState.POLLING)

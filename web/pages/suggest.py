@@ -16,7 +16,7 @@ from litestar.params import QueryParameter
 from engine.browse_records import FilterValue, NamedPlace
 from engine.cross_project import FILTER_NAMES, chosen_projects, names_projects
 from engine.errors import EngineError
-from engine.project import Index
+from engine.project import Project
 from engine.records import SearchRequest, display_path
 from web.api.service import Service
 from web.pages.facets import plain_value
@@ -160,11 +160,11 @@ def _sort_key(value: FilterValue) -> tuple[bool, int]:
 def _place_suggestions(service: Service, roots: Sequence[str], words: str) -> list[Suggestion]:
     are_several = len(roots) > 1
 
-    def symbols(index: Index) -> list[Suggestion]:
+    def symbols(index: Project) -> list[Suggestion]:
         found = index.browse.symbols_beginning(words, _MAX_SYMBOLS)
         return [_place(index, each, is_named=are_several) for each in found]
 
-    def files(index: Index) -> list[Suggestion]:
+    def files(index: Project) -> list[Suggestion]:
         found = index.browse.files_beginning(words, _MAX_FILES)
         return [_place(index, each, is_named=are_several) for each in found]
 
@@ -172,7 +172,7 @@ def _place_suggestions(service: Service, roots: Sequence[str], words: str) -> li
     return shown + _ask_projects(service, roots, files)[:_MAX_FILES]
 
 
-def _place(index: Index, place: NamedPlace, *, is_named: bool) -> Suggestion:
+def _place(index: Project, place: NamedPlace, *, is_named: bool) -> Suggestion:
     """Return the suggestion of a symbol or file."""
     address = file_path(index.project_id, place.path)
     project = name_of(display_path(index.root))
@@ -189,7 +189,7 @@ def _place(index: Index, place: NamedPlace, *, is_named: bool) -> Suggestion:
 
 
 def _ask_projects(
-    service: Service, roots: Sequence[str], ask: Callable[[Index], Iterable[Found]]
+    service: Service, roots: Sequence[str], ask: Callable[[Project], Iterable[Found]]
 ) -> list[Found]:
     """Query projects and interleave their results, so that no project fills the list alone.
 

@@ -132,7 +132,7 @@ async def symbols(
     """Render the symbols of a project; for htmx the changing parts."""
     visit = visit_of(request)
     try:
-        body = await service.lanes.search.run(lambda: _answered(service, pages, visit, params))
+        body = await service.executors.search.run(lambda: _answered(service, pages, visit, params))
     except EngineError as error:
         if "field" not in error.details:
             raise

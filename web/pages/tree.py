@@ -6,7 +6,7 @@ from typing import Any
 from litestar import Request, Response, get
 
 from engine.errors import FileNotIndexedError
-from engine.project import Index
+from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
@@ -29,7 +29,7 @@ _MAX_NAMES = 400  # of a level of the tree; the folder's page has all
 class Place:
     """A file or folder of a project."""
 
-    index: Index
+    index: Project
     path: str  # relative to the root, as displayed; "" is the root
 
     @property
@@ -86,7 +86,7 @@ class Node:
     inside: Level | None  # None: not loaded
 
 
-def level_of(index: Index, folder: str, path: str = "", *, depth: int = _MAX_LEVELS) -> Level:
+def level_of(index: Project, folder: str, path: str = "", *, depth: int = _MAX_LEVELS) -> Level:
     """Return a level of the tree, with the levels below it on the way to a path.
 
     Args:

@@ -60,7 +60,7 @@ class Rectangle(NamedTuple):
 FRAME = Rectangle(0, 0, 880, 440)
 
 
-def squarified(sizes: Sequence[float], frame: Rectangle) -> list[Rectangle]:
+def squarify(sizes: Sequence[float], frame: Rectangle) -> list[Rectangle]:
     """Tile a frame with rectangles in proportion to sizes.
 
     Args:
@@ -228,7 +228,7 @@ def _largest(entries: Sequence[_Entry], whole: int, most: int) -> list[_Entry]:
 def _tiles(
     entries: Sequence[_Entry], frame: Rectangle, here: str, *, is_inner: bool = False
 ) -> tuple[Tile, ...]:
-    places = squarified([each.size_bytes for each in entries], frame)
+    places = squarify([each.size_bytes for each in entries], frame)
     return tuple(
         _tile(each, place, here, is_inner=is_inner)
         for each, place in zip(entries, places, strict=True)

@@ -11,7 +11,7 @@ from engine.state_records import (
     Job,
     JobState,
     LoggedProblem,
-    ProjectPulse,
+    ProjectActivity,
     ServerCondition,
     WatchState,
     WatchStatus,
@@ -53,7 +53,7 @@ def is_paused(watch: WatchStatus) -> bool:
 
 
 def troubles_of(
-    condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime | None = None
+    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime | None = None
 ) -> tuple[Trouble, ...]:
     """Return the current troubles, the gravest first.
 
@@ -104,7 +104,7 @@ def _data_dir_troubles(condition: ServerCondition) -> Iterator[Trouble]:
         )
 
 
-def _damaged_trouble(pulse: ProjectPulse) -> Trouble:
+def _damaged_trouble(pulse: ProjectActivity) -> Trouble:
     return Trouble(
         title=f"The index of {name_of(pulse.path)} is damaged",
         advice="found by its last check; answers can be wrong or incomplete until it is repaired",
@@ -114,7 +114,7 @@ def _damaged_trouble(pulse: ProjectPulse) -> Trouble:
 
 
 def _runner_troubles(
-    condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
+    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
 ) -> Iterator[Trouble]:
     if condition.runner.pid is not None:
         return
@@ -133,7 +133,7 @@ def _runner_troubles(
     )
 
 
-def _has_run(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
+def _has_run(problem: LoggedProblem, pulses: Sequence[ProjectActivity]) -> bool:
     """Return whether a job has run since."""
     heard = (
         job.finished_at if job.status is JobState.COMPLETED else job.heartbeat_at
@@ -152,7 +152,7 @@ def _have_waited_long(jobs: Sequence[Job], now: datetime) -> bool:
     return now - _parse_time(last) >= _RUNNER_GRACE
 
 
-def _stuck(pulses: Sequence[ProjectPulse]) -> list[Job]:
+def _stuck(pulses: Sequence[ProjectActivity]) -> list[Job]:
     """Return the jobs that are blocked, silent, or active for days.
 
     A running job is ``waiting`` if its heartbeat is missing.
@@ -187,8 +187,8 @@ def _failed_trouble(job: Job) -> Trouble:
 
 
 def _unwatched(
-    condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
-) -> list[tuple[ProjectPulse, str]]:
+    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
+) -> list[tuple[ProjectActivity, str]]:
     """Return the projects that should be watched but are not, with the reasons."""
     logged = {
         each.project: each.message
@@ -206,7 +206,7 @@ def _unwatched(
     return found
 
 
-def _unwatched_trouble(unwatched: tuple[ProjectPulse, str]) -> Trouble:
+def _unwatched_trouble(unwatched: tuple[ProjectActivity, str]) -> Trouble:
     pulse, reason = unwatched
     return Trouble(
         title=f"{name_of(pulse.path)} is not watched",
@@ -217,7 +217,7 @@ def _unwatched_trouble(unwatched: tuple[ProjectPulse, str]) -> Trouble:
 
 
 def _logged_troubles(
-    condition: ServerCondition, pulses: Sequence[ProjectPulse], now: datetime
+    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
 ) -> Iterator[Trouble]:
     link, label = _LOG_LINK
     errors = [
@@ -242,7 +242,7 @@ def _is_recent(problem: LoggedProblem, now: datetime) -> bool:
     return bool(problem.at) and now - _parse_time(problem.at) < _RECENT
 
 
-def _is_resolved(problem: LoggedProblem, pulses: Sequence[ProjectPulse]) -> bool:
+def _is_resolved(problem: LoggedProblem, pulses: Sequence[ProjectActivity]) -> bool:
     """Return whether a problem is reported elsewhere, or a job of its project completed since."""
     completed = (
         job.finished_at

@@ -8,7 +8,7 @@ import pytest
 
 from engine.config import Config
 from engine.embedding.embedder import Embedder
-from engine.embedding.load import PAUSE_S, QuestionEmbedder
+from engine.embedding.load import PAUSE_S, QueryEmbedder
 from engine.errors import EmbedderUnavailableError, UnavailableError
 from tests.support.embedders import FakeEmbedder
 
@@ -34,7 +34,7 @@ def test_a_question_is_embedded_once(settings: Config) -> None:
         opened.append(config.model)
         return fake
 
-    questions = QuestionEmbedder(settings, opens)
+    questions = QueryEmbedder(settings, opens)
     assert opened == []
     vectors = []
 
@@ -55,7 +55,7 @@ def test_a_question_is_embedded_once(settings: Config) -> None:
 
 def test_few_questions_are_kept(settings: Config) -> None:
     fake = FakeEmbedder()
-    questions = QuestionEmbedder(settings, lambda _: fake)
+    questions = QueryEmbedder(settings, lambda _: fake)
     for number in range(1000):
         questions.embed(f"question {number}", fake.identity)
     questions.embed("question 999", fake.identity)
@@ -67,7 +67,7 @@ def test_few_questions_are_kept(settings: Config) -> None:
 
 def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> None:
     fake, clock = FakeEmbedder(fail_after=0), Clock()
-    questions = QuestionEmbedder(settings, lambda _: fake, now=clock)
+    questions = QueryEmbedder(settings, lambda _: fake, now=clock)
     for _ in range(3):
         with pytest.raises(EmbedderUnavailableError):
             questions.embed("open", fake.identity)
@@ -79,6 +79,6 @@ def test_a_model_that_is_away_is_asked_again_after_a_while(settings: Config) -> 
 
 def test_no_model_and_another_model_are_told(settings: Config) -> None:
     with pytest.raises(UnavailableError, match="model is none"):
-        QuestionEmbedder(settings, lambda _: None).embed("open", "fake:a/16")
+        QueryEmbedder(settings, lambda _: None).embed("open", "fake:a/16")
     with pytest.raises(UnavailableError, match="not of the model fake:a"):
-        QuestionEmbedder(settings, lambda _: FakeEmbedder()).embed("open", "fake:b/16")
+        QueryEmbedder(settings, lambda _: FakeEmbedder()).embed("open", "fake:b/16")

@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.config import Config, Secret
-from engine.embedding.embedder import Passage, choice_of
+from engine.embedding.embedder import Passage
 from engine.embedding.http import Clock
-from engine.embedding.remote import Remote
+from engine.embedding.model_setting import parse_model_setting
+from engine.embedding.remote import RemoteEmbedder
 from tests.support.embedding_server import (
     FakeTime,
     Stub,
@@ -29,14 +30,18 @@ def stub() -> Iterator[Stub]:
 
 
 @pytest.fixture
-def remote(config: Config) -> Iterator[Callable[..., Remote]]:
+def remote(config: Config) -> Iterator[Callable[..., RemoteEmbedder]]:
     """Opens embedders by setting and stub; closes them."""
-    opened: list[Remote] = []
+    opened: list[RemoteEmbedder] = []
 
-    def opens(setting: str, stub: Stub, key: str = "") -> Remote:
+    def opens(setting: str, stub: Stub, key: str = "") -> RemoteEmbedder:
         fake = FakeTime()
         clock = Clock(fake.elapsed_s, fake.wall_s, fake.sleep)
-        opened.append(Remote(choice_of(setting.format(stub.url)), Secret(key), config, clock))
+        opened.append(
+            RemoteEmbedder(
+                parse_model_setting(setting.format(stub.url)), Secret(key), config, clock
+            )
+        )
         return opened[-1]
 
     yield opens
@@ -59,7 +64,7 @@ def unit(text: str) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("setting", PROTOCOLS)
 def test_each_protocol_gives_unit_vectors_in_order(
-    setting: str, stub: Stub, remote: Callable[..., Remote]
+    setting: str, stub: Stub, remote: Callable[..., RemoteEmbedder]
 ) -> None:
     texts = [f"def f{number}(): {'x ' * number}" for number in range(50)]
     embedder = remote(setting, stub)
@@ -74,7 +79,7 @@ def test_each_protocol_gives_unit_vectors_in_order(
     assert embedder.embed_passages([], never).shape == (0, 16)
 
 
-def test_what_is_sent(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_what_is_sent(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
     for setting in PROTOCOLS:
         embedder = remote(setting, stub, key="k-1")
         embedder.embed_query("where")
@@ -93,17 +98,19 @@ def test_what_is_sent(stub: Stub, remote: Callable[..., Remote]) -> None:
     assert {each.headers["authorization"] for each in stub.requests} == {"Bearer k-1"}
 
 
-def test_base64_is_read_as_numbers_are(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_base64_is_read_as_numbers_are(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
     from engine.embedding.remote import request_of, vectors_in
 
-    choice = choice_of("openai:text-embedding-3-small")
+    choice = parse_model_setting("openai:text-embedding-3-small")
     body = request_of(choice, ["x"], is_query=False)
     assert body["encoding_format"] == "base64"
     answer = {"data": [{"embedding": "AACAPwAAAEA="}]}
     assert [list(row) for row in vectors_in(choice.backend, answer)] == [[1.0, 2.0]]
 
 
-def test_identity_says_model_place_and_dimension(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_identity_says_model_place_and_dimension(
+    stub: Stub, remote: Callable[..., RemoteEmbedder]
+) -> None:
     embedder = remote("openai:m@{}", stub)
     assert embedder.identity == f"openai/m/{stub.url}/v1/16"
     assert len(stub.requests) == 1
@@ -113,7 +120,7 @@ def test_identity_says_model_place_and_dimension(stub: Stub, remote: Callable[..
     assert remote("tei:@{}", stub).identity == f"tei//{stub.url}/16"
 
 
-def test_families_get_their_prompts(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_families_get_their_prompts(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
     embedder = remote("ollama:nomic-embed-text:latest@{}", stub)
     embedder.embed_query("where")
     embedder.embed_passages(passages(["code"]), never)
@@ -122,7 +129,9 @@ def test_families_get_their_prompts(stub: Stub, remote: Callable[..., Remote]) -
     assert "search_document" in embedder.identity
 
 
-def test_dimensions_that_are_no_multiple_of_8_are_padded(remote: Callable[..., Remote]) -> None:
+def test_dimensions_that_are_no_multiple_of_8_are_padded(
+    remote: Callable[..., RemoteEmbedder],
+) -> None:
     with embedding_server(dimension=13) as stub:
         embedder = remote("openai:m@{}", stub)
         [vector] = embedder.embed_passages(passages(["code"]), never)
@@ -131,14 +140,14 @@ def test_dimensions_that_are_no_multiple_of_8_are_padded(remote: Callable[..., R
         np.testing.assert_allclose(np.linalg.norm(vector), 1, atol=1e-6)
 
 
-def test_blank_passages_are_not_sent(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_blank_passages_are_not_sent(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
     vectors = remote("openai:m@{}", stub).embed_passages(passages(["", "x", " \n"]), never)
     assert list(np.linalg.norm(vectors, axis=1).round(5)) == [0, 1, 0]
     assert [each.texts for each in stub.requests] == [["x"]]
 
 
 def test_names_that_are_no_utf8_are_sent_all_the_same(
-    stub: Stub, remote: Callable[..., Remote]
+    stub: Stub, remote: Callable[..., RemoteEmbedder]
 ) -> None:
     embedder = remote("openai:m@{}", stub)
     assert embedder.embed_paths(["caf\udce9.py"], never).shape == (1, 16)
@@ -146,13 +155,15 @@ def test_names_that_are_no_utf8_are_sent_all_the_same(
     assert [each.texts for each in stub.requests] == [["caf?.py"], ["? é"]]
 
 
-def test_batches_grow_while_answers_are_quick(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_batches_grow_while_answers_are_quick(
+    stub: Stub, remote: Callable[..., RemoteEmbedder]
+) -> None:
     remote("openai:m@{}", stub).embed_passages(passages(["x"] * 500), never)
     assert stub.sizes == [8, 16, 32, 64, 128, 128, 124]
 
 
 def test_a_batch_holds_a_bounded_number_of_tokens(
-    stub: Stub, remote: Callable[..., Remote]
+    stub: Stub, remote: Callable[..., RemoteEmbedder]
 ) -> None:
     texts = ["word " * 600] * 40  # 1,000 tokens each, 16,000 a batch
     remote("ollama:m@{}", stub).embed_passages(passages(texts), never)
@@ -162,7 +173,7 @@ def test_a_batch_holds_a_bounded_number_of_tokens(
 @pytest.mark.parametrize("refusal", [413, 400, 422])
 @pytest.mark.parametrize("most_items", [1, 3, 5, 10])
 def test_a_cap_of_items_is_found_and_kept(
-    refusal: int, most_items: int, remote: Callable[..., Remote]
+    refusal: int, most_items: int, remote: Callable[..., RemoteEmbedder]
 ) -> None:
     with embedding_server(most_items=most_items, refusal=refusal) as stub:
         embedder = remote("openai:m@{}", stub)
@@ -177,7 +188,7 @@ def test_a_cap_of_items_is_found_and_kept(
         assert all(size <= most_items for size in stub.sizes[before:])
 
 
-def test_a_cap_of_tokens_is_found(remote: Callable[..., Remote]) -> None:
+def test_a_cap_of_tokens_is_found(remote: Callable[..., RemoteEmbedder]) -> None:
     with embedding_server(most_bytes=1536) as stub:
         texts = [f"{number:03} " + "x" * 300 for number in range(64)]
         vectors = remote("openai:m@{}", stub).embed_passages(passages(texts), never)
@@ -187,7 +198,7 @@ def test_a_cap_of_tokens_is_found(remote: Callable[..., Remote]) -> None:
 
 
 def test_one_passage_that_is_too_long_is_cut_and_blocks_nothing(
-    remote: Callable[..., Remote],
+    remote: Callable[..., RemoteEmbedder],
 ) -> None:
     with embedding_server(longest=512) as stub:
         texts = [f"short {number}" for number in range(20)]
@@ -202,7 +213,7 @@ def test_one_passage_that_is_too_long_is_cut_and_blocks_nothing(
 
 
 def test_the_500_of_some_servers_for_long_texts_is_understood(
-    remote: Callable[..., Remote],
+    remote: Callable[..., RemoteEmbedder],
 ) -> None:
     with embedding_server(longest=512) as stub:
         stub.tricks = [status(500, "input is too large to process")]
@@ -210,7 +221,9 @@ def test_the_500_of_some_servers_for_long_texts_is_understood(
         np.testing.assert_allclose(vector, unit(("long " * 150)[:375]), atol=1e-6)
 
 
-def test_a_passage_refused_at_any_length_is_a_row_of_zeros(remote: Callable[..., Remote]) -> None:
+def test_a_passage_refused_at_any_length_is_a_row_of_zeros(
+    remote: Callable[..., RemoteEmbedder],
+) -> None:
     with embedding_server() as stub:
 
         def refuse_bad(handler, received) -> None:  # type: ignore[no-untyped-def]
@@ -226,7 +239,7 @@ def test_a_passage_refused_at_any_length_is_a_row_of_zeros(remote: Callable[...,
         assert list(np.linalg.norm(vectors, axis=1).round(5)) == [1, 0, 1]
 
 
-def test_the_connection_is_kept(stub: Stub, remote: Callable[..., Remote]) -> None:
+def test_the_connection_is_kept(stub: Stub, remote: Callable[..., RemoteEmbedder]) -> None:
     ports: set[int] = set()
 
     def note(handler, received) -> None:  # type: ignore[no-untyped-def]

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from engine.embedding import static
-from engine.embedding.static import BuiltIn, Header, Splitter, StaticModel, load_static
+from engine.embedding.static import (
+    Header,
+    Splitter,
+    StaticEmbedder,
+    StaticModel,
+    load_static,
+)
 from engine.errors import EmbedderUnavailableError
 from tools.training.train import exported
 
@@ -121,7 +127,7 @@ def test_damaged_weights_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for place in (damaged, tmp_path / "nowhere"):
         monkeypatch.setattr("engine.embedding.static._MODEL_FILE", str(place))
         with pytest.raises(EmbedderUnavailableError, match="the built-in model cannot be read"):
-            BuiltIn()
+            StaticEmbedder()
 
 
 @pytest.mark.parametrize("data", [b"", b"cairn-static 9\n{}", file_of()[:-1], file_of() + b"x"])

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from engine.cache import Kept, KeptBytes
+from engine.cache import ByteCache, EntryCache
 
 
 def test_a_value_is_made_once_and_the_one_longest_unasked_goes() -> None:
-    kept: Kept[str] = Kept(2)
+    kept: EntryCache[str] = EntryCache(2)
     made: list[str] = []
 
     def make(name: str) -> str:
@@ -25,7 +25,7 @@ def test_a_value_is_made_once_and_the_one_longest_unasked_goes() -> None:
 
 
 def test_so_many_bytes_are_kept_the_last_asked_for() -> None:
-    kept: KeptBytes[str] = KeptBytes(10, len)
+    kept: ByteCache[str] = ByteCache(10, len)
     made: list[str] = []
 
     def ask(name: str, value: str, state: int = 1) -> None:
@@ -50,7 +50,7 @@ def test_so_many_bytes_are_kept_the_last_asked_for() -> None:
 
 
 def test_of_one_thing_only_the_latest_state_is_kept() -> None:
-    kept: KeptBytes[str] = KeptBytes(10, len)
+    kept: ByteCache[str] = ByteCache(10, len)
     for state, value in ((1, "old"), (2, "newer"), (2, "not made")):
         kept.get(("paths",), lambda value=value: value, state=state)  # type: ignore[misc]
     assert kept.size_bytes == len("newer")
@@ -58,7 +58,7 @@ def test_of_one_thing_only_the_latest_state_is_kept() -> None:
 
 
 def test_what_cannot_be_made_is_tried_again() -> None:
-    kept: KeptBytes[str] = KeptBytes(10, len)
+    kept: ByteCache[str] = ByteCache(10, len)
 
     def fail() -> str:
         raise ZeroDivisionError
@@ -69,7 +69,7 @@ def test_what_cannot_be_made_is_tried_again() -> None:
 
 
 def test_what_several_want_one_makes_and_nobody_waits_for_another_value() -> None:
-    kept: KeptBytes[str] = KeptBytes(100, len)
+    kept: ByteCache[str] = ByteCache(100, len)
     made: list[str] = []
     is_other_made = threading.Event()
 
@@ -90,7 +90,7 @@ def test_what_several_want_one_makes_and_nobody_waits_for_another_value() -> Non
 
 
 def test_never_do_two_make_the_same_at_once_though_it_fails_or_is_of_two_states() -> None:
-    kept: KeptBytes[str] = KeptBytes(1, len)
+    kept: ByteCache[str] = ByteCache(1, len)
     at_work = threading.Semaphore(1)
 
     def make(number: int) -> str:

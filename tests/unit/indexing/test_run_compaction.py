@@ -89,7 +89,7 @@ def test_a_fresh_file_is_remembered_as_such(file: Path) -> None:
     store = Store(file, busy_timeout_ms=100)
     try:
         with store.read() as handle:
-            assert repair.last_look(handle) == repair.present(handle)
+            assert repair.read_last_usage(handle) == repair.measure_usage(handle)
     finally:
         store.close()
 
@@ -105,8 +105,11 @@ def test_a_fresh_file_is_remembered_as_such(file: Path) -> None:
     ],
 )
 def test_room_is_counted_by_the_chunk(pages: int, chunks: int, is_roomier: bool) -> None:
-    assert repair.Look(pages, chunks).is_roomier_than(repair.Look(100, 1000), 0.05) is is_roomier
+    assert (
+        repair.FileUsage(pages, chunks).has_more_pages_than(repair.FileUsage(100, 1000), 0.05)
+        is is_roomier
+    )
 
 
 def test_an_empty_file_is_no_roomier_than_another() -> None:
-    assert not repair.Look(100, 0).is_roomier_than(repair.Look(100, 0), 0.05)
+    assert not repair.FileUsage(100, 0).has_more_pages_than(repair.FileUsage(100, 0), 0.05)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from engine.catalog import Catalog
-from engine.indexing.run import without_full_collections
+from engine.indexing.run import without_full_gc
 from tests.support.trees import write_tree
 
 
@@ -48,7 +48,7 @@ def test_a_run_over_many_files_makes_none(catalog: Catalog, tree: Path) -> None:
 
 def test_runs_side_by_side_leave_things_as_they_were() -> None:
     before = gc.get_threshold()
-    first, second = without_full_collections(), without_full_collections()
+    first, second = without_full_gc(), without_full_gc()
     with first:
         within = gc.get_threshold()
         assert within[:2] == before[:2]
@@ -68,7 +68,7 @@ def test_young_garbage_is_collected_meanwhile() -> None:
 
     gc.callbacks.append(note)
     try:
-        with without_full_collections():
+        with without_full_gc():
             for _ in range(100_000):
                 cycle: list[object] = []
                 cycle.append(cycle)

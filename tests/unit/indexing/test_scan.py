@@ -1,6 +1,6 @@
 """The disk against the index, without either."""
 
-from engine.indexing.scan import Known, Scan, scan
+from engine.indexing.scan import IndexedState, Scan, scan
 from engine.records import FileEntry, FileStat, Skip, SkipReason
 from engine.store.files import KnownFile, KnownSkip
 
@@ -22,7 +22,7 @@ def run(
     *,
     any_text: bool = False,
 ) -> Scan:
-    known = Known(files=files or {}, skips=skips or {}, fingerprint_id=1)
+    known = IndexedState(files=files or {}, skips=skips or {}, fingerprint_id=1)
     return scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
 
 

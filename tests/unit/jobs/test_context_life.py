@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import StaleClaim
-from engine.jobs.context import InFlightFile, Suspects
+from engine.jobs.context import CrashTracker, InFlightFile
 from engine.jobs.ledger import Ledger
 from engine.records import Phase
 from tests.support.ledger import ERROR, FakeClock, claimed, context_of, everything, ledger_in
@@ -106,7 +106,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
             assert not context.is_poison("evil.py")
             context.holds("evil.py")
             left = left_path(ledger)  # as if the process had died here
-        taken = ledger.claim(row, f"runner {death}", Suspects(row.suspects).after_crash(left))
+        taken = ledger.claim(row, f"runner {death}", CrashTracker(row.suspects).after_crash(left))
         assert taken
         row = taken
     with context_of(ledger, row, clock) as context:
@@ -115,7 +115,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
         context.holds("evil.py")
         context.holds("")
         assert left_path(ledger) == ""
-    assert Suspects(row.suspects).after_crash("") == row.suspects
+    assert CrashTracker(row.suspects).after_crash("") == row.suspects
 
 
 def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> None:

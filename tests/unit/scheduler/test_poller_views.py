@@ -8,7 +8,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import UnavailableError
-from engine.project import Index
+from engine.project import Project
 from engine.state_records import ProjectStatus
 from tests.support.damage import break_file
 from tests.support.embedders import Fakes
@@ -37,7 +37,7 @@ def test_a_look_at_what_did_not_change_counts_nothing(tmp_path: Path) -> None:
     opened: list[Path] = []
 
     class Counting(Catalog):
-        def open_file(self, file: Path) -> Index:
+        def open_file(self, file: Path) -> Project:
             opened.append(file)
             return super().open_file(file)
 
@@ -58,7 +58,7 @@ def test_a_look_ends_between_two_projects_when_nobody_is_to_look_any_more(tmp_pa
     opened: list[Path] = []
 
     class Ending(Catalog):
-        def open_file(self, file: Path) -> Index:
+        def open_file(self, file: Path) -> Project:
             opened.append(file)
             self.views.end()
             return super().open_file(file)
@@ -105,7 +105,7 @@ def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> N
         assert [view.summary.path for view in catalog.views.look()] == [str(tmp_path / "gone")]
 
 
-def _followed(catalog: Catalog, index: Index) -> ProjectStatus:
+def _followed(catalog: Catalog, index: Project) -> ProjectStatus:
     """Look until the overview tells of the only project what its index tells."""
     until(lambda: catalog.views.look()[0].status == index.status())
     return index.status()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search.meaning import Asked, CachedSimilarities, KeptVectors
+from engine.search.meaning import CachedSimilarities, CachedVectors, QueryVector
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
 from engine.store.vectors import StoredVectors, quantized
@@ -17,9 +17,9 @@ def random_vectors(number: int, seed: int) -> NDArray[np.float32]:
     return np.random.default_rng(seed).standard_normal((number, DIMENSION)).astype(np.float32)
 
 
-def kept(vectors: NDArray[np.float32]) -> KeptVectors:
+def kept(vectors: NDArray[np.float32]) -> CachedVectors:
     ids = np.arange(len(vectors))
-    return KeptVectors(ids, StoredVectors(ids, quantized(vectors)))
+    return CachedVectors(ids, StoredVectors(ids, quantized(vectors)))
 
 
 def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
@@ -29,7 +29,7 @@ def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
     found = 0
     for question in random_vectors(20, 2):
         cosines = given @ question / lengths / np.linalg.norm(question)
-        near = rows.cosines(Asked.of(MODEL, question))
+        near = rows.cosines(QueryVector.of(MODEL, question))
         assert np.abs(near - cosines).max() <= 0.06
         ten = np.argsort(-cosines)[:10]
         places = CachedSimilarities(near, np.zeros(len(near))).nearest(0.01)
@@ -41,21 +41,21 @@ def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
 
 def test_a_cosine_does_not_depend_on_where_its_row_is() -> None:
     given = np.repeat(random_vectors(7, 3), 1001, axis=0)
-    near = kept(given).cosines(Asked.of(MODEL, random_vectors(1, 4)[0]))
+    near = kept(given).cosines(QueryVector.of(MODEL, random_vectors(1, 4)[0]))
     assert len(set(near.tolist())) == 7
 
 
 def test_rows_without_a_vector_are_not_near() -> None:
     given = random_vectors(3, 5)
     stored = StoredVectors(np.array([10, 12, 99]), quantized(given))
-    rows = KeptVectors(np.array([9, 10, 11, 12, 13]), stored)
-    near = rows.cosines(Asked.of(MODEL, given[1]))
+    rows = CachedVectors(np.array([9, 10, 11, 12, 13]), stored)
+    near = rows.cosines(QueryVector.of(MODEL, given[1]))
     assert (near != 0).tolist() == [False, True, False, True, False]
     assert near[3] == pytest.approx(1, abs=0.01)
     assert rows.count == 2
-    nothing = Asked.of(MODEL, np.zeros(DIMENSION, np.float32))
+    nothing = QueryVector.of(MODEL, np.zeros(DIMENSION, np.float32))
     assert not rows.cosines(nothing).any()
-    assert not KeptVectors(np.array([1]), stored).cosines(nothing).any()
+    assert not CachedVectors(np.array([1]), stored).cosines(nothing).any()
 
 
 def test_the_nearest_are_so_by_text_and_path_and_near_enough() -> None:

@@ -203,10 +203,10 @@ def test_nothing_of_a_text_is_kept() -> None:
         for text in texts:
             parse(bytes(bytearray(text)), "python", deadline_ms=5000)
         gc.collect()
-        kept_bytes, _ = tracemalloc.get_traced_memory()
+        cached_bytes, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept_bytes < len(texts[0])
+    assert cached_bytes < len(texts[0])
 
 
 def test_a_text_larger_than_the_window_is_read_whole() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from engine.state_records import EventType, JobEvent
 from tests.support.job_records import JOB_ID
-from web.job_events import event_lines, said_of
+from web.job_events import describe_event, event_lines
 from web.terminal import Style
 
 _AT = "2025-10-17T09:00:00.000Z"
@@ -64,7 +64,7 @@ def test_a_line_has_the_time_and_the_time_since_the_beginning() -> None:
     ],
 )
 def test_what_an_event_says(event: JobEvent, said: str) -> None:
-    assert said_of(event) == said
+    assert describe_event(event) == said
 
 
 def test_every_type_is_told() -> None:

@@ -8,20 +8,20 @@ import pytest
 
 from engine.errors import Cancelled, ConflictError, ProjectBusyError
 from engine.state_records import CheckProgress, Compaction
-from web.api.executors import Lane
-from web.api.maintenance import Act, Care, Maintenance, Outcome, Treatment
+from web.api.executors import BoundedExecutor
+from web.api.maintenance import Act, Maintenance, MaintenanceKind, MaintenanceTask, Outcome
 
 _DONE = Compaction(project_id="p", path="/p", bytes_before=2, bytes_after=1, took_ms=1)
 
 
 @pytest.fixture
-def lane() -> Iterator[Lane]:
-    lane = Lane("test", threads=2, most_waiting=2)
+def lane() -> Iterator[BoundedExecutor]:
+    lane = BoundedExecutor("test", threads=2, most_waiting=2)
     yield lane
     lane.close()
 
 
-def _asking(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
+def _asking(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
     treatment.tell(CheckProgress(step="texts", done=1, total=2))
     while not stop():
         threading.Event().wait(0.01)
@@ -30,15 +30,15 @@ def _asking(treatment: Treatment, stop: Callable[[], bool]) -> Outcome:
 
 async def _begin(
     treatments: Maintenance,
-    lane: Lane,
+    lane: BoundedExecutor,
     act: Act,
     *,
     wait_s: float = 10,
-    is_ending: bool = False,
-    care: Care = Care.VERIFY,
-) -> Treatment:
+    is_shutting_down: bool = False,
+    care: MaintenanceKind = MaintenanceKind.VERIFY,
+) -> MaintenanceTask:
     return await treatments.begin(
-        "p", care, act, lane=lane, is_ending=lambda: is_ending, wait_s=wait_s
+        "p", care, act, lane=lane, is_shutting_down=lambda: is_shutting_down, wait_s=wait_s
     )
 
 
@@ -50,14 +50,14 @@ async def _until(is_so: Callable[[], bool]) -> None:
     pytest.fail("it did not come to that within 10 s")
 
 
-def _run(story: Awaitable[Treatment]) -> Treatment:
-    async def tell() -> Treatment:
+def _run(story: Awaitable[MaintenanceTask]) -> MaintenanceTask:
+    async def tell() -> MaintenanceTask:
         return await story
 
     return asyncio.run(tell())
 
 
-def test_a_short_one_has_ended_already(lane: Lane) -> None:
+def test_a_short_one_has_ended_already(lane: BoundedExecutor) -> None:
     treatments = Maintenance()
     treatment = _run(_begin(treatments, lane, lambda _treatment, _stop: _DONE))
     assert (treatment.outcome, treatment.error, treatment.is_active) == (_DONE, None, False)
@@ -65,8 +65,8 @@ def test_a_short_one_has_ended_already(lane: Lane) -> None:
     assert treatments.of("q") is None
 
 
-def test_what_fails_is_remembered(lane: Lane) -> None:
-    def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+def test_what_fails_is_remembered(lane: BoundedExecutor) -> None:
+    def fail(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
         raise ProjectBusyError("it is being indexed")
 
     treatment = _run(_begin(Maintenance(), lane, fail))
@@ -74,10 +74,10 @@ def test_what_fails_is_remembered(lane: Lane) -> None:
     assert not treatment.is_active
 
 
-def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: Lane) -> None:
+def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: BoundedExecutor) -> None:
     noted: list[BaseException] = []
 
-    def fail(_treatment: Treatment, _stop: Callable[[], bool]) -> Outcome:
+    def fail(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
         raise OSError("no space left on device")
 
     treatment = _run(_begin(Maintenance(noted.append), lane, fail))
@@ -87,10 +87,12 @@ def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: Lane) -> None:
 
 
 @pytest.mark.parametrize("how", ["asked", "forgotten"])
-def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(lane: Lane, how: str) -> None:
+def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(
+    lane: BoundedExecutor, how: str
+) -> None:
     treatments = Maintenance()
 
-    async def story() -> Treatment:
+    async def story() -> MaintenanceTask:
         treatment = await _begin(treatments, lane, _asking, wait_s=0)
         assert treatment.is_active
         await _until(lambda: treatment.progress is not None)
@@ -109,32 +111,36 @@ def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(lane: Lane, 
     assert (treatments.of("p") is treatment) == (how == "asked")
 
 
-def test_another_one_meanwhile_is_refused_in_a_sentence(lane: Lane) -> None:
+def test_another_one_meanwhile_is_refused_in_a_sentence(lane: BoundedExecutor) -> None:
     treatments = Maintenance()
 
-    async def story() -> Treatment:
+    async def story() -> MaintenanceTask:
         treatment = await _begin(treatments, lane, _asking, wait_s=0)
         try:
             with pytest.raises(ConflictError, match="the index is being checked") as refusal:
-                await _begin(treatments, lane, lambda _treatment, _stop: _DONE, care=Care.REPAIR)
+                await _begin(
+                    treatments, lane, lambda _treatment, _stop: _DONE, care=MaintenanceKind.REPAIR
+                )
             assert "stop" in refusal.value.hint
             assert treatments.of("p") is treatment
         finally:
             treatment.stopping.set()
         await _until(lambda: not treatment.is_active)
-        return await _begin(treatments, lane, lambda _treatment, _stop: _DONE, care=Care.REPAIR)
+        return await _begin(
+            treatments, lane, lambda _treatment, _stop: _DONE, care=MaintenanceKind.REPAIR
+        )
 
     assert _run(story()).outcome is _DONE
 
 
-def test_the_end_of_the_server_stops_it(lane: Lane) -> None:
-    treatment = _run(_begin(Maintenance(), lane, _asking, is_ending=True))
+def test_the_end_of_the_server_stops_it(lane: BoundedExecutor) -> None:
+    treatment = _run(_begin(Maintenance(), lane, _asking, is_shutting_down=True))
     assert treatment.error is not None
     assert not treatment.is_active
 
 
 def test_a_lane_that_is_full_is_a_failure_like_others() -> None:
-    lane = Lane("test", threads=1, most_waiting=-1)
+    lane = BoundedExecutor("test", threads=1, most_waiting=-1)
     treatment = _run(_begin(Maintenance(), lane, lambda _treatment, _stop: _DONE))
     lane.close()
     assert treatment.error is not None

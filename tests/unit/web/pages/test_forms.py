@@ -6,7 +6,7 @@ from typing import Any
 from litestar import Request, post
 from litestar.testing import create_test_client
 
-from web.pages.forms import form_of
+from web.pages.forms import read_form
 from web.security.shield import MOST_BYTES_OF_AGENTS
 
 _LONGEST = b"text=" + b"%41" * (MOST_BYTES_OF_AGENTS // 3 - 2)
@@ -17,7 +17,7 @@ async def _count_turns(request: Request[Any, Any, Any]) -> int:
     """Read a form, and return how often other tasks ran meanwhile."""
     await request.body()
     turns = 0
-    reading = asyncio.ensure_future(form_of(request))
+    reading = asyncio.ensure_future(read_form(request))
     while not reading.done():
         await asyncio.sleep(0.001)
         turns += 1

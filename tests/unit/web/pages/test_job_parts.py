@@ -7,7 +7,7 @@ import pytest
 from engine.state_records import EventType, JobEvent, JobPage, JobState
 from tests.support.job_records import job
 from tests.support.pages import Page
-from web.job_events import said_of
+from web.job_events import describe_event
 from web.pages.jobs import Cause, EventFilter, JobListParams, JobPageParams, LogEntry
 from web.pages.rendering import Pages, Visit
 
@@ -43,7 +43,7 @@ def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
         "job": hostile,
         "view": JobPageParams(job_id=hostile.job_id),
         "kinds": [EventFilter(name="", title="all", number=1)],
-        "entries": [LogEntry(event=event, since="1 s", words=said_of(event))],
+        "entries": [LogEntry(event=event, since="1 s", words=describe_event(event))],
         "earlier": 7,
         "timeline": {"segments": (), "charts": ()},
         "causes": [Cause(error=payload, files=(f"{payload}/x.py",))],

@@ -2,11 +2,11 @@
 
 import pytest
 
-from web.pages.treemap import Rectangle, squarified
+from web.pages.treemap import Rectangle, squarify
 
 
 def test_the_example_of_the_paper() -> None:
-    tiles = squarified([6, 6, 4, 3, 2, 2, 1], Rectangle(0, 0, 6, 4))
+    tiles = squarify([6, 6, 4, 3, 2, 2, 1], Rectangle(0, 0, 6, 4))
     assert [tuple(round(each, 3) for each in tile) for tile in tiles] == [
         (0, 0, 3, 2),
         (0, 2, 3, 2),
@@ -20,12 +20,12 @@ def test_the_example_of_the_paper() -> None:
 
 @pytest.mark.parametrize("sizes", [[], [0], [0, 0]])
 def test_nothing_has_no_area(sizes: list[float]) -> None:
-    tiles = squarified(sizes, Rectangle(0, 0, 6, 4))
+    tiles = squarify(sizes, Rectangle(0, 0, 6, 4))
     assert [tile.area for tile in tiles] == [0] * len(sizes)
 
 
 def test_a_frame_without_extent_has_flat_tiles() -> None:
-    tiles = squarified([3, 2, 1], Rectangle(5, 5, 0, 4))
+    tiles = squarify([3, 2, 1], Rectangle(5, 5, 0, 4))
     assert [tile.area for tile in tiles] == [0, 0, 0]
 
 

@@ -12,7 +12,7 @@ from engine.observing.observer import Observer
 from engine.state_records import (
     JobState,
     LoggedProblem,
-    ProjectPulse,
+    ProjectActivity,
     RunnerState,
     ServerCondition,
     WatchState,
@@ -36,12 +36,12 @@ def well(tmp_path: Path) -> ServerCondition:
     return replace(found, disk=disk, runner=RunnerState(pid=4711, since=_ago(hours=1)))
 
 
-def _titles(condition: ServerCondition, *pulses: ProjectPulse) -> list[str]:
+def _titles(condition: ServerCondition, *pulses: ProjectActivity) -> list[str]:
     return [each.title for each in troubles_of(condition, pulses, _NOW)]
 
 
-def _pulse(name: str = "app", **facts: object) -> ProjectPulse:
-    known = ProjectPulse(project_id="a" * 64, path=f"/home/me/{name}", jobs=(), watch=None)
+def _pulse(name: str = "app", **facts: object) -> ProjectActivity:
+    known = ProjectActivity(project_id="a" * 64, path=f"/home/me/{name}", jobs=(), watch=None)
     return replace(known, **facts)  # type: ignore[arg-type]
 
 

@@ -14,10 +14,10 @@ from litestar import Litestar, get
 from litestar.response import Stream
 from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, Scope
 
-from engine.state_records import ProjectPulse
+from engine.state_records import ProjectActivity
 from tests.support.job_records import job
 from tests.support.jobs import until
-from web.api.event_stream import Pulse, Pulses
+from web.api.event_stream import EventStream, Pulses
 from web.api.events import _lines
 from web.security.protocol import PatientProtocol
 
@@ -88,15 +88,15 @@ def test_who_takes_nothing_is_dropped_and_who_takes_slowly_is_not() -> None:
         until(lambda: not server.server_state.connections)
 
 
-def _events() -> tuple[Pulse, Litestar]:
+def _events() -> tuple[EventStream, Litestar]:
     """Give a stream of many large events, as the API has it."""
     numbers = itertools.count()
 
     async def look() -> Pulses:
         large = replace(job(), done=next(numbers), current_file="a" * 20_000)
-        return (ProjectPulse(project_id="a" * 64, path="/a", jobs=(large,), watch=None),)
+        return (ProjectActivity(project_id="a" * 64, path="/a", jobs=(large,), watch=None),)
 
-    pulse = Pulse(look, look_s=0.001)
+    pulse = EventStream(look, look_s=0.001)
 
     @get("/", media_type="text/event-stream")
     async def events() -> Stream:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.embedding.embedder import Backend, choice_of
+from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import InvalidConfigError
 
 
@@ -22,8 +22,8 @@ from engine.errors import InvalidConfigError
     ],
 )
 def test_forms(setting: str, choice: tuple[Backend, str, str]) -> None:
-    assert choice_of(setting) == choice
-    assert choice_of(choice_of(setting).name) == choice
+    assert parse_model_setting(setting) == choice
+    assert parse_model_setting(parse_model_setting(setting).name) == choice
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_forms(setting: str, choice: tuple[Backend, str, str]) -> None:
 )
 def test_what_is_refused_says_the_right_form(setting: str, hint: str) -> None:
     with pytest.raises(InvalidConfigError) as raised:
-        choice_of(setting)
+        parse_model_setting(setting)
     assert hint in raised.value.hint
     assert raised.value.details["field"] == "model"
 
@@ -65,11 +65,11 @@ def test_what_is_refused_says_the_right_form(setting: str, hint: str) -> None:
 )
 def test_a_password_in_a_url_is_refused_and_not_repeated(setting: str) -> None:
     with pytest.raises(InvalidConfigError) as raised:
-        choice_of(setting)
+        parse_model_setting(setting)
     assert "s3cret" not in str(raised.value.as_json())
 
 
 def test_folders_are_told_from_names() -> None:
     folders = ["/a", "./a", "../a", "~/a"]
-    assert all(choice_of(f"onnx:{each}").is_folder for each in folders)
-    assert not choice_of("onnx:a/b").is_folder
+    assert all(parse_model_setting(f"onnx:{each}").is_folder for each in folders)
+    assert not parse_model_setting("onnx:a/b").is_folder

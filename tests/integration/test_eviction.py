@@ -7,7 +7,7 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.errors import InvalidQueryError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Hit, IndexOptions, Mode, RelatedRequest, SearchRequest
 from tests.support.mcp_clients import ask, called
 from tests.support.trees import write_tree
@@ -16,7 +16,7 @@ _WORDS = ("cursor", "session", "socket", "bucket", "window")
 
 
 @pytest.fixture
-def projects(catalog: Catalog, tmp_path: Path) -> list[Index]:
+def projects(catalog: Catalog, tmp_path: Path) -> list[Project]:
     made = []
     for name in _WORDS[:3]:
         files = {f"{word}_{name}.py": f"def {word}_{name}():\n    return 1\n" for word in _WORDS}
@@ -26,87 +26,87 @@ def projects(catalog: Catalog, tmp_path: Path) -> list[Index]:
     return made
 
 
-def _ask(catalog: Catalog, *projects: Index, query: str = "session") -> tuple[Hit, ...]:
+def _ask(catalog: Catalog, *projects: Project, query: str = "session") -> tuple[Hit, ...]:
     return catalog.search([each.root for each in projects], SearchRequest(query=query)).hits
 
 
 def _let_go(catalog: Catalog, most: int) -> None:
-    catalog._indexes.most_kept_bytes = most
-    catalog._indexes.let_go()
+    catalog._indexes.max_cached_bytes = most
+    catalog._indexes.evict()
 
 
 def test_the_project_asked_longest_ago_is_let_go_first(
-    catalog: Catalog, projects: list[Index]
+    catalog: Catalog, projects: list[Project]
 ) -> None:
     first, second, third = projects
     for _ in range(2):  # the second question of a process has a branch read as a whole
         _ask(catalog, first, second, third)
     _ask(catalog, first)
-    sizes = [each.kept_bytes for each in projects]
+    sizes = [each.cached_bytes for each in projects]
     assert all(sizes)
     _let_go(catalog, sum(sizes))
-    assert [each.kept_bytes for each in projects] == sizes
+    assert [each.cached_bytes for each in projects] == sizes
     _let_go(catalog, sizes[0] + sizes[2])
-    assert [bool(each.kept_bytes) for each in projects] == [True, False, True]
+    assert [bool(each.cached_bytes) for each in projects] == [True, False, True]
     _let_go(catalog, sizes[0])
-    assert [bool(each.kept_bytes) for each in projects] == [True, False, False]
+    assert [bool(each.cached_bytes) for each in projects] == [True, False, False]
 
 
-def test_answers_do_not_change(catalog: Catalog, projects: list[Index]) -> None:
+def test_answers_do_not_change(catalog: Catalog, projects: list[Project]) -> None:
     whole = [_ask(catalog, *projects, query=query) for query in _WORDS]
-    assert sum(each.kept_bytes for each in projects)
-    catalog._indexes.most_kept_bytes = 0
+    assert sum(each.cached_bytes for each in projects)
+    catalog._indexes.max_cached_bytes = 0
     for _ in range(2):
         assert [_ask(catalog, *projects, query=query) for query in _WORDS] == whole
-        assert not any(each.kept_bytes for each in projects)
+        assert not any(each.cached_bytes for each in projects)
 
 
-def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Index]) -> None:
+def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Project]) -> None:
     request = SearchRequest(query="def sess", mode=Mode.REGEX)
     asked = [projects[0].root]
     found = catalog.search(asked, request).hits
     catalog.learn(lambda: False)
-    learned = projects[0].kept_bytes
+    learned = projects[0].cached_bytes
     assert learned
     _let_go(catalog, 0)
-    assert not projects[0].kept_bytes
+    assert not projects[0].cached_bytes
     assert catalog.search(asked, request).hits == found
-    catalog._indexes.most_kept_bytes = learned
+    catalog._indexes.max_cached_bytes = learned
     catalog.learn(lambda: False)
-    assert projects[0].kept_bytes == learned
+    assert projects[0].cached_bytes == learned
 
 
 def test_questions_to_one_project_are_bound_when_a_server_learns(
-    catalog: Catalog, projects: list[Index]
+    catalog: Catalog, projects: list[Project]
 ) -> None:
-    catalog._indexes.most_kept_bytes = 0
+    catalog._indexes.max_cached_bytes = 0
     first, second, third = projects
     first.warm()
     for _ in range(2):
         second.search(SearchRequest(query="session"))
         third.related(RelatedRequest(path="session_socket.py", line_start=1))
     third.search(SearchRequest(query="def sess", mode=Mode.REGEX))
-    assert all(each.kept_bytes for each in projects)
+    assert all(each.cached_bytes for each in projects)
     catalog.learn(lambda: False)
-    assert not any(each.kept_bytes for each in projects)
+    assert not any(each.cached_bytes for each in projects)
 
 
-def test_questions_of_agents_are_bound(catalog: Catalog, projects: list[Index]) -> None:
-    catalog._indexes.most_kept_bytes = 0
+def test_questions_of_agents_are_bound(catalog: Catalog, projects: list[Project]) -> None:
+    catalog._indexes.max_cached_bytes = 0
 
     async def body(client: Client) -> None:
         for each in projects * 2:
             await called(client, "search_code", query="session", project_path=each.root)
 
     ask(catalog, body)
-    assert not any(each.kept_bytes for each in projects)
+    assert not any(each.cached_bytes for each in projects)
 
 
 def test_a_question_that_cannot_be_answered_is_bound(
-    catalog: Catalog, projects: list[Index]
+    catalog: Catalog, projects: list[Project]
 ) -> None:
     _let_go(catalog, 0)
     projects[0].warm()
     with pytest.raises(InvalidQueryError):
         _ask(catalog, *projects, query="-session")
-    assert not any(each.kept_bytes for each in projects)
+    assert not any(each.cached_bytes for each in projects)

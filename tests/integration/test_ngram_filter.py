@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.cancellation import never
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import IndexCorruptError
-from engine.project import Index
+from engine.project import Project
 from engine.records import Mode, SearchAnswer, SearchRequest
 from engine.search import ngram_filter, pattern_search
 from engine.search.grep import Deadline, Scan, matching_texts
@@ -21,7 +22,7 @@ from engine.store import chunks
 from tests.support import damage
 from tests.support.jobs import until
 from tests.support.trees import write_tree
-from web.app import Upkeep
+from web.app import BackgroundTasks
 from web.security.serving import Serving
 
 QUERIES = (
@@ -64,22 +65,18 @@ def _texts(seed: int, number: int) -> dict[str, str]:
     return texts
 
 
-def _never() -> bool:
-    return False
-
-
-def _asked(index: Index, queries: Sequence[str] = QUERIES) -> list[SearchAnswer]:
+def _asked(index: Project, queries: Sequence[str] = QUERIES) -> list[SearchAnswer]:
     requests = [SearchRequest(query=query, mode=Mode.REGEX, limit=100) for query in queries]
     return [replace(index.search(request), took_ms=0.0) for request in requests]
 
 
-def _learn(index: Index) -> None:
+def _learn(index: Project) -> None:
     """Let an index learn what a pattern asks about."""
     _asked(index, ["needle"])
-    index.learn(_never)
+    index.learn(never)
 
 
-def _looked_at(index: Index, query: str) -> int | None:
+def _looked_at(index: Project, query: str) -> int | None:
     """Count the texts that are searched for a pattern; None for all."""
     texts_filter = index._searcher._ngram_filter
     assert texts_filter is not None
@@ -135,7 +132,7 @@ def test_few_texts_are_looked_into(catalog: Catalog, tree: Path) -> None:
     )
     index = catalog.create(str(tree))
     index.index()
-    index.learn(_never)
+    index.learn(never)
     assert index._searcher._ngram_filter is None  # nobody has asked by pattern
     _asked(index, ["needle"])
     index.learn(lambda: True)
@@ -167,9 +164,9 @@ def test_a_text_under_the_id_of_one_that_is_gone_is_not_taken_for_it(
     assert _asked(index, ["first"])[0].hits == ()
 
 
-def _ids(index: Index) -> list[int]:
+def _ids(index: Project) -> list[int]:
     with index._store.read() as handle:
-        return [blob_id for blob_id, _ in chunks.text_marks(handle, 8)]
+        return [blob_id for blob_id, _ in chunks.read_hash_prefixes(handle, 8)]
 
 
 def test_what_there_is_no_room_for_is_looked_through(
@@ -201,7 +198,7 @@ def test_texts_that_are_gone_make_room_for_those_that_came(
     write_tree(tree, {f"a{n}.py": f"new_{n:02} = {n}\n" * 500 for n in range(30)})
     index.index()
     assert _looked_at(index, "new_07") is None
-    index.learn(_never)
+    index.learn(never)
     assert _looked_at(index, "new_07") in range(1, 5)
 
 
@@ -253,7 +250,7 @@ def test_a_damaged_text_is_told_by_who_looks_into_it(catalog: Catalog, tree: Pat
     for _ in range(2):
         with pytest.raises(IndexCorruptError):
             _asked(index, ["only_03"])
-        index.learn(_never)
+        index.learn(never)
     assert _looked_at(index, "only_03") in range(1, 20)
 
 
@@ -262,7 +259,7 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
     index = catalog.create(str(tree))
     index.index()
     told: list[str] = []
-    upkeep = Upkeep(
+    upkeep = BackgroundTasks(
         catalog,
         Serving(host="127.0.0.1", port=0, roots=(index.root,), watches=False),
         lambda what, **_: told.append(what),
@@ -277,5 +274,5 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
     assert told == []
 
 
-def _looked_at_if_known(index: Index, query: str) -> int | None:
+def _looked_at_if_known(index: Project, query: str) -> int | None:
     return _looked_at(index, query) if index._searcher._ngram_filter else None
