@@ -45,6 +45,15 @@ def size(number_of_bytes: int) -> str:
     return f"{value:.1f} {_UNITS[-1]}"
 
 
+def percent(share: float) -> str:
+    """Return a share as a percentage that reaches 100 and 0 only when it is all or nothing."""
+    if 0 < share < 0.01:
+        return "<1 %"
+    if 0.99 < share < 1:
+        return ">99 %"
+    return f"{share:.0%}".replace("%", " %")
+
+
 def rejoined(text: str, errors: str) -> str:
     """Read bytes of file names that the locale could not decode as UTF-8.
 

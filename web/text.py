@@ -17,8 +17,8 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
+from engine.wording import count, duration, percent
 from web.terminal import Style, printable, printable_block
-from web.wording import count, duration, notes_on, percent
 
 
 def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> str:
@@ -266,3 +266,12 @@ def _code(text: str) -> str:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def notes_on(answer: SearchAnswer) -> list[str]:
+    """Return the notes of an answer, and the names of its query that occur nowhere; not escaped."""
+    notes = list(answer.notes)
+    if answer.missing:
+        nearest = "; what is found is the nearest" if answer.hits else ""
+        notes.append(f"nothing that is indexed has {' or '.join(answer.missing)}{nearest}")
+    return notes

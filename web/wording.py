@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from engine.records import Phase, SearchAnswer
+from engine.records import Phase
 from engine.state_records import ACTIVE, Job, JobOrigin, JobState
-from engine.wording import count, duration, printable, size
+from engine.wording import count, duration, percent, printable, size
 
 __all__ = [
     "activity_of",
@@ -77,15 +77,6 @@ def quantity(number: int, unit: str) -> str:
         if number >= many:
             return f"{number / many:.1f}".removesuffix(".0") + f" {name}"
     return f"{number:,} {_SINGULARS.get(unit, unit) if number == 1 else unit}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage that reaches 100 and 0 only when it is all or nothing."""
-    if 0 < share < 0.01:
-        return "<1 %"
-    if 0.99 < share < 1:
-        return ">99 %"
-    return f"{share:.0%}".replace("%", " %")
 
 
 def shortened(text: str) -> str:
@@ -256,12 +247,3 @@ def summary_of(job: Job) -> str:
 def _number(counted: Mapping[str, object], name: str) -> int:
     value = counted.get(name)
     return value if isinstance(value, int) else 0
-
-
-def notes_on(answer: SearchAnswer) -> list[str]:
-    """Return the notes of an answer, and the names of its query that occur nowhere; not escaped."""
-    notes = list(answer.notes)
-    if answer.missing:
-        nearest = "; what is found is the nearest" if answer.hits else ""
-        notes.append(f"nothing that is indexed has {' or '.join(answer.missing)}{nearest}")
-    return notes

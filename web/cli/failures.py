@@ -23,7 +23,6 @@ from web.errors import (
     outcome_of,
     outcome_of_code,
 )
-from web.schemas import json_line
 from web.terminal import printable
 
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
     failure = failure_of(error)
     try:
         if wants_json(arguments):
+            from web.schemas import json_line  # msgspec: text does without
+
             sys.stdout.write(json_line(failure.as_json(), sys.stdout))
             sys.stdout.flush()
         else:

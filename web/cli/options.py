@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar
 import click
 
 from engine.errors import InvalidInputError
-from web.schemas import json_line
 from web.terminal import rejoined
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -52,6 +51,8 @@ def examples(*lines: str) -> str:
 
 def print_json(value: object) -> None:
     """Print one object as one line and flush."""
+    from web.schemas import json_line  # msgspec: text does without
+
     sys.stdout.write(json_line(value, sys.stdout))
     sys.stdout.flush()
 

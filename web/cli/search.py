@@ -14,7 +14,6 @@ from engine.records import Mode, SearchAnswer, SearchRequest
 from web.cli.options import examples, given_text, json_option, print_json, print_text
 from web.errors import OK, outcome_of
 from web.project_selection import searcher_of
-from web.schemas import answer_json
 from web.terminal import printable, style_for
 from web.text import search_markdown, search_text
 
@@ -161,7 +160,7 @@ def _output_of(query: str | None, options: _Options) -> str:
 
 def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> None:
     if output == "json":
-        print_json(answer_json(answer))
+        _print_json(answer)
         return
     for error in answer.errors:
         sys.stderr.write(f"error: {printable(error.project)}: {printable(error.message)}\n")
@@ -183,7 +182,7 @@ def _answer_batch(search: Searcher, options: _Options, file: str) -> int:
             print_json(shape)
             worst = max(worst, outcome_of(error).exit_code)
         else:
-            print_json(answer_json(answer))
+            _print_json(answer)
     return worst
 
 
@@ -202,3 +201,9 @@ def _lines_of(file: str) -> Iterator[str]:
         raise InvalidInputError(
             f"cannot read {file}: {error.strerror or error}", field="batch"
         ) from error
+
+
+def _print_json(answer: SearchAnswer) -> None:
+    from web.schemas import answer_json  # msgspec: text does without
+
+    print_json(answer_json(answer))

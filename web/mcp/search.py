@@ -33,8 +33,8 @@ from web.answers import find_symbols
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, list_of, object_of, record
 from web.schemas import answer_json, as_json
 from web.terminal import printable, printable_block
-from web.text import search_markdown
-from web.wording import count, notes_on, percent
+from web.text import notes_on, search_markdown
+from web.wording import count, percent
 
 _FIRST_LINES = 5  # of the best hit, which take precedence over other places
 
