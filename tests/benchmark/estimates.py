@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.records import IndexOptions
@@ -24,9 +26,6 @@ from engine.roots import project_id_of
 from engine.scheduler.estimate import count_work, estimate, load_rates
 from engine.state_records import Job
 from engine.store.connection import Store
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 SOME_FILES = 20
 

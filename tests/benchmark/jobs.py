@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import JobConflictError
@@ -28,9 +30,6 @@ from engine.state_records import TERMINAL, JobFilter, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import NewJob
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 OLD_PROJECTS = 30
 OLD_JOBS = 200

@@ -18,14 +18,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
 from engine.records import IndexOptions, Mode, SearchRequest
 from engine.store.connection import Store
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 Told = tuple[str, list[str]]
 

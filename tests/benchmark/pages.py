@@ -20,6 +20,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.project import Project
@@ -27,9 +29,6 @@ from engine.records import SearchRequest
 from tests.benchmark.service import summary
 from tests.support.command import Command
 from tests.support.server import serving
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 QUERY = "open connection"
 PATTERN = r"/open_?connection/"

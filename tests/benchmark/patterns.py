@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
@@ -25,9 +27,6 @@ from engine.project import Project
 from engine.records import Mode, SearchRequest
 from tests.benchmark.index_all import source_bytes
 from tests.unit.search.test_patterns import EVIL
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 HERE = Path(__file__).resolve().parent
 TYPICAL = {

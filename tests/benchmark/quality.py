@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.evaluation.evaluate import interval_of, percentiles_of, result_of
@@ -30,9 +32,6 @@ from engine.evaluation.golden import GoldenQuery, QueryResult, Target
 from engine.project import Project
 from engine.records import Mode, SearchRequest
 from engine.search import weights
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 LIMIT = 10
 _WARM_UPS = ("warm up", "read the file")
