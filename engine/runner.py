@@ -37,7 +37,7 @@ def main() -> None:
                     until_idle=lambda: catalog.server_url() is None, cancelled=lambda: bool(wishes)
                 ):
                     break
-                time.sleep(_WAIT_S)  # whoever has the lock may just be looking
+                time.sleep(_WAIT_S)  # a process that holds the lock may only be checking it
     except EngineError as error:
         sys.exit(f"{error.code}: {error.message}")
 

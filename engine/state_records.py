@@ -368,7 +368,7 @@ class Remedy(StrEnum):
 
 
 def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
-    """Say what helps against what was found."""
+    """Return the remedy for a kind of finding."""
     is_mended = severity is Severity.DAMAGE or code is FindingCode.LEFTOVERS
     return Remedy.REPAIR if is_mended else Remedy.INDEX
 

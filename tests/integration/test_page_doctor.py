@@ -193,18 +193,18 @@ def test_an_index_begun_anew_says_that_it_is_being_filled(tmp_path: Path) -> Non
         [job] = client.get("/api/v1/jobs", params={"status": "pending"}).json()["jobs"]
         for address in (here, f"{here}/doctor"):
             page = Page.of(client.get(address))
-            assert "empty so far: all files are being read again. See the job" in page.text
+            assert "still empty: all files are being indexed again. See the job" in page.text
             assert f"/jobs/{job['job_id']}" in page.links
             assert page.all("div", id="treatment", hx_trigger="every 3s")
         assert "Every file is indexed." not in Page.of(client.get(here)).text
         damage.run(tmp_path / f"data/{project_id}.db", "DELETE FROM jobs")
         page = Page.of(client.get(f"{here}/doctor"))
-        assert "Nothing of the folder is in the index, and no job reads it." in page.text
+        assert "The index is empty, and no job fills it." in page.text
         assert page.all("form", action=f"{here}/index")
         (tmp_path / "data/locks/runner.lock").rmdir()
         client.post(f"{here}/index", headers=OWN_FORM)
         _until_filled(client, project_id)
-        assert "being read" not in Page.of(client.get(f"{here}/doctor")).text
+        assert "being indexed" not in Page.of(client.get(f"{here}/doctor")).text
         assert "Every file is indexed." in Page.of(client.get(here)).text
 
 

@@ -72,7 +72,7 @@ class JsonText:
         return found
 
     def write(self, section: str, name: str, entry: Entry) -> str:
-        """Give a whole file that has this entry alone."""
+        """Return the text of a new file with this entry alone."""
         return json.dumps({section: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
 
     def put(self, text: str, section: str, name: str, entry: Entry) -> str:
@@ -236,7 +236,7 @@ class TomlText:
             raise UneditableError(f"it is not TOML: {error}") from error
 
     def write(self, section: str, name: str, entry: Entry) -> str:
-        """Give a whole file that has this entry alone."""
+        """Return the text of a new file with this entry alone."""
         lines = [f"[{section}.{name}]"]
         lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.items()]
         return "\n".join(lines) + "\n"

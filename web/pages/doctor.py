@@ -1,8 +1,7 @@
-"""The doctor of a project: its index checked, mended, made small, begun anew, and given away.
+"""The doctor's page of a project: check, repair, compact, rebuild and export its index.
 
-It has a page of its own, because an index that cannot be opened has no other.
-
-An index as a file to download: a copy that SQLite opens, made whole and then sent.
+The page stands apart from the project's because an index that cannot be opened has no other page.
+An export is a copy that is finished before it is sent.
 """
 
 import re
@@ -44,31 +43,31 @@ from web.errors import outcome_of
 from web.pages.forms import perform, read_form
 from web.pages.rendering import Pages, Visit, name_of, page, project_path, redirect, visit_of
 
-_WAIT_S = 1.0  # a small index is checked before anybody would look
+_WAIT_S = 1.0  # checking a small index takes less, so the redirect shows the result
 _COUNTED = ("file", "symbol", "chunk", "vector", "memory", "job")
-#: What a remedy is called on a button, and where it is asked for.
+#: The label of a remedy's button, and the path it posts to.
 _REMEDIES = {
     Remedy.INDEX: ("Index again", "index"),
     Remedy.REPAIR: ("Repair", "doctor/repair"),
-    Remedy.REBUILD: ("Begin the index anew", "doctor/rebuild"),
+    Remedy.REBUILD: ("Rebuild the index", "doctor/rebuild"),
 }
 _DOES = {
     MaintenanceKind.VERIFY: "Checking the index",
     MaintenanceKind.REPAIR: "Repairing the index",
-    MaintenanceKind.COMPACT: "Making the index file small",
+    MaintenanceKind.COMPACT: "Compacting the index file",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refill:
-    """What is still to be read into an index."""
+    """What is still to be indexed."""
 
-    is_all: bool  # nothing was read so far; otherwise what a repair has taken out
-    job: Job | None  # that reads it; None: none is asked for
+    is_all: bool  # the index is empty; otherwise a repair removed some files
+    job: Job | None  # the job that indexes it, if there is one
 
 
 def doctor_facts(service: Service, index: Project, project_id: str) -> dict[str, object]:
-    """Give what the doctor's part of a page shows, of an index that can be opened."""
+    """Return what the doctor's part of a page shows of an index that can be opened."""
     facts = _facts(service, project_id, file=index.browse.overview.index_file())
     return {**facts, "refill": _refill(service, index, facts["repaired"], facts["treatment"])}
 
@@ -77,7 +76,7 @@ def doctor_facts(service: Service, index: Project, project_id: str) -> dict[str,
 async def doctor(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Show the last check and what goes on; for htmx that alone."""
+    """Show the last check and what is running; htmx gets only that part."""
     visit = visit_of(request)
     return page(await service.work(lambda: doctor_page(service, pages, visit, project_id)))
 
@@ -86,11 +85,11 @@ async def doctor(
 async def verify(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Check the index; the page says how far it is."""
+    """Check the index; the page shows the progress."""
 
     def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
-        patient = service.catalog.doctor_of_id(project_id)
-        return patient.verify(on_progress=treatment.tell, cancelled=stop)
+        project_doctor = service.catalog.doctor_of_id(project_id)
+        return project_doctor.verify(on_progress=treatment.tell, cancelled=stop)
 
     return await _begun(request, service, pages, project_id, (MaintenanceKind.VERIFY, act))
 
@@ -99,17 +98,17 @@ async def verify(
 async def repair(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Mend what is damaged, and have the files read again that were taken out.
+    """Repair what is damaged, and submit a job that indexes removed files again.
 
-    The form names the project's folder when nothing else tells it.
+    The form names the project's folder when the damaged file no longer does.
     """
     path = (await read_form(request)).get("path", "").strip() or None
 
     def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
-        patient = service.catalog.doctor_of_id(project_id, path=path)
-        done = patient.repair(on_progress=treatment.tell, cancelled=stop)
+        project_doctor = service.catalog.doctor_of_id(project_id, path=path)
+        done = project_doctor.repair(on_progress=treatment.tell, cancelled=stop)
         if done.needs_index:
-            submit_refill(service, patient.root)
+            submit_refill(service, project_doctor.root)
         return done
 
     return await _begun(request, service, pages, project_id, (MaintenanceKind.REPAIR, act))
@@ -119,7 +118,7 @@ async def repair(
 async def compact(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Give the space that holds nothing back to the disk."""
+    """Return unused space of the file to the disk."""
 
     def act(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
         return service.catalog.doctor_of_id(project_id).compact()
@@ -129,7 +128,7 @@ async def compact(
 
 @post("/p/{project_id:str}/doctor/stop", status_code=303)
 async def stop(service: Service, project_id: str) -> Response[bytes]:
-    """Let what goes on stop; it takes a second at most."""
+    """Stop what is running, within a second."""
     treatment = service.treatments.of(project_id)
     if treatment:
         treatment.stopping.set()
@@ -140,7 +139,7 @@ async def stop(service: Service, project_id: str) -> Response[bytes]:
 async def rebuild(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
-    """Empty the index, damaged or not, and lead to the job that fills it again."""
+    """Empty the index, damaged or not, and redirect to the job that fills it again."""
     visit = visit_of(request)
 
     def act() -> str:
@@ -157,7 +156,7 @@ async def rebuild(
 async def refused(
     service: Service, pages: Pages, visit: Visit, project_id: str, error: EngineError
 ) -> Response[bytes]:
-    """Show the doctor's page with what was wrong."""
+    """Return the doctor's page with an error."""
     body = await service.work(lambda: doctor_page(service, pages, visit, project_id, error=error))
     return page(body, status=outcome_of(error).http_status)
 
@@ -170,7 +169,7 @@ def doctor_page(
     *,
     error: EngineError | None = None,
 ) -> bytes:
-    """Make the page, or the part of one that says what goes on.
+    """Render the page, or the part of it that shows what is running.
 
     Args:
         service: The server.
@@ -213,7 +212,7 @@ async def _begun(
     project_id: str,
     care: tuple[MaintenanceKind, Act],
 ) -> Response[bytes]:
-    """Begin a treatment, and lead to where it is seen; or say at once why it failed."""
+    """Start a maintenance task and redirect to its progress, or show at once why it failed."""
     visit = visit_of(request)
     await service.work(lambda: service.catalog.doctor_of_id(project_id))  # there, or not found
     try:
@@ -256,7 +255,7 @@ def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict
 def _refill(
     service: Service, index: Project, repaired: Repair | None, treatment: MaintenanceTask | None
 ) -> Refill | None:
-    """Say what is still to be read, of an empty index or one that a repair took files out of."""
+    """Describe what is still to be indexed after the index was emptied or files were removed."""
     read_at = index.summary().last_indexed_at
     lacks = repaired is not None and repaired.needs_index
     if read_at and not (lacks and treatment and _is_before(read_at, treatment.ended_at)):
@@ -275,7 +274,7 @@ def _is_before(moment: str, other: str | None) -> bool:
 
 
 def _is_past(treatment: MaintenanceTask, file: IndexFile | None) -> bool:
-    """Say whether another process has looked at the index since."""
+    """Return whether another process has checked the index since."""
     if treatment.ended_at is None or file is None or file.checked_at is None:
         return False
     return _is_before(treatment.ended_at, file.checked_at)
@@ -293,26 +292,26 @@ _MOST_NAME_CHARS = 60
 
 
 def delete_leftovers(data_dir: Path) -> None:
-    """Delete copies that a server which was killed has left; no other process makes any."""
+    """Delete copies that a killed server left behind; no other process makes any."""
     for folder in data_dir.glob(f"{_PREFIX}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class Copy(NamedTuple):
-    """A copy whose file has no name any more: it goes when it is closed, whatever happens."""
+    """A copy whose file is unlinked already, so that it disappears when it is closed."""
 
     file: BinaryIO
     size_bytes: int
-    name: str  # that it is to be saved under
+    name: str  # suggested for the download
 
 
 @post("/p/{project_id:str}/export", status_code=200)
 async def export(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes] | Stream:
-    """Send a copy of the index as it is now, also while jobs run; needs room for it meanwhile.
+    """Send a copy of the index as it is now, also while jobs run; needs disk space for the copy.
 
-    A few at once; one that its receiver takes nothing of for a minute is given up.
+    A few run at once; one whose receiver reads nothing for a minute is aborted.
     """
     visit = visit_of(request)
     try:
@@ -339,13 +338,15 @@ async def export(
 
 
 def _copied(service: Service, project_id: str) -> Copy:
-    patient = service.catalog.doctor_of_id(project_id)
-    name = _UNSAFE.sub("-", name_of(display_path(patient.root))).strip("-.")[:_MOST_NAME_CHARS]
+    project_doctor = service.catalog.doctor_of_id(project_id)
+    name = _UNSAFE.sub("-", name_of(display_path(project_doctor.root))).strip("-.")[
+        :_MOST_NAME_CHARS
+    ]
     try:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=service.catalog.data_dir))
         try:
             target = folder / "index.db"
-            size_bytes = patient.back_up(target).size_bytes
+            size_bytes = project_doctor.back_up(target).size_bytes
             file = open(target, "rb")  # noqa: SIM115 - closed when all is sent
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -169,7 +169,7 @@ def _stuck_trouble(job: Job) -> Trouble:
     reason = "" if job.status is JobState.PENDING else job.waiting
     return Trouble(
         title=f"The job of {name_of(job.path)} is stuck",
-        advice=reason or "it has been active for very long; check its log, or cancel it",
+        advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
         label="See the job",
     )

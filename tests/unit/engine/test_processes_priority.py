@@ -31,11 +31,11 @@ def _told(act: str, *, has_session: bool) -> list[str]:
 
 def test_others_of_the_session_go_first() -> None:
     least = max(10, os.getpriority(os.PRIO_PROCESS, 0))
-    assert _told("yield_to_others", has_session=True)[0] == str(least)
+    assert _told("lower_priority", has_session=True)[0] == str(least)
 
 
 def test_a_session_yields_only_when_it_is_its_own() -> None:
-    _, *group = _told("yield_as_session", has_session=True)
+    _, *group = _told("lower_session_priority", has_session=True)
     if not group:  # an older system, or one whose owner has switched groups off
         pytest.skip("sessions have no niceness here")
     assert group[-1] == "10"
@@ -44,4 +44,4 @@ def test_a_session_yields_only_when_it_is_its_own() -> None:
 def test_a_session_of_others_keeps_its_niceness() -> None:
     group = Path("/proc/self/autogroup")
     before = group.read_text(encoding="ascii").split() if group.exists() else []
-    assert _told("yield_as_session", has_session=False)[1:] == before
+    assert _told("lower_session_priority", has_session=False)[1:] == before
