@@ -1,7 +1,7 @@
 """In-memory caches for any number of threads, bounded by entries or by bytes.
 
-All evict the least recently used value first. ``Kept`` and ``KeptBytes`` make what they lack, once
-even if several threads want it; ``Recent`` is told.
+All evict the least recently used value first. ``EntryCache`` and ``ByteCache`` compute missing
+values, once even if several threads want one; ``LruCache`` is filled by its caller.
 """
 
 import threading

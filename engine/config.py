@@ -1,8 +1,8 @@
 """The settings: their one table, and how their values are read.
 
 Arguments > environment > file > default. ``CAIRN_<NAME>`` sets one (``CAIRN_WORKERS=1``), and so
-does ``config.toml`` in the data directory (``workers = 1``). The only module that reads the
-environment. Keys and tokens are wrapped so that nothing shows them by mistake.
+does ``config.toml`` in the data directory (``workers = 1``). The only module that reads
+settings from the environment. Keys and tokens are wrapped so that nothing shows them by mistake.
 """
 
 import hmac

@@ -42,7 +42,7 @@ class WatchStatus:
 
 
 class JobState(StrEnum):
-    """Where a job is in its life; ``jobs.states`` has the legal ways between them."""
+    """Where a job is in its life; ``jobs.ledger`` has the legal transitions."""
 
     PENDING = "pending"  # waits for its turn
     RUNNING = "running"

@@ -91,7 +91,7 @@ class FoundSymbols:
 def find_symbols(
     index: Project, name: str, *, limit: int, kind: str | None = None, match: str = "exact"
 ) -> FoundSymbols:
-    """Find definitions by name, as ``Index.symbols`` does.
+    """Find definitions by name, as ``Project.symbols`` does.
 
     Raises:
         InvalidInputError: An argument is out of range.

@@ -4,7 +4,7 @@ A run ends with a compaction when much of the database file is empty. SQLite rew
 place while readers go on, at the price of a WAL as large as the file and of a moment in which
 nobody else can write; so large files are compacted only on request.
 
-``without_full_collections`` keeps full garbage collections out of runs. A run holds millions of
+``without_full_gc`` keeps full garbage collections out of runs. A run holds millions of
 live objects, and each full collection visits all of them with the interpreter lock held: 230 ms for
 100,000 files, and a tenth of the time of the whole run.
 """
@@ -205,7 +205,7 @@ class Indexing:
         on_progress: ProgressCallback,
         cancelled: CancelToken,
     ) -> IndexReport:
-        """Index, and return the report; ``Index.index`` says what is raised."""
+        """Index, and return the report; ``Project.index`` says what is raised."""
         started = time.monotonic()
         if not self._store.is_current():
             raise ProjectNotFoundError(

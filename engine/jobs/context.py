@@ -1,8 +1,8 @@
 """One claimed job while it runs: its fencing token, progress, checkpoints and cancellation.
 
-The context takes part in every write of the run (see ``store.connection.Companion``), so progress
-is committed in the same transaction as the work. Only committed work is shown as done: progress
-never runs ahead of what a crash would leave, and so never falls.
+The context takes part in every write of the run (a ``store.connection.TransactionHook``), so
+progress is committed in the same transaction as the work. Only committed work is shown as done:
+progress never runs ahead of what a crash would leave, and so never falls.
 
 The file being processed is noted outside the database, so that a crash of the process cannot lose
 it: one write into the page cache per file, about a microsecond. A power cut may lose the note, but

@@ -260,7 +260,7 @@ class Checkpoints:
     ) -> tuple[Checkpoint, ...]:
         """Find files and memories by their words and their meaning, best first.
 
-        Both are scored by one ranking, so their scores compare (``memories.ranking`` says how); by
+        Both are scored by one ranking, so their scores compare (``memories.search`` says how); by
         words alone while there are no vectors or the model is away.
 
         Args:

@@ -1,4 +1,4 @@
-"""Validation of memories and queries against the limits of ``memory_records``.
+"""Validation of memories and queries against the limits of ``records``.
 
 Messages never repeat the input: it may contain a secret.
 """

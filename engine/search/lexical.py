@@ -35,7 +35,7 @@ _MAX_SPLIT_CHARS = 32  # of a name; each split costs 20 µs
 _MIN_WORD_CHARS = 2
 _PARTICLES = frozenset({"in", "on", "out", "over", "up"})
 #: Modes that also find what is similar to a name.
-BY_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
+MODES_WITH_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
 # The line and column that compilers and stack traces append to a path.
 _LINES = re.compile(r"(?::\d+)+$")
 _MIN_DISTINCTIVE_CHARS = 4  # of a word without its first letter, or beside a number

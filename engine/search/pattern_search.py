@@ -28,12 +28,12 @@ from engine.search.query import Query
 from engine.search.question import question_of
 from engine.search.rank import Candidate, rank, sort_diversified
 from engine.search.weights import (
-    BY_WORDS,
     DOCUMENT_FACTOR,
     PATTERN_CROWDING,
     PATTERN_DEFINITION_SHARE,
     PATTERN_MATCH_SHARE,
     PATTERN_PLACES_PER_FILE,
+    WORD_WEIGHTS,
 )
 from engine.store import blobs, chunks
 from engine.store.chunks import ChunkFacts, ChunkSpanRow, ShownFile, SymbolFacts, SymbolSpan
@@ -166,7 +166,7 @@ class _Search:
             if candidate.symbol and candidate.symbol.name.lower() not in names:
                 shown[candidate.chunk.id] = candidate.symbol
                 candidate.symbol = None
-        rank(candidates, lexical, BY_WORDS)
+        rank(candidates, lexical, WORD_WEIGHTS)
         for candidate in candidates:
             candidate.symbol = candidate.symbol or shown.get(candidate.chunk.id)
         return candidates

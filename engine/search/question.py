@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 100
 #: Modes that compare meanings; hybrid also works without.
-BY_MEANING = frozenset({Mode.HYBRID, Mode.MEANING})
+MODES_WITH_VECTORS = frozenset({Mode.HYBRID, Mode.MEANING})
 _CHOOSING = ("lang", "path", "kind", "tag")  # filters that choose what to list
 
 

@@ -23,10 +23,10 @@ from engine.search.query import Query
 from engine.search.question import MAX_LIMIT
 from engine.search.rank import Candidate, sort_diversified
 from engine.search.weights import (
-    BY_MEANING,
     COPY_FACTOR,
     DOCUMENT_FACTOR,
     MAX_RELATED,
+    MEANING_WEIGHTS,
     SAME_FILE_FACTOR,
 )
 from engine.store import chunks, files
@@ -120,7 +120,7 @@ def find_related(
                 chunk=chunk, cosine=near[chunk_id], score=breakdown.score, breakdown=breakdown
             )
         )
-    sort_diversified(candidates, lambda before: BY_MEANING.crowding**before)
+    sort_diversified(candidates, lambda before: MEANING_WEIGHTS.crowding**before)
     scores = [0.0] * len(candidates)
     return Found(candidates[:limit], scores, is_capped=False, cosines=list(near.values()))
 

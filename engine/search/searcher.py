@@ -24,10 +24,10 @@ from engine.records import (
 from engine.search.cache import Contents, IndexState, StateCache
 from engine.search.candidates import Found, find_candidates, is_symbol_search
 from engine.search.hits import AnswerContext, hits_of
-from engine.search.lexical import BY_WORDS, lexical_of, missing_names
+from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
 from engine.search.query import Query
 from engine.search.question import (
-    BY_MEANING,
+    MODES_WITH_VECTORS,
     Question,
     is_filters_only,
     question_of,
@@ -89,7 +89,7 @@ class QueryEmbeddings:
             UnavailableError: It cannot be embedded, and the mode needs it.
         """
         text = text_of(query)
-        if mode not in BY_MEANING or not text:
+        if mode not in MODES_WITH_VECTORS or not text:
             return QueryEmbedding()
         if query.patterns:
             return QueryEmbedding(notes=(_PATTERN_NOTE,) if mode is Mode.MEANING else ())
@@ -285,7 +285,7 @@ class Searcher:
             is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
-                missing = missing_names(handle, query) if request.mode in BY_WORDS else ()
+                missing = missing_names(handle, query) if request.mode in MODES_WITH_WORDS else ()
         notes = [*branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)]
         notes += [*embedding_notes(embedding, coverage.embedded), *found.notes]
         return SearchAnswer(
@@ -345,7 +345,7 @@ class Searcher:
     def symbols(
         self, name: str, *, kind: str | None, match: str, limit: int, checked_out: str
     ) -> list[SymbolHit]:
-        """Find symbols by name, best first; the arguments are those of ``Index.symbols``.
+        """Find symbols by name, best first; the arguments are those of ``Project.symbols``.
 
         Raises:
             InvalidInputError: An argument is invalid.

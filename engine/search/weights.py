@@ -94,9 +94,9 @@ class Weights(NamedTuple):
 
 
 #: Without vectors.
-BY_WORDS = Weights()
+WORD_WEIGHTS = Weights()
 #: In mode ``meaning``, where neither words nor names count.
-BY_MEANING = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
+MEANING_WEIGHTS = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
 #: In mode ``hybrid`` when the whole query is a name: its words and its definition find it.
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
 #: In mode ``hybrid`` for any other query: meaning counts more than words.
@@ -170,7 +170,7 @@ def weights_of(lexical: Lexical, mode: Mode, *, has_meaning: bool) -> Weights:
         has_meaning: Whether the query has a vector and the index has vectors to compare it with.
     """
     if not has_meaning:
-        return BY_WORDS
+        return WORD_WEIGHTS
     if mode is Mode.MEANING:
-        return BY_MEANING
+        return MEANING_WEIGHTS
     return NAME_BY_BOTH if lexical.is_symbol_query else PROSE_BY_BOTH

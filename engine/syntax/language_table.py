@@ -20,7 +20,7 @@ class Grammar(NamedTuple):
     module: str  # imported on first use: twenty grammars cost memory and time
     function: str
     queries: tuple[str, ...]  # files in queries/, read one after the other
-    exported: str  # name of the rule in symbols.RULES
+    visibility_rule: str  # its name in symbols.RULES
     merges_clauses: bool = False  # neighbouring definitions of one name are one function
 
 
@@ -68,14 +68,14 @@ _RST = _style((b"..",))
 
 def _grammar(
     name: str,
-    exported: str,
+    visibility_rule: str,
     queries: str = "",
     function: str = "language",
     *,
     merges_clauses: bool = False,
 ) -> Grammar:
     files = tuple((queries or name).split())
-    return Grammar(f"tree_sitter_{name}", function, files, exported, merges_clauses)
+    return Grammar(f"tree_sitter_{name}", function, files, visibility_rule, merges_clauses)
 
 
 def _code(

@@ -236,8 +236,8 @@ class _Builder:
         self._language = language.name
         self._comments = language.comments
         self._captured = Collector(text).collect(matches)
-        self._rule = RULES[grammar.exported]
-        self._needs_words = grammar.exported not in WORDLESS_RULES
+        self._rule = RULES[grammar.visibility_rule]
+        self._needs_words = grammar.visibility_rule not in WORDLESS_RULES
         self._merges = grammar.merges_clauses
         self._constructor = _CONSTRUCTORS.get(language.name, "")
         self._next_visibility = 0

@@ -201,7 +201,7 @@ _PARAMETERS: Mapping[str, object] = {
 }
 #: Examples of answers that are not JSON.
 _TEXTS: Mapping[str, str] = {
-    "/metrics": 'cairn_queries_total{mode="hybrid"} 42.0\n',
+    "/metrics": "cairn_indexed_chunks 226000.0\n",
     "/api/v1/projects/{project_id}/raw": _SNIPPET,
     "/api/v1/events": 'id: 1042\nevent: job\ndata: {"job_id": "72a5ad47-a4bc-841d"}\n\n',
 }

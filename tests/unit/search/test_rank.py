@@ -7,10 +7,10 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.symbols import kind_weight
-from engine.search.weights import BY_WORDS, DOCUMENT_FACTOR
+from engine.search.weights import DOCUMENT_FACTOR, WORD_WEIGHTS
 from engine.store.chunks import ChunkFacts, SymbolFacts
 
-W = BY_WORDS
+W = WORD_WEIGHTS
 
 
 def lexical(text: str) -> Lexical:

@@ -7,12 +7,12 @@ from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.weights import (
-    BY_MEANING,
-    BY_WORDS,
     FILE_SHARE,
+    MEANING_WEIGHTS,
     MIN_SIMILARITY,
     NAME_BY_BOTH,
     PROSE_BY_BOTH,
+    WORD_WEIGHTS,
     Weights,
     weights_of,
 )
@@ -47,8 +47,8 @@ def test_a_name_leans_on_where_it_is_defined(name: str) -> None:
 def test_weights_depend_on_the_mode(text: str) -> None:
     prose = lexical(text)
     assert weights_of(prose, Mode.HYBRID, has_meaning=True) is PROSE_BY_BOTH
-    assert weights_of(prose, Mode.MEANING, has_meaning=True) is BY_MEANING
-    assert weights_of(prose, Mode.HYBRID, has_meaning=False) is BY_WORDS
+    assert weights_of(prose, Mode.MEANING, has_meaning=True) is MEANING_WEIGHTS
+    assert weights_of(prose, Mode.HYBRID, has_meaning=False) is WORD_WEIGHTS
 
 
 def test_meaning_is_a_power_of_the_share_of_the_nearest() -> None:
@@ -94,4 +94,6 @@ def test_the_nearest_of_nothing_near_does_not_count_in_full() -> None:
 def test_places_without_meaning_are_ranked_as_before() -> None:
     one = candidate("a.py", 1.0, 0.0)
     one.cosine = one.file_cosine = None
-    assert scores(BY_WORDS._replace(path=0.0), one) == pytest.approx([1 + BY_WORDS.coherence])
+    assert scores(WORD_WEIGHTS._replace(path=0.0), one) == pytest.approx(
+        [1 + WORD_WEIGHTS.coherence]
+    )
