@@ -37,7 +37,7 @@ sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from tests.support.jobs import catalog_in
 with catalog_in(Path(sys.argv[1]), batch_bytes=65536) as catalog:
-    assert catalog.jobs.work(until_idle=lambda: True, stop=lambda: False)
+    assert catalog.jobs.work(until_idle=lambda: True, cancelled=lambda: False)
 """
 
 
