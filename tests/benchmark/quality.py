@@ -62,7 +62,7 @@ def changed(module: str, **values: object) -> Iterator[None]:
             setattr(place, name, value)
 
 
-_SETS = ("BY_WORDS", "BY_MEANING", "NAME_BY_BOTH", "PROSE_BY_BOTH")
+_SETS = ("WORD_WEIGHTS", "MEANING_WEIGHTS", "NAME_BY_BOTH", "PROSE_BY_BOTH")
 
 
 @contextmanager
