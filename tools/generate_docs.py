@@ -316,15 +316,20 @@ def renewed(page: str) -> str:
     )
 
 
-def main() -> None:
-    """Write each page that is out of date, and print its name."""
+def main() -> int:
+    """Write each stale page, or with ``--check`` only name it; return the exit code."""
+    checks_only = sys.argv[1:] == ["--check"]
+    stale = False
     for path in sorted(PAGES.glob("*.md")):
         before = path.read_text("utf-8")
         after = renewed(before)
         if after != before:
-            path.write_text(after, "utf-8")
-            sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+            stale = True
+            sys.stdout.write(f"{path.relative_to(PAGES.parent)}\n")
+            if not checks_only:
+                path.write_text(after, "utf-8")
+    return 1 if checks_only and stale else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

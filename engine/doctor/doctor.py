@@ -44,7 +44,7 @@ from engine.state_records import (
     remedies_of,
     remedy_of,
 )
-from engine.store import repair as salvage
+from engine.store import repair
 from engine.store.connection import Store
 from engine.wording import size
 
@@ -279,7 +279,7 @@ class Doctor:
             before = store.size_bytes()
             store.compact()
             with store.write(bookkeeping=True) as handle:
-                salvage.record_usage(handle)
+                repair.record_usage(handle)
             store.checkpoint()
             after = store.size_bytes()
         return Compaction(
@@ -304,7 +304,7 @@ class Doctor:
         try:
             _delete_parts(target)
             with closing(self._open()) as store:
-                size_bytes = salvage.copy(store, target)
+                size_bytes = repair.copy(store, target)
         except FileExistsError as error:
             raise InvalidPathError(
                 f"there is a file already: {target}", hint="choose another name", field="target"

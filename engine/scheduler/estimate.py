@@ -27,7 +27,6 @@ from engine.source.git import find_repository, read_branch
 from engine.source.git_files import count_entries
 from engine.source.partial_walk import PartialWalk, PathSet
 from engine.store import blobs, files, models, project
-from engine.store import files as skips
 from engine.store.connection import Handle, Store
 from engine.store.jobs import JobRow
 from engine.store.project import ProjectRow
@@ -260,7 +259,7 @@ def _index_of(
     shown = next((each for each in branches if each.name == name), last)
     total = unfinished = 0
     if shown and not only:
-        total = shown.found_files + sum(skips.count_skips(handle, shown.id).values())
+        total = shown.found_files + sum(files.count_skips(handle, shown.id).values())
         unfinished = max(0, shown.found_files - files.count_files(handle, shown.id))
     elif not only and (repository := find_repository(root)) and repository.top == root:
         total = count_entries(repository.git_dir)
@@ -285,7 +284,7 @@ def _compared(
     others = [path for path in paths if path not in known]
     side = IndexedState(
         files=known if index.is_here else {},
-        skips=skips.read_known_skips_at(handle, index.branch_id, others),
+        skips=files.read_known_skips_at(handle, index.branch_id, others),
         fingerprint_id=index.fingerprint_id,
     )
     found: dict[str, Any] = Counter(files=len(seen))

@@ -22,8 +22,8 @@ from engine.records import (
     SymbolHit,
 )
 from engine.search.cache import Contents, IndexState, StateCache
-from engine.search.candidates import Found, find_candidates, is_symbol_search
-from engine.search.hits import AnswerContext, hits_of
+from engine.search.candidates import Found, find_candidates, find_in_branch, is_symbol_search
+from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
 from engine.search.query import Query
 from engine.search.question import (
@@ -279,8 +279,6 @@ class Searcher:
             with span("search.snippets"):
                 hits, is_cut = hits_of(handle, found.shown, request, scope.filters, context)
             if request.explain:
-                from engine.search.hits import with_explanations
-
                 hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
             is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
@@ -469,8 +467,6 @@ def _find(handle: Handle, question: Question, scope: _Scope) -> Found:
             if question.asked
             else None
         )
-    from engine.search.candidates import find_in_branch  # not for the only query of a command
-
     return find_in_branch(handle, question, scope.branch_index, similarities)
 
 

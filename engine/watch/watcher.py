@@ -16,21 +16,18 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
-from engine.locks import watch_board
+from engine.locks import Board, watch_board
 from engine.source.walker import WalkRules
 from engine.state_records import WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
 from engine.watch.debounce import PendingPaths, collapse_paths
 from engine.watch.listener import Listener, WatchFailedError, WatchLimitError
-
-if TYPE_CHECKING:
-    from engine.locks import Board
 
 StatusCallback = Callable[[WatchStatus], None]
 

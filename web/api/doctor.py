@@ -13,6 +13,7 @@ from litestar import Request, post
 from litestar.params import QueryParameter
 from msgspec import Meta
 
+from engine.cancellation import CancelToken, never
 from engine.errors import (
     Cancelled,
     ConflictError,
@@ -33,7 +34,6 @@ _BASE = "/projects/{project_id:str}/doctor"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}\.db"
 
 Result = TypeVar("Result")
-Stop = Callable[[], bool]
 Root = Annotated[
     str | None,
     QueryParameter(
@@ -149,8 +149,8 @@ async def verify_index(
     requests that help. The check is cancelled when the client disconnects.
     """
 
-    def verify(stop: Stop) -> VerificationView:
-        found = service.catalog.doctor_of_id(project_id, path=path).verify(cancelled=stop)
+    def verify(cancelled: CancelToken) -> VerificationView:
+        found = service.catalog.doctor_of_id(project_id, path=path).verify(cancelled=cancelled)
         return shaped(_verification(service, found), VerificationView)
 
     async with _watching_client(request) as is_gone:
@@ -172,9 +172,9 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
     409 while the project is being indexed.
     """
 
-    def repair(stop: Stop) -> RepairView:
+    def repair(cancelled: CancelToken) -> RepairView:
         doctor = service.catalog.doctor_of_id(project_id, path=path)
-        done = doctor.repair(cancelled=stop)
+        done = doctor.repair(cancelled=cancelled)
         job_id = submit_refill(service, doctor.root) if done.needs_index else None
         return shaped(_repair(service, done, job_id), RepairView)
 
@@ -216,7 +216,7 @@ async def back_up_index(
     An existing file is never replaced: 409. A damaged index is not copied.
     """
 
-    def back_up(_stop: Stop) -> BackupView:
+    def back_up(_cancelled: CancelToken) -> BackupView:
         doctor = service.catalog.doctor_of_id(project_id)
         target = _room_for(service.catalog.data_dir / "backups", name or _name_now(project_id))
         try:
@@ -237,7 +237,7 @@ async def back_up_index(
 async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> NewJob:
     """Empty an index, damaged or not, and start a job that fills it; keeps jobs and memories."""
 
-    def rebuild(_stop: Stop) -> NewJob:
+    def rebuild(_cancelled: CancelToken) -> NewJob:
         root = service.catalog.doctor_of_id(project_id, path=path).root
         options = IndexOptions(force_clean=True)
         return shaped(service.catalog.jobs.submit(root, options, waits=Waits.NEVER), NewJob)
@@ -246,7 +246,7 @@ async def rebuild_index(service: Service, project_id: ProjectId, path: Root = No
 
 
 @asynccontextmanager
-async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[Stop]:
+async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[CancelToken]:
     """Yield a function that returns whether the client has disconnected."""
     gone = threading.Event()
 
@@ -263,7 +263,7 @@ async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[Sto
 
 
 async def _run(
-    service: Service, act: Callable[[Stop], Result], is_gone: Stop = lambda: False
+    service: Service, act: Callable[[CancelToken], Result], is_gone: CancelToken = never
 ) -> Result:
     """Run a long operation in the doctor's executor; it is cancelled when the server shuts down."""
     try:

@@ -7,7 +7,7 @@ An export is a copy that is finished before it is sent.
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from litestar import Request, Response, get, post
 from litestar.response import Stream
 
 from engine.browse_records import IndexFile
+from engine.cancellation import CancelToken
 from engine.errors import (
     ConflictError,
     DamagedIndexError,
@@ -87,9 +88,9 @@ async def verify(
 ) -> Response[bytes]:
     """Check the index; the page shows the progress."""
 
-    def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
+    def act(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
         project_doctor = service.catalog.doctor_of_id(project_id)
-        return project_doctor.verify(on_progress=treatment.tell, cancelled=stop)
+        return project_doctor.verify(on_progress=treatment.tell, cancelled=cancelled)
 
     return await _begun(request, service, pages, project_id, (MaintenanceKind.VERIFY, act))
 
@@ -104,9 +105,9 @@ async def repair(
     """
     path = (await read_form(request)).get("path", "").strip() or None
 
-    def act(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
+    def act(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
         project_doctor = service.catalog.doctor_of_id(project_id, path=path)
-        done = project_doctor.repair(on_progress=treatment.tell, cancelled=stop)
+        done = project_doctor.repair(on_progress=treatment.tell, cancelled=cancelled)
         if done.needs_index:
             submit_refill(service, project_doctor.root)
         return done
@@ -120,7 +121,7 @@ async def compact(
 ) -> Response[bytes]:
     """Return unused space of the file to the disk."""
 
-    def act(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
+    def act(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         return service.catalog.doctor_of_id(project_id).compact()
 
     return await _begun(request, service, pages, project_id, (MaintenanceKind.COMPACT, act))
