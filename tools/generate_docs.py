@@ -140,7 +140,7 @@ def _help_pages() -> Iterator[tuple[str, str]]:
             parent=parent,
             info_name=name,
             terminal_width=_HELP_COLUMNS,
-            help_option_names=["--help", "-h"],
+            **(cairn.context_settings if parent is None else {}),
         )
         page = "\n".join(map(str.rstrip, command.get_help(context).splitlines()))
         yield context.command_path, page

@@ -123,7 +123,8 @@ def test_commands_that_a_page_shows_can_be_typed(path: Path) -> None:
 
 def _check(group: click.Group, arguments: list[str]) -> None:
     """Read a command line as click does, without carrying it out."""
-    context = click.Context(group, info_name="cairn")
+    # A command keeps the help option of the first context that asks: it must be the real one.
+    context = click.Context(group, info_name="cairn", **group.context_settings)
     command: click.Command = group
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
         found = command.get_command(context, arguments[0])
