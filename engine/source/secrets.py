@@ -58,17 +58,24 @@ _EXAMPLES = _words(
 #: drawings or generated files. The two broad patterns do not apply to them.
 _SOURCE_EXTENSIONS = _words(
     """
-    ada adb adoc ads applescript as asm astro awk bas bash bat bats bicep bzl c c++ cc cgi cjs cl
-    clj cljc cljs cls cmake cmd cob coffee cpp cr cs cshtml csproj css cts cu cue cxx d dart dhall
-    dpr ejs el elm erb erl ex exs f90 feature fish fs fsi fsproj fsx gd gemspec gif gleam go gohtml
-    gql gradle graphql groovy gyp h h++ haml handlebars hbs hcl heex hh hpp hrl hs htm html hxx idl
-    inl ino ipp ipynb j2 jade java jbuilder jinja jinja2 jl jpeg jpg js jsm jsonnet jsp jsx kt kts
-    leex less lhs libsonnet liquid lisp lua m m4 make markdown md mdx mjs mk ml mli mm mod mts
-    mustache nim nims nix nu odin org pas patch php phtml pl plist plx pm png po pony pot pp proto
-    ps1 psd1 psm1 purs py pyi pyx q qml r rake rb rbi rbs rego res resi rkt rmd robot rs rst ru s
-    sass sbt scala scm scss sh slim smali snap sol sql ss sty styl sum sv svelte svg swift t tcl
-    templ tex textile tf thrift tla tmpl toit tpl ts tsx tt twig v vala vb vbproj vbs vcxproj vhd
-    vhdl vim vue wat webp wgsl wiki xaml xhtml xsd xsl xslt zig zsh
+    ac ada adb adoc ads am applescript as asd asm astro awk bas bash bat bats bazel bb
+    bicep builder bzl c c++ cake cbl cc cgi cjs cl clj cljc cljs cls cmake cmd cob coffee
+    command comp containerfile cpp cppm cpy cr cs cshtml csproj css csx cts cu cue cuh cxx d
+    dart ddl dhall di dml dockerfile dpr ebuild eclass eex ejs el elm erb erl es6 ex exs f
+    f03 f08 f77 f90 f95 feature fish for frag fs fsi fsproj fsx ftl gd gemspec geom gif gleam
+    glsl go gohtml gotmpl gql gradle graphql graphqls groovy gvy gyp h h++ haml handlebars hbs
+    hcl heex hh hlsl hpp hrl hs hs-boot hsc htm html hx hxx idc idl inc inl ino ipp
+    ipynb ixx j2 jade java jbuilder jinja jinja2 jl jpeg jpg js jsm jsonnet jsp jsx ksh kt ktm
+    kts latte leex less lhs libsonnet liquid lisp lpr lsp lua luau m m4 mak make mako markdown
+    md mdx meson metal mjs mk ml mli mll mlx mly mm mod mts mustache mysql nasm nim nimble nims
+    nix njk nomad nse nu odin org pas patch pcss pgsql php php3 php4 php5 php7 phps phtml pl
+    plist plsql plx pm png po pod podspec pony postcss pot pp proto ps1 psd1 psgi psm1 psql pug
+    purs pxd py pyi pyw pyx q qml r rabl rake razor rb rbi rbs rbw rego res resi rkt rmd robot
+    rockspec rprofile rs rst ru s sass sbt sc scala scm scss sh sld slim smali smarty snap sol
+    sql ss star sty styl sum sv svelte svg svh swift t tcl templ tesc tese tex textile tf tfvars
+    thor thrift tk tla tmpl toit tpl tpp ts tsx tt twig txx v vala vapi vb vbproj vbs vcxproj
+    vert vh vhd vhdl vim vimrc vue wat webp wgsl wiki wsgi xaml xhtml xrl xsd xsl xslt yrl zig
+    zon zsh
     """
 )
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.clock import now_ms
+from engine.config import load_config
 from engine.jobs.progress import Expected
 from engine.jobs.runner import Runner, RunnerContext
 from engine.state_records import EventType, JobState
@@ -20,8 +21,9 @@ from tests.support.trees import SAMPLE, write_tree
 
 def test_a_runner_forgets_old_jobs_when_it_starts(tmp_path: Path) -> None:
     clock = FakeClock()
+    kept_days = load_config(tmp_path).job_retention
     with ledger_in(tmp_path, clock) as ledger:
-        for days in (8, 6):
+        for days in (kept_days + 1, kept_days - 1):
             clock.now_ms = now_ms() - days * DAY_MS
             ledger.request_cancel(ledger.enqueue({}).row.uuid)
     with catalog_in(tmp_path) as catalog:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.source.secrets import is_secret_file, redact
+from engine.syntax.language_table import TABLE
 from tests.support.canaries import PLACES, TOKENS, drawing, private_key
 
 SECRET_FILES = {
@@ -115,6 +116,15 @@ AROUND = [
     ('print("\\n', '\\n")'),
     ("", ""),
 ]
+
+
+def test_code_of_every_language_may_be_about_secrets() -> None:
+    configurations = {".tfvars", ".edn", ".app.src"}  # these may hold them
+    extensions = [
+        each for language in TABLE if language.family == "code" for each in language.extensions
+    ]
+    secret = {each for each in extensions if is_secret_file(f"secret_store{each}")}
+    assert secret == configurations
 
 
 @pytest.mark.parametrize(("before", "after"), AROUND)
