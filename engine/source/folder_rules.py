@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from engine.records import SkipReason
 from engine.source.default_excludes import excluded_by_default
-from engine.source.git import Repository, find_repository, repository_at, tracked_paths_of
+from engine.source.git import Repository, find_repository, repository_at, tracked_paths
 from engine.source.git_files import (
     NO_TRACKED_PATHS,
     GitSettings,
@@ -93,7 +93,7 @@ class Tracking:
     def _paths(self) -> TrackedPaths:
         if self._tracked is None:
             assert self._repository is not None  # __init__ sets _tracked without one
-            self._tracked = tracked_paths_of(self._repository, self._folder)
+            self._tracked = tracked_paths(self._repository, self._folder)
         return self._tracked
 
 

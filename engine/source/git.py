@@ -1,7 +1,9 @@
 """Read the state of a git repository in Python; git itself is never run on a repository.
 
 The repository is untrusted: reads are bounded, chains of references are limited, and the result is
-"unknown" instead of an exception.
+"unknown" instead of an exception. Own code, because dulwich follows links and opens pipes in
+``.git``, misreads indexes of version 4, skips split ones, lets one of 1.4 MB take 1.4 GB of memory,
+and reads one of 30,000 entries 14 to 18 times slower.
 """
 
 import os
@@ -10,13 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from engine.source.git_files import (
-    NO_TRACKED_PATHS,
-    TrackedPaths,
-    git_settings,
-    read_index,
-    read_regular,
-)
+from engine.source.git_files import TrackedPaths, git_settings, read_index, read_regular
 
 _MAX_SMALL_BYTES: Final = 4096  # of HEAD, a ref, a gitdir or commondir file
 _MAX_PACKED_REFS_BYTES: Final = 32 << 20
@@ -153,20 +149,11 @@ def _worktree_tops(common_dir: str) -> Iterator[str]:
             yield os.path.realpath(os.path.dirname(dot_git))
 
 
-def tracked_paths(root: str) -> TrackedPaths:
-    """Read which files below a folder git tracks; never raises.
+def tracked_paths(repository: Repository, folder: str) -> TrackedPaths:
+    """Read which files git tracks below a folder, an absolute path in the work tree; never raises.
 
-    Without a repository, or with an index that cannot be read, nothing is known to be tracked.
+    With an index that cannot be read, nothing is known to be tracked.
     """
-    folder = os.path.realpath(root)
-    repository = find_repository(folder)
-    if repository is None:
-        return NO_TRACKED_PATHS
-    return tracked_paths_of(repository, folder)
-
-
-def tracked_paths_of(repository: Repository, folder: str) -> TrackedPaths:
-    """Read which files git tracks below a folder, an absolute path in the work tree."""
     below = os.path.relpath(folder, repository.top)
     prefix = b"" if below == "." else os.fsencode(below) + b"/"
     hash_bytes = git_settings(repository.top, repository.common_dir).hash_bytes

@@ -17,7 +17,7 @@ import re
 import stat
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from engine.config import git_user_files
 
@@ -40,50 +40,14 @@ def read_regular(
     """
     flags = _OPEN_FLAGS if follow else _OPEN_FLAGS | os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, flags, dir_fd=folder)
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags, dir_fd=folder)) as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit_bytes:
+                return None  # a limit below zero stops every file
+            data = file.read(limit_bytes + 1)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return None
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit_bytes:
-            return None  # a limit below zero stops every file
-        pieces = []
-        wanted = limit_bytes + 1
-        while wanted > 0:
-            piece = os.read(descriptor, min(wanted, 1 << 20))
-            if not piece:
-                break
-            pieces.append(piece)
-            wanted -= len(piece)
-        return b"".join(pieces) if wanted > 0 else None
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-class FileHead(NamedTuple):
-    """The first bytes of a file."""
-
-    data: bytes
-    size_bytes: int  # of the whole file
-
-
-def read_start(path: str, limit_bytes: int) -> FileHead | None:
-    """Return the first bytes of a regular file, at most ``limit_bytes``, or None if unreadable."""
-    try:
-        descriptor = os.open(path, _OPEN_FLAGS | os.O_NOFOLLOW)
-    except (OSError, ValueError):  # ValueError: a NUL in the path
-        return None
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            return None
-        return FileHead(os.read(descriptor, limit_bytes), facts.st_size)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    return data if len(data) <= limit_bytes else None  # it may have grown
 
 
 _MAX_CONFIG_BYTES: Final = 1 << 20
@@ -203,12 +167,6 @@ class TrackedPaths:
         self._sparse = tuple(path for path in self._paths if path.endswith(b"/"))
         self.is_known = bool(paths)
 
-    def __len__(self) -> int:
-        """Count the tracked paths below the folder."""
-        end = self._prefix[:-1] + b"0" if self._prefix else None  # "0" follows "/"
-        last = len(self._paths) if end is None else bisect_left(self._paths, end)
-        return last - bisect_left(self._paths, self._prefix)
-
     def has(self, path: str) -> bool:
         """Return whether git tracks that file, link or submodule."""
         wanted = self._prefix + os.fsencode(path)
@@ -252,11 +210,11 @@ def count_entries(git_dir: str) -> int:
 
     A split index counts its changes alone; in a sparse one, folders count as entries.
     """
-    found = read_start(os.path.join(git_dir, "index"), _HEADER_BYTES)
-    if found is None or found.data[:4] != b"DIRC" or len(found.data) < _HEADER_BYTES:
+    data = read_regular(os.path.join(git_dir, "index"), _MAX_INDEX_BYTES) or b""
+    if data[:4] != b"DIRC":
         return 0
-    count = int.from_bytes(found.data[8:], "big")
-    return count if count * (_STAT_BYTES + _SHORT_HASH_BYTES) <= found.size_bytes else 0
+    count = int.from_bytes(data[8:_HEADER_BYTES], "big")
+    return count if count * (_STAT_BYTES + _SHORT_HASH_BYTES) <= len(data) else 0
 
 
 def _read(git_dir: str, name: str) -> bytes:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.records import FileEntry
-from engine.source.git import tracked_paths
+from engine.source.git import find_repository, tracked_paths
 from engine.source.walker import WalkRules, walk
 from tests.support.budget import examples
 from tests.support.git_trees import git_environment, listed_by_git, run_git
@@ -150,9 +150,10 @@ def test_the_walk_finds_what_git_lists(tree: Tree, version: str) -> None:
     with on_disk(tree) as (top, home):
         run_git(top, home, "update-index", "--index-version", version)
         assert walked(top) == listed_by_git(top, home)
-        tracked = tracked_paths(str(top))
-        assert len(tracked) == len(tree.tracked)
-        assert all(tracked.has(path) for path in tree.tracked)
+        repository = find_repository(str(top))
+        assert repository is not None
+        tracked = tracked_paths(repository, str(top))
+        assert {path for path in tree.files if tracked.has(path)} == tree.tracked
 
 
 @given(tree=trees(), choice=st.data())

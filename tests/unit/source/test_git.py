@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.source.git import GitHead, find_repository, read_branch, read_head, tracked_paths
-from engine.source.git_files import count_entries
+from engine.source.git_files import TrackedPaths, count_entries
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree
 
@@ -27,10 +27,15 @@ def head_of(checkout: Path, home: Path) -> str:
     return run_git(checkout, home, "rev-parse", "HEAD").decode().strip()
 
 
+def tracked_in(folder: Path) -> TrackedPaths:
+    repository = find_repository(str(folder))
+    assert repository is not None
+    return tracked_paths(repository, str(folder))
+
+
 def test_without_git_nothing_is_checked_out(tmp_path: Path) -> None:
     assert read_head(str(tmp_path)) == NOTHING
     assert read_head(str(tmp_path / "missing")) == NOTHING
-    assert not tracked_paths(str(tmp_path)).is_known
 
 
 def test_a_branch_and_its_commit(checkout: Path, home: Path) -> None:
@@ -71,8 +76,8 @@ def test_a_worktree(checkout: Path, home: Path, tmp_path: Path) -> None:
     write_tree(tmp_path / "side", {"new.txt": ""})
     run_git(tmp_path / "side", home, "add", "new.txt")
     assert read_head(str(tmp_path / "side")) == GitHead("side", head_of(checkout, home))
-    assert tracked_paths(str(tmp_path / "side")).has("new.txt")
-    assert not tracked_paths(str(checkout)).has("new.txt")
+    assert tracked_in(tmp_path / "side").has("new.txt")
+    assert not tracked_in(checkout).has("new.txt")
 
 
 def test_a_head_that_is_a_link_as_git_once_made_it(checkout: Path, home: Path) -> None:
@@ -95,8 +100,7 @@ def test_tracked_paths_of_each_index_version(checkout: Path, home: Path, version
         run_git(checkout, home, "update-index", "--index-version", version)
     assert (checkout / ".git/index").read_bytes()[4:8] == int(version).to_bytes(4, "big")
     assert count_entries(str(checkout / ".git")) == len(names)
-    tracked = tracked_paths(str(checkout))
-    assert len(tracked) == len(names)
+    tracked = tracked_in(checkout)
     assert [name for name in names if not tracked.has(name)] == []
     assert tracked.has_below("sub")
     assert tracked.has_below("sub/deep")
@@ -106,17 +110,17 @@ def test_tracked_paths_of_each_index_version(checkout: Path, home: Path, version
 
 
 def test_tracked_paths_below_a_folder(checkout: Path) -> None:
-    tracked = tracked_paths(str(checkout / "sub"))
+    tracked = tracked_in(checkout / "sub")
     assert tracked.has("b.txt")
     assert not tracked.has("a.txt")
-    assert len(tracked) == 1
+    assert not tracked.has("sub/b.txt")
 
 
 def test_names_that_are_not_utf_8_are_tracked(checkout: Path, home: Path) -> None:
     name = os.fsdecode(b"\xff\xfe.txt")
     (checkout / name).touch()
     run_git(checkout, home, "add", ".")
-    assert tracked_paths(str(checkout)).has(name)
+    assert tracked_in(checkout).has(name)
 
 
 def test_a_split_index_gives_both_parts(checkout: Path, home: Path) -> None:
@@ -124,7 +128,7 @@ def test_a_split_index_gives_both_parts(checkout: Path, home: Path) -> None:
     write_tree(checkout, {"later.txt": ""})
     run_git(checkout, home, "add", "later.txt")
     assert list((checkout / ".git").glob("sharedindex.*"))
-    tracked = tracked_paths(str(checkout))
+    tracked = tracked_in(checkout)
     assert tracked.has("a.txt")
     assert tracked.has("later.txt")
 
@@ -134,7 +138,7 @@ def test_a_repository_with_sha_256(tmp_path: Path, home: Path) -> None:
     run_git(tmp_path / "new", home, "init", "-q", "--object-format=sha256")
     run_git(tmp_path / "new", home, "add", ".")
     run_git(tmp_path / "new", home, "commit", "-qm", "first")
-    assert tracked_paths(str(tmp_path / "new")).has("a.txt")
+    assert tracked_in(tmp_path / "new").has("a.txt")
     assert read_head(str(tmp_path / "new")) == GitHead("main", head_of(tmp_path / "new", home))
 
 
@@ -143,7 +147,7 @@ def test_a_sparse_folder_stands_for_what_is_in_it(checkout: Path, home: Path) ->
     run_git(checkout, home, "add", ".")
     run_git(checkout, home, "commit", "-qm", "second")
     run_git(checkout, home, "sparse-checkout", "set", "--cone", "--sparse-index", "sub")
-    tracked = tracked_paths(str(checkout))
+    tracked = tracked_in(checkout)
     assert tracked.has_below("out")
     assert tracked.has("out/c.txt")
     assert not tracked.has("other/c.txt")
@@ -154,10 +158,11 @@ def test_every_cut_of_an_index_is_survived(checkout: Path) -> None:
     whole = index.read_bytes()
     for size in range(0, len(whole), 7):
         index.write_bytes(whole[:size])
-        assert len(tracked_paths(str(checkout))) <= 2
+        tracked = tracked_in(checkout)
+        assert tracked.has("a.txt") == tracked.has("sub/b.txt") == tracked.is_known
     for at in range(0, len(whole), 3):
         index.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
-        tracked_paths(str(checkout))
+        tracked_in(checkout)
 
 
 def compressed_entry(dropped: bytes, name: bytes) -> bytes:
@@ -180,7 +185,7 @@ def compressed_entry(dropped: bytes, name: bytes) -> bytes:
 )
 def test_an_index_that_lies_tracks_nothing(checkout: Path, index: bytes) -> None:
     (checkout / ".git/index").write_bytes(index)
-    assert not tracked_paths(str(checkout)).is_known
+    assert not tracked_in(checkout).is_known
     assert count_entries(str(checkout / ".git")) <= 1
 
 
@@ -190,22 +195,22 @@ def test_an_index_that_unfolds_into_gigabytes_is_refused(checkout: Path) -> None
     (checkout / ".git/index").write_bytes(
         bomb + compressed_entry(b"\x00", b"") * 19_999 + bytes(20)
     )
-    assert not tracked_paths(str(checkout)).is_known
+    assert not tracked_in(checkout).is_known
 
 
 def test_an_index_that_is_endless_or_no_file_tracks_nothing(checkout: Path) -> None:
     index = checkout / ".git/index"
     with index.open("wb") as file:
         file.truncate(10 << 30)  # a hole, no blocks
-    assert not tracked_paths(str(checkout)).is_known
+    assert not tracked_in(checkout).is_known
     index.unlink()
     assert count_entries(str(checkout / ".git")) == 0
     os.mkfifo(index)
-    assert not tracked_paths(str(checkout)).is_known
+    assert not tracked_in(checkout).is_known
     assert count_entries(str(checkout / ".git")) == 0
     index.unlink()
     index.mkdir()
-    assert not tracked_paths(str(checkout)).is_known
+    assert not tracked_in(checkout).is_known
     assert count_entries(str(checkout / ".git")) == 0
 
 
@@ -293,7 +298,7 @@ def test_git_is_not_run(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(FileNotFoundError):
         subprocess.run(["git"], check=False)
     assert read_head(str(checkout)).branch == "main"
-    assert tracked_paths(str(checkout)).has("a.txt")
+    assert tracked_in(checkout).has("a.txt")
 
 
 @pytest.mark.parametrize(
