@@ -28,7 +28,7 @@ def index(
     *,
     wait_s: float = WAIT_S,
     on_change: Callable[[Job], None] | None = None,
-    enough: Callable[[], bool] | None = None,
+    stop_waiting: Callable[[], bool] | None = None,
 ) -> Asked:
     """Submit a job that indexes a folder, and wait for it if it is short.
 
@@ -41,7 +41,7 @@ def index(
         options: The scope to store, and how to run.
         wait_s: Seconds to wait at most; 0 for not at all.
         on_change: Called in this thread with the changed job, at most ten times a second.
-        enough: Polled as often; ends the wait when it returns true.
+        stop_waiting: Polled as often; ends the wait, not the job, when it returns true.
 
     Raises:
         InvalidInputError: The folder, a pattern or the size is invalid.
@@ -53,7 +53,9 @@ def index(
     )
     job_id = submitted.job_id
     if wait_s > 0 and submitted.waits:
-        job = catalog.jobs.follow(job_id, on_change=on_change, enough=enough, timeout_s=wait_s)
+        job = catalog.jobs.follow(
+            job_id, on_change=on_change, stop_waiting=stop_waiting, timeout_s=wait_s
+        )
     else:
         job = catalog.jobs.show(job_id)
     return Asked(job, submitted.duplicate)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import Cancelled
@@ -40,7 +41,7 @@ class Context:
     config: Config
     open_embedder: OpenEmbedder  # opens the model that the settings name
     on_progress: CheckCallback  # called with the current step
-    cancelled: Callable[[], bool]  # polled often
+    cancelled: CancelToken
     checked: dict[str, int] = field(default_factory=dict)  # rows checked, by kind
 
     def tell(self, step: str, done: int = 0, total: int | None = None) -> None:

@@ -52,7 +52,7 @@ from engine.store.project import BranchRow
 
 
 def end_branch(
-    store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: CancelToken
+    store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: Callable[[], bool]
 ) -> None:
     """Write how complete a branch is; a run over some paths does not make it more complete.
 

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from engine.cancellation import CancelToken
 from engine.errors import (
     Cancelled,
     DiskFullError,
@@ -147,8 +148,8 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
 #: The work of a kind of job; returns its result, the JSON of a report.
 Work = Callable[[JobContext], dict[str, object]]
 
-#: Returns whether the resource that an error missed is available; the second argument cancels.
-IsBack = Callable[[EngineError, Callable[[], bool]], bool]
+#: Returns whether the resource that an error missed is available.
+IsBack = Callable[[EngineError, CancelToken], bool]
 #: Returns for how many seconds a job waits for the resource that an error missed.
 PatienceFor = Callable[[EngineError], float]
 

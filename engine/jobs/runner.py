@@ -45,7 +45,7 @@ class RunnerContext(NamedTuple):
     expected: Callable[[JobRow], Expected]  # the expectation for a job
     on_end: Callable[[OpenProject, JobRow, JobContext], None]  # with the final row
     log: Callable[[OpenProject, JobRow, EventRow], None]  # an event of a job
-    daily: Callable[[Callable[[], bool]], None]  # housekeeping; its argument cancels
+    daily: Callable[[CancelToken], None]  # housekeeping
     clock: Clock = now_ms
 
 
@@ -76,7 +76,7 @@ class Runner:
         """Look for jobs now."""
         self._wake.set()
 
-    def run(self, *, until_idle: CancelToken, cancelled: CancelToken) -> None:
+    def run(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> None:
         """Run jobs until stopped, or, if wanted, until there has been none for a while.
 
         Args:

@@ -16,10 +16,11 @@ model: old vectors are never compared with a question, and are replaced one batc
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
+from engine.cancellation import CancelToken
 from engine.embedding.load import QueryEmbedder
 from engine.errors import Cancelled, UnavailableError
 from engine.memories.cards import Choice, Owner, terms_of_memory
@@ -103,14 +104,14 @@ class MemoryVectors:
 
     def _complete(self, identity: str) -> None:
         """Make vectors until none lack, time is up, or the model or the disk says no."""
-        stop = _deadline()
-        while not stop():
+        cancelled = _deadline()
+        while not cancelled():
             with self._store.read() as handle:
                 rows = memories.read_unembedded(handle, identity, _AT_ONCE)
             if not rows:
                 return
             try:
-                made = self._questions.embed_passages(_passages(rows), identity, stop)
+                made = self._questions.embed_passages(_passages(rows), identity, cancelled)
                 packed = _stored(made)
                 # Nothing that a process keeps of the files depends on this.
                 with self._store.write(bookkeeping=True) as handle:
@@ -160,7 +161,7 @@ def _passages(rows: Sequence[MemoryRow]) -> "list[Passage]":
     return found
 
 
-def _deadline() -> Callable[[], bool]:
+def _deadline() -> CancelToken:
     end_s = time.monotonic() + _PATIENCE_S
     return lambda: time.monotonic() > end_s
 

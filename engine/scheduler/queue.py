@@ -424,7 +424,7 @@ class Jobs:
         *,
         on_change: ChangeCallback | None = None,
         cancelled: CancelToken | None = None,
-        enough: CancelToken | None = None,
+        stop_waiting: Callable[[], bool] | None = None,
         timeout_s: float | None = None,
     ) -> Job:
         """Wait until a job has ended, and run it if no other process does.
@@ -433,11 +433,11 @@ class Jobs:
             job_id: The job's id.
             on_change: Called in this thread with the job, at most ten times a second.
             cancelled: Called as often; when true the job is cancelled, and waited for.
-            enough: Called as often; when true this stops waiting.
+            stop_waiting: Called as often; when true, this returns and the job goes on.
             timeout_s: How long to wait at most; None means forever.
 
         Returns:
-            The job as it is now; not ended only after ``timeout_s`` or ``enough``.
+            The job as it is now; not ended only after ``timeout_s`` or ``stop_waiting``.
 
         Raises:
             JobNotFoundError: No project has it.
@@ -460,7 +460,7 @@ class Jobs:
                 on_change(job)
             before = job
             is_late = deadline_s is not None and now_s >= deadline_s
-            if job.status in TERMINAL or is_late or (enough is not None and enough()):
+            if job.status in TERMINAL or is_late or (stop_waiting is not None and stop_waiting()):
                 return job
             end = self._host.unwritten_end(job_id)
             if end is not None:
@@ -470,7 +470,7 @@ class Jobs:
                 self._cancel_if_active(job_id)
             self._ended.wait(_POLL_S)
 
-    def work(self, *, until_idle: CancelToken, cancelled: CancelToken) -> bool:
+    def work(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> bool:
         """Run jobs in this thread until stopped; return False if another process does already.
 
         Args:

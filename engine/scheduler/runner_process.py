@@ -75,7 +75,7 @@ class RunnerHost:
             self._thread.start()
             return True
 
-    def work(self, *, until_idle: CancelToken, cancelled: CancelToken) -> bool:
+    def work(self, *, until_idle: Callable[[], bool], cancelled: CancelToken) -> bool:
         """Run jobs in this thread; return False if another process does, and continues to.
 
         Raises:

@@ -96,7 +96,9 @@ class _JobSubmitter:
         def is_enough() -> bool:
             return bool(seen) and _waits_only_for_vectors(seen[0])
 
-        return self._jobs.follow(job_id, on_change=hear, cancelled=cancelled, enough=is_enough)
+        return self._jobs.follow(
+            job_id, on_change=hear, cancelled=cancelled, stop_waiting=is_enough
+        )
 
     def _cancel_blocked(self, job_id: str, cancelled: CancelToken) -> bool:
         """Cancel a job that waits for vectors; return False if it had ended already."""
@@ -110,7 +112,7 @@ class _JobSubmitter:
 
     def _wait_for(self, job_id: str, cancelled: CancelToken) -> None:
         """Wait for the end of a job without cancelling it."""
-        self._jobs.follow(job_id, enough=cancelled)
+        self._jobs.follow(job_id, stop_waiting=cancelled)
 
 
 def _waits_only_for_vectors(job: Job) -> bool:

@@ -9,6 +9,7 @@ from email.utils import formatdate
 import numpy as np
 import pytest
 
+from engine.cancellation import CancelToken
 from engine.config import Config, Secret, load_config
 from engine.embedding.embedder import Passage
 from engine.embedding.http import Clock
@@ -298,7 +299,7 @@ def test_a_redirect_takes_no_key_anywhere(stub: Stub, config: Config, remote: Op
         assert other.url in raised.value.hint
 
 
-def _cancel_after(seconds: float) -> Callable[[], bool]:
+def _cancel_after(seconds: float) -> CancelToken:
     ends_at_s = time.monotonic() + seconds
     return lambda: time.monotonic() >= ends_at_s
 

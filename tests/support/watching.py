@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
@@ -30,14 +31,14 @@ class Runs:
         self.fails = 0  # so many of the next runs do not come to their end
         self._lock = threading.Lock()
 
-    def __call__(self, only: tuple[str, ...] | None, stopped: Callable[[], bool]) -> bool:
+    def __call__(self, only: tuple[str, ...] | None, cancelled: CancelToken) -> bool:
         with self._lock:
             self.asked.append(only)
             if self.fails:
                 self.fails -= 1
                 return False
         try:
-            self._index.index(IndexOptions(only=only or ()), cancelled=stopped)
+            self._index.index(IndexOptions(only=only or ()), cancelled=cancelled)
         except Cancelled:
             return False
         return True

@@ -263,12 +263,12 @@ async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[Can
 
 
 async def _run(
-    service: Service, act: Callable[[CancelToken], Result], is_gone: CancelToken = never
+    service: Service, act: Callable[[CancelToken], Result], cancelled: CancelToken = never
 ) -> Result:
     """Run a long operation in the doctor's executor; it is cancelled when the server shuts down."""
     try:
         return await service.executors.doctor.run(
-            lambda: act(lambda: service.is_shutting_down or is_gone())
+            lambda: act(lambda: service.is_shutting_down or cancelled())
         )
     except Cancelled as error:
         raise Refusal(

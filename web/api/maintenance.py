@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import BinaryIO
 
+from engine.cancellation import CancelToken
 from engine.errors import Cancelled, ConflictError, EngineError, UnavailableError
 from engine.state_records import CheckProgress, Compaction, Repair, Verification
 from web.api.executors import BoundedExecutor
@@ -69,8 +70,8 @@ class MaintenanceTask:
         self.progress = progress
 
 
-#: Does the work, reporting progress to its task; the callable says whether it is cancelled.
-Act = Callable[[MaintenanceTask, Callable[[], bool]], Outcome]
+#: Does the work, reporting progress to its task.
+Act = Callable[[MaintenanceTask, CancelToken], Outcome]
 
 
 def _conflict_with(treatment: MaintenanceTask) -> ConflictError:
@@ -114,7 +115,7 @@ class Maintenance:
         act: Act,
         *,
         lane: BoundedExecutor,
-        is_shutting_down: Callable[[], bool],
+        cancelled: CancelToken,
         wait_s: float,
     ) -> MaintenanceTask:
         """Start a task, or return the running one if it is of the same kind.
@@ -124,7 +125,7 @@ class Maintenance:
             care: The kind of maintenance.
             act: Does the work, in a thread.
             lane: The executor that runs it.
-            is_shutting_down: Returns whether the server is shutting down, which cancels the task.
+            cancelled: Polled while the task runs; so is a request to stop it.
             wait_s: Seconds to wait for the task to end; it continues after that.
 
         Raises:
@@ -139,10 +140,10 @@ class Maintenance:
         self._of.move_to_end(project_id)
         self._drop_old()
 
-        def cancelled() -> bool:
-            return treatment.stopping.is_set() or is_shutting_down()
+        def is_stopped() -> bool:
+            return treatment.stopping.is_set() or cancelled()
 
-        task = asyncio.create_task(self._run(treatment, act, lane, cancelled))
+        task = asyncio.create_task(self._run(treatment, act, lane, cancelled=is_stopped))
         self._tasks[project_id] = task
         task.add_done_callback(lambda done: self._end(project_id, done))
         await asyncio.wait({task}, timeout=wait_s)
@@ -162,7 +163,8 @@ class Maintenance:
         treatment: MaintenanceTask,
         act: Act,
         lane: BoundedExecutor,
-        cancelled: Callable[[], bool],
+        *,
+        cancelled: CancelToken,
     ) -> None:
         try:
             treatment.outcome = await lane.run(lambda: act(treatment, cancelled))

@@ -214,7 +214,7 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> Asked:
         max_file_size=data.max_file_size,
         force=data.force,
     )
-    return index(service.catalog, path, options, wait_s=wait_s, enough=service.closing.is_set)
+    return index(service.catalog, path, options, wait_s=wait_s, stop_waiting=service.closing.is_set)
 
 
 def _tuple(given: list[str] | None) -> tuple[str, ...] | None:

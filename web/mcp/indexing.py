@@ -407,7 +407,7 @@ class _Indexing:
                 folder,
                 options,
                 on_change=caller.on_progress,
-                enough=caller.cancelled,
+                stop_waiting=caller.cancelled,
             )
         except EngineError as error:
             if error.details.get("path") == path:

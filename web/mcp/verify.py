@@ -70,7 +70,7 @@ class _Doctor:
             folder,
             IndexOptions(),
             on_change=caller.on_progress,
-            enough=caller.cancelled,
+            stop_waiting=caller.cancelled,
         )
         return asked.job
 

@@ -221,7 +221,7 @@ async def _begun(
             project_id,
             *care,
             lane=service.executors.doctor,
-            is_shutting_down=lambda: service.is_shutting_down,
+            cancelled=lambda: service.is_shutting_down,
             wait_s=_WAIT_S,
         )
     except ConflictError as error:

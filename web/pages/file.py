@@ -372,7 +372,7 @@ async def index_file_again(service: Service, project_id: str, path: str) -> Resp
             place.index.root,
             IndexOptions(only=(place.stored,)),
             wait_s=_WAIT_S,
-            enough=service.closing.is_set,
+            stop_waiting=service.closing.is_set,
         )
         is_done = submitted.job.status not in ACTIVE and not submitted.job.error
         return redirect(place.address if is_done else f"/jobs/{submitted.job.job_id}")

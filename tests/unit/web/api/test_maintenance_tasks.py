@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
+from engine.cancellation import CancelToken
 from engine.errors import Cancelled, ConflictError, ProjectBusyError
 from engine.state_records import CheckProgress, Compaction
 from web.api.executors import BoundedExecutor
@@ -21,9 +22,9 @@ def lane() -> Iterator[BoundedExecutor]:
     lane.close()
 
 
-def _asking(treatment: MaintenanceTask, stop: Callable[[], bool]) -> Outcome:
+def _asking(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
     treatment.tell(CheckProgress(step="texts", done=1, total=2))
-    while not stop():
+    while not cancelled():
         threading.Event().wait(0.01)
     raise Cancelled
 
@@ -38,7 +39,7 @@ async def _begin(
     care: MaintenanceKind = MaintenanceKind.VERIFY,
 ) -> MaintenanceTask:
     return await treatments.begin(
-        "p", care, act, lane=lane, is_shutting_down=lambda: is_shutting_down, wait_s=wait_s
+        "p", care, act, lane=lane, cancelled=lambda: is_shutting_down, wait_s=wait_s
     )
 
 
@@ -59,14 +60,14 @@ def _run(story: Awaitable[MaintenanceTask]) -> MaintenanceTask:
 
 def test_a_short_one_has_ended_already(lane: BoundedExecutor) -> None:
     treatments = Maintenance()
-    treatment = _run(_begin(treatments, lane, lambda _treatment, _stop: _DONE))
+    treatment = _run(_begin(treatments, lane, lambda _treatment, _cancelled: _DONE))
     assert (treatment.outcome, treatment.error, treatment.is_active) == (_DONE, None, False)
     assert treatments.of("p") is treatment
     assert treatments.of("q") is None
 
 
 def test_what_fails_is_remembered(lane: BoundedExecutor) -> None:
-    def fail(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
+    def fail(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         raise ProjectBusyError("it is being indexed")
 
     treatment = _run(_begin(Maintenance(), lane, fail))
@@ -77,7 +78,7 @@ def test_what_fails_is_remembered(lane: BoundedExecutor) -> None:
 def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: BoundedExecutor) -> None:
     noted: list[BaseException] = []
 
-    def fail(_treatment: MaintenanceTask, _stop: Callable[[], bool]) -> Outcome:
+    def fail(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         raise OSError("no space left on device")
 
     treatment = _run(_begin(Maintenance(noted.append), lane, fail))
@@ -96,7 +97,7 @@ def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(
         treatment = await _begin(treatments, lane, _asking, wait_s=0)
         assert treatment.is_active
         await _until(lambda: treatment.progress is not None)
-        again = await _begin(treatments, lane, lambda _treatment, _stop: _DONE)
+        again = await _begin(treatments, lane, lambda _treatment, _cancelled: _DONE)
         assert again is treatment
         if how == "asked":
             treatment.stopping.set()
@@ -119,7 +120,10 @@ def test_another_one_meanwhile_is_refused_in_a_sentence(lane: BoundedExecutor) -
         try:
             with pytest.raises(ConflictError, match="the index is being checked") as refusal:
                 await _begin(
-                    treatments, lane, lambda _treatment, _stop: _DONE, care=MaintenanceKind.REPAIR
+                    treatments,
+                    lane,
+                    lambda _treatment, _cancelled: _DONE,
+                    care=MaintenanceKind.REPAIR,
                 )
             assert "stop" in refusal.value.hint
             assert treatments.of("p") is treatment
@@ -127,7 +131,7 @@ def test_another_one_meanwhile_is_refused_in_a_sentence(lane: BoundedExecutor) -
             treatment.stopping.set()
         await _until(lambda: not treatment.is_active)
         return await _begin(
-            treatments, lane, lambda _treatment, _stop: _DONE, care=MaintenanceKind.REPAIR
+            treatments, lane, lambda _treatment, _cancelled: _DONE, care=MaintenanceKind.REPAIR
         )
 
     assert _run(story()).outcome is _DONE
@@ -141,7 +145,7 @@ def test_the_end_of_the_server_stops_it(lane: BoundedExecutor) -> None:
 
 def test_a_lane_that_is_full_is_a_failure_like_others() -> None:
     lane = BoundedExecutor("test", threads=1, most_waiting=-1)
-    treatment = _run(_begin(Maintenance(), lane, lambda _treatment, _stop: _DONE))
+    treatment = _run(_begin(Maintenance(), lane, lambda _treatment, _cancelled: _DONE))
     lane.close()
     assert treatment.error is not None
     assert "too many" in treatment.error.message
