@@ -1,8 +1,8 @@
 """``cairn serve``: serve all projects over HTTP until Ctrl-C."""
 
-import contextlib
 import errno
 import gc
+import os
 import socket
 import sys
 
@@ -19,11 +19,10 @@ from web.cli.options import Interrupt, examples, print_text
 from web.mcp.http import mounts
 from web.security.protocol import PatientProtocol
 from web.security.serving import Serving, token_for
-from web.security.shield import MOST_HEADER_BYTES
 
+# Uvicorn's 5 s are those of httpx too, so a request could meet a connection that is being closed.
 _KEEP_ALIVE_S = 15
 _GRACE_S = 5
-_BACKLOG = 512
 _SWITCH_S = 0.001  # shorter waits of the event loop for search threads; the default is 5 ms
 
 
@@ -88,7 +87,11 @@ def command(
 
 
 class _Server(uvicorn.Server):
-    """A server that says where it is when it is ready, and lets nobody wait when it ends."""
+    """A server that says where it is when it is ready, and lets nobody wait when it ends.
+
+    Uvicorn says nothing of a socket that it is given, and waits for streams that never end by
+    themselves before it tells the application that it stops.
+    """
 
     def __init__(self, app: Litestar, serving: Serving) -> None:
         self._app = app
@@ -100,11 +103,9 @@ class _Server(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="critical",
-                access_log=False,
+                log_level="critical",  # the shield logs requests, without their queries, and errors
                 server_header=False,
-                proxy_headers=False,
-                h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+                proxy_headers=False,  # else X-Forwarded-For says who the client is
                 timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=_GRACE_S,
             )
@@ -126,8 +127,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _bound(host: str, port: int) -> contextlib.closing[socket.socket]:
-    """Bind an address and return the listening socket.
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address.
 
     Raises:
         ConflictError: The port is in use.
@@ -140,17 +141,12 @@ def _bound(host: str, port: int) -> contextlib.closing[socket.socket]:
         )
     except OSError as error:
         raise InvalidConfigError(f"cannot resolve {host}", field="host") from error
-    family, type_, protocol, _, address = found[0]
-    listener = socket.socket(family, type_, protocol)
+    family, _, _, _, address = found[0]
+    takes_both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: means 0.0.0.0 too
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
+        return socket.create_server(address, family=family, dualstack_ipv6=takes_both)
     except OSError as error:
-        listener.close()
         raise _unbindable(host, port, error) from error
-    listener.setblocking(False)
-    return contextlib.closing(listener)
 
 
 def _unbindable(
@@ -164,4 +160,5 @@ def _unbindable(
         )
     if error.errno == errno.EADDRNOTAVAIL:
         return InvalidConfigError(f"this machine has no address {host}", field="host")
-    return UnavailableError(f"cannot listen on port {port} of {host}: {error.strerror}")
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return UnavailableError(f"cannot listen on port {port} of {host}: {why}")

@@ -6,7 +6,6 @@ import sys
 import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -31,86 +30,77 @@ ALWAYS: Mapping[bytes, bytes] = {
 }
 #: Defaults that a handler may change: caches should not store code and queries.
 UNLESS_SAID: Mapping[bytes, bytes] = {b"cache-control": b"no-store"}
-_NEVER = (b"server", b"x-powered-by")
 
 
 def protected(headers: Headers, request_id: bytes) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer with those that every answer has.
 
-    CORS headers are removed, so that no other origin can read an answer.
+    CORS headers are removed, so that no other origin can read an answer, and the server's name.
     """
     named = [(name.lower(), value) for name, value in headers]
     kept = [
         (name, value)
         for name, value in named
-        if name not in ALWAYS and name not in _NEVER and not name.startswith(b"access-control-")
+        if name not in ALWAYS and name != b"server" and not name.startswith(b"access-control-")
     ]
     said = {name for name, _ in kept}
     unsaid = [(name, value) for name, value in UNLESS_SAID.items() if name not in said]
     return [*kept, *unsaid, *ALWAYS.items(), (b"x-request-id", request_id)]
 
 
-#: Seconds that the head of a request may take, from the connection or its first byte.
-HEAD_S = 10.0
-#: Seconds that an answer may wait for a client that does not read.
-SEND_S = 30.0
 _TOO_LARGE = 431
 
 
 class PatientProtocol(H11Protocol):
-    """A connection with timeouts for the head of a request and for sending an answer.
+    """A connection that also ends when its client is too slow, and refuses as every handler does.
 
-    Attributes:
-        send_s: Seconds that an answer may wait for its client.
+    Uvicorn waits for ever for the head of a first request and for a client that reads nothing of
+    its answer, and refuses what is no HTTP in plain text without the headers of every answer. The
+    sizes of heads are limited by h11, 16 KiB, the pause between two requests by a setting.
     """
 
-    send_s = SEND_S
-    _timer: asyncio.TimerHandle | None = None
-    _send_timer: asyncio.TimerHandle | None = None
+    head_s = 10.0  # for the head of a request, from the connection or its first byte
+    send_s = 30.0  # for which an answer waits for a client that does not read
+    _head_timer: asyncio.TimerHandle
+    _send_timer: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout of the head."""
+        """Start the timeout of the head: a client may send nothing at all."""
         super().connection_made(transport)
-        self._start_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop all timeouts."""
-        self._stop_timer()
-        self._stop_send_timer()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Start the timeout of the answer."""
-        super().pause_writing()
-        if self._send_timer is None:  # abort: closing would wait for the client too
-            self._send_timer = self.loop.call_later(self.send_s, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Stop the timeout: the client reads again."""
-        self._stop_send_timer()
-        super().resume_writing()
+        self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes; start or stop the timeout of the head."""
+        """Stop the timeout of the head when it is complete; start it with the next head."""
         super().data_received(data)
-        is_in_head = self.cycle is None or self.cycle.response_complete
-        if not is_in_head or self.transport.is_closing():
-            self._stop_timer()
-        elif self._timer is None and self.timeout_keep_alive_task is None:
-            self._start_timer()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._head_timer.cancel()
+        elif self._head_timer.cancelled():
+            self._start_head_timer()
+
+    def pause_writing(self) -> None:
+        """Start the timeout of the answer: its client has stopped reading."""
+        super().pause_writing()
+        # abort: closing would wait for the client too
+        self._send_timer = self.loop.call_later(self.send_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop the timeout of the answer: the client reads again."""
+        self._send_timer.cancel()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timeouts, which would keep the connection in memory until they end."""
+        self._head_timer.cancel()
+        if self.flow.write_paused:
+            self._send_timer.cancel()
+        super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed head or body with an error, and close the connection."""
+        """Answer what is no HTTP, or too long a head, with an error in the one shape, and close."""
         error = sys.exc_info()[1]
-        hint = error.error_status_hint if isinstance(error, h11.ProtocolError) else 400
         refusal = Refusal("validation_error", "this is not an HTTP/1.1 request")
-        if hint == _TOO_LARGE:
+        if isinstance(error, h11.ProtocolError) and error.error_status_hint == _TOO_LARGE:
             refusal = Refusal("headers_too_large", "the head of the request is too long")
-        with suppress(h11.LocalProtocolError):  # an answer has begun already
-            self._answer(refusal)
-        self.transport.close()
-
-    def _answer(self, refusal: Refusal) -> None:
         body = json.dumps(refusal.as_json()).encode()
         plain = [
             (b"content-type", b"application/json"),
@@ -118,23 +108,15 @@ class PatientProtocol(H11Protocol):
             (b"connection", b"close"),
         ]
         headers = protected(plain, uuid.uuid4().hex.encode())
-        events: list[Any] = [
+        answer: tuple[h11.Event, ...] = (
             h11.Response(status_code=refusal.status, headers=headers),
             h11.Data(data=body),
             h11.EndOfMessage(),
-        ]
-        for event in events:
-            self.transport.write(self.conn.send(event) or b"")
+        )
+        with suppress(h11.LocalProtocolError):  # an answer has begun already
+            for event in answer:
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
-    def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(HEAD_S, self.transport.close)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _stop_send_timer(self) -> None:
-        if self._send_timer is not None:
-            self._send_timer.cancel()
-            self._send_timer = None
+    def _start_head_timer(self) -> None:
+        self._head_timer = self.loop.call_later(self.head_s, self.transport.close)

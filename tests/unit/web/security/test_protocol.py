@@ -1,7 +1,8 @@
-"""A connection whose client takes nothing of its answer ends, however much is left of it."""
+"""A connection ends when its client is too slow; what is no HTTP is refused in the one shape."""
 
 import asyncio
 import itertools
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import uvicorn
 from litestar import Litestar, get
 from litestar.response import Stream
@@ -17,6 +19,7 @@ from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, Scope
 from engine.state_records import ProjectActivity
 from tests.support.job_records import job
 from tests.support.jobs import until
+from tests.support.patience import patience
 from web.api.event_stream import EventStream, Pulses
 from web.api.events import _lines
 from web.security.protocol import PatientProtocol
@@ -25,6 +28,7 @@ _PIECE = b"a" * 100_000
 
 
 class _Impatient(PatientProtocol):
+    head_s = 0.2
     send_s = 0.2
 
 
@@ -86,6 +90,61 @@ def test_who_takes_nothing_is_dropped_and_who_takes_slowly_is_not() -> None:
             until(is_one_left)
             assert slow.recv(1 << 20)
         until(lambda: not server.server_state.connections)
+
+
+async def _empty(_scope: Scope, _receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    headers = [(b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _heard(client: socket.socket) -> bytes:
+    """Give all that comes until the server closes the connection."""
+    client.settimeout(patience(10))
+    return b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+
+@pytest.mark.parametrize("before", [0, 1, 2], ids=["first", "second", "third"])
+def test_no_head_is_waited_for_without_end(before: int) -> None:
+    with _serving(_empty) as (_, port), socket.create_connection(("127.0.0.1", port)) as client:
+        for _ in range(before):
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        client.sendall(b"GET / HT")
+        assert _heard(client) == b""
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "code"),
+    [
+        ([b"GET / HTTP/1.1\r\nBroken\r\n\r\n"], 400, "validation_error"),
+        ([b"GET / HTTP/1.1\r\nX: ", b"a" * 10_000, b"a" * 10_000], 431, "headers_too_large"),
+    ],
+)
+def test_what_is_no_http_is_refused_in_the_one_shape(
+    said: list[bytes], status: int, code: str
+) -> None:
+    with _serving(_empty) as (_, port), socket.create_connection(("127.0.0.1", port)) as client:
+        for piece in said:
+            client.sendall(piece)
+        head, _, body = _heard(client).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"\r\nx-content-type-options: nosniff\r\n" in head
+    assert json.loads(body)["error"] == code
+
+
+def test_a_body_that_breaks_off_during_the_answer_ends_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = _Endless()
+    with _serving(app) as (server, port):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            assert client.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+            client.sendall(b"no chunk\r\n")
+            assert b"HTTP/1.1" not in _heard(client)
+        until(lambda: not server.server_state.connections)
+    assert not caplog.records
 
 
 def _events() -> tuple[EventStream, Litestar]:
