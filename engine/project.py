@@ -22,6 +22,8 @@ from engine.records import (
     SearchAnswer,
     SearchRequest,
     SymbolHit,
+    SymbolMatch,
+    SymbolRequest,
     display_path,
 )
 from engine.search.searcher import Searcher
@@ -221,7 +223,7 @@ class Project:
         return self._searcher.related(place, self._checked_out())
 
     def symbols(
-        self, name: str, *, kind: str | None = None, match: str = "exact", limit: int = 20
+        self, name: str, *, kind: str | None = None, match: SymbolMatch = "exact", limit: int = 20
     ) -> list[SymbolHit]:
         """Find symbols by name, best first.
 
@@ -234,9 +236,8 @@ class Project:
         Raises:
             InvalidInputError: An argument is not one of those.
         """
-        return self._searcher.symbols(
-            name, kind=kind, match=match, limit=limit, checked_out=self._checked_out()
-        )
+        wanted = SymbolRequest(name=name, kind=kind, match=match, limit=limit)
+        return self._searcher.symbols(wanted, self._checked_out())
 
     def outline(self, path: str) -> list[SymbolHit]:
         """Return the symbols of a file in text order.

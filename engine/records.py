@@ -16,9 +16,18 @@ much to make, and a large tree makes millions); the rest are frozen dataclasses.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, NamedTuple
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+
+from engine.errors import InvalidInputError
+
+MAX_QUERY_CHARS = 4096  # of any search
+MAX_HITS = 100  # of a search; no more are ranked for pages either
+MAX_NAME_CHARS = 1000  # of a symbol's name that is looked for
+MAX_SYMBOLS = 1000  # of an answer
 
 
 class SkipReason(StrEnum):
@@ -183,6 +192,89 @@ class IndexReport:
     notes: tuple[str, ...] = ()  # what else to know about the run, in sentences; printed when any
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What callers may know of a field of a request, in the field's annotation.
+
+    A field that has one is offered by every face: as an option of the command line, in the HTTP
+    API, and to agents. Its name, type and default are the field's own; other fields are internal.
+    """
+
+    description: str  # a phrase without a full stop
+    brief: str = ""  # for agents, who read all of them at once; empty when the name says it
+    name: str = ""  # as callers write it, when not as the field
+    minimum: float | None = None
+    maximum: float | None = None
+    max_length: int | None = None  # characters
+    example: object = None
+
+
+class RequestField(NamedTuple):
+    """A field of a request that callers may set."""
+
+    field: str
+    name: str  # as callers write it
+    kind: type  # of its values
+    choices: tuple[str, ...]  # all its values; empty: any of its type
+    is_nullable: bool
+    default: Any  # ``dataclasses.MISSING`` when it must be given
+    parameter: Parameter
+
+
+def parameters_of(request: type) -> tuple[RequestField, ...]:
+    """Return the fields of a request that callers may set, in order."""
+    return _read_annotations(request)
+
+
+@cache
+def _read_annotations(request: Any) -> tuple[RequestField, ...]:  # mypy knows no hash of a type
+    found = []
+    for each in fields(request):
+        if get_origin(each.type) is not Annotated:
+            continue
+        annotation, parameter = get_args(each.type)
+        kinds = get_args(annotation) if NoneType in get_args(annotation) else (annotation,)
+        kind, choices = kinds[0], ()
+        if get_origin(kind) is Literal:
+            kind, choices = str, get_args(kind)
+        elif issubclass(kind, StrEnum):
+            choices = tuple(member.value for member in kind)
+        name = parameter.name or each.name
+        is_nullable = NoneType in kinds
+        found.append(
+            RequestField(each.name, name, kind, choices, is_nullable, each.default, parameter)
+        )
+    return tuple(found)
+
+
+def check_request(request: object) -> None:
+    """Refuse a number out of its bounds, a text that is too long, and an unknown choice.
+
+    Raises:
+        InvalidInputError: Names the parameter.
+    """
+    for each in parameters_of(type(request)):
+        value = getattr(request, each.field)
+        problem = "" if value is None else _problem_of(value, each)
+        if problem:
+            raise InvalidInputError(problem, field=each.name)
+
+
+def _problem_of(value: Any, asked: RequestField) -> str:
+    declared = asked.parameter
+    if asked.choices and value not in asked.choices:
+        return f"{asked.name} is {value!r}, wanted one of {', '.join(asked.choices)}"
+    if declared.max_length is not None and len(value) > declared.max_length:
+        most = f"at most {declared.max_length} are allowed"
+        return f"the {asked.name} has {len(value)} characters, {most}"
+    is_low = declared.minimum is not None and value < declared.minimum
+    is_high = declared.maximum is not None and value > declared.maximum
+    if is_low or is_high:
+        end = "or more" if declared.maximum is None else f"to {declared.maximum}"
+        return f"{asked.name} is {value}, wanted {declared.minimum} {end}"
+    return ""
+
+
 class Mode(StrEnum):
     """How to search."""
 
@@ -193,34 +285,101 @@ class Mode(StrEnum):
     REGEX = "regex"
 
 
+_MAX_HITS_ASKED = Parameter("maximum number of hits", minimum=1, maximum=MAX_HITS)
+_CONTEXT_ASKED = Parameter("whether to include snippets")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A question. Filters of the fields are ANDed with those written in the query."""
 
-    query: str
-    mode: Mode = Mode.HYBRID
-    language: str | None = None
-    path: str | None = None  # prefix or glob
+    query: Annotated[
+        str,
+        Parameter(
+            'in the query language: words, "phrases", /patterns/ and filters, e.g.'
+            " `lang:go path:src/ -path:tests`",
+            max_length=MAX_QUERY_CHARS,
+            example="where is the session refreshed",
+        ),
+    ]
+    mode: Annotated[Mode, Parameter("how to search", example="hybrid")] = Mode.HYBRID
+    language: Annotated[str | None, Parameter("only files in this language")] = None
+    path: Annotated[
+        str | None,
+        Parameter("only paths with this prefix, or matching this glob", brief="prefix or glob"),
+    ] = None
     file: str | None = None  # this one alone, from the root, as the disk spells it
-    kind: str | None = None
-    branch: str | None = None
-    limit: int = 10  # 1 to 100
-    max_tokens: int | None = None  # bound on the snippets, counted by tokens_of
-    context: bool = True  # include snippets
-    explain: bool = False  # say of each hit how its score came about
+    kind: Annotated[
+        str | None,
+        Parameter(
+            "only symbols of this kind: function, class, type, …",
+            brief="function, class, type, …",
+        ),
+    ] = None
+    branch: Annotated[
+        str | None,
+        Parameter("this branch as it was last indexed (default: the one checked out)"),
+    ] = None
+    limit: Annotated[int, _MAX_HITS_ASKED] = 10
+    #: Bound on the snippets, counted by ``tokens_of``; agents get all of the text inside it.
+    max_tokens: Annotated[
+        int | None,
+        Parameter(
+            "budget for snippets: one token per 3 bytes", brief="limit for the text", minimum=1
+        ),
+    ] = None
+    context: Annotated[bool, _CONTEXT_ASKED] = True
+    explain: Annotated[bool, Parameter("show how each hit's score was calculated")] = False
     #: Only the first so many hits have snippets, freshness and explanations; None: all of them.
     detailed: int | None = None
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether a field narrows the search within its branch; then it needs no words."""
+        return any((self.language, self.path, self.file, self.kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedRequest:
     """A place whose like is looked for."""
 
-    path: str  # of an indexed file
-    line_start: int  # 1-based
-    line_end: int | None = None  # included; None: that one line
-    limit: int = 5  # 1 to 100
-    context: bool = True  # include snippets
+    path: Annotated[
+        str,
+        Parameter(
+            "an indexed file, relative to the root or absolute",
+            brief="file, relative to the root or absolute",
+        ),
+    ]
+    line_start: Annotated[int, Parameter("first line, counted from 1", name="line", minimum=1)]
+    line_end: Annotated[int | None, Parameter("last line; by default the first", minimum=1)] = None
+    limit: Annotated[int, _MAX_HITS_ASKED] = 5
+    context: Annotated[bool, _CONTEXT_ASKED] = True
+
+
+#: How a name is compared; each way includes the ones before it.
+SymbolMatch = Literal["exact", "prefix", "fuzzy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolRequest:
+    """A name whose definitions are looked for."""
+
+    name: Annotated[
+        str,
+        Parameter(
+            "a name, or Class.method", brief="Name or Class.method", max_length=MAX_NAME_CHARS
+        ),
+    ]
+    kind: Annotated[str | None, Parameter("only this kind: function, method, class, type, …")] = (
+        None
+    )
+    match: Annotated[
+        SymbolMatch,
+        Parameter("exact: same case first; fuzzy: parts of names, and typos"),
+    ] = "exact"
+    limit: Annotated[
+        int, Parameter("maximum number of symbols", minimum=1, maximum=MAX_SYMBOLS)
+    ] = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,12 +532,20 @@ def display_path(path: str) -> str:
 class SymbolListRequest:
     """Which symbols to list; all conditions hold."""
 
-    name: str = ""  # begins so, in whatever case; from three characters on, has it anywhere
-    kind: str | None = None  # one of syntax.languages.KINDS, and not a group of them
-    language: str | None = None  # one of syntax.languages.LANGUAGES
-    path: str = ""  # has it anywhere, in whatever case; with wildcards a glob, as in ``path:``
-    limit: int = 100  # 1 to 1,000
-    cursor: str | None = None  # of the page before
+    name: Annotated[
+        str,
+        Parameter(
+            "start of the name, or any part of it from three characters", max_length=MAX_NAME_CHARS
+        ),
+    ] = ""
+    #: One of syntax.languages.KINDS, and not a group of them.
+    kind: Annotated[str | None, Parameter("e.g. function")] = None
+    language: Annotated[str | None, Parameter("e.g. python")] = None
+    path: Annotated[str, Parameter("part of the path, or a glob", max_length=MAX_NAME_CHARS)] = ""
+    limit: Annotated[int, Parameter("maximum number per page", minimum=1, maximum=MAX_SYMBOLS)] = (
+        100
+    )
+    cursor: Annotated[str | None, Parameter("`next_cursor` of the previous page")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +582,6 @@ MAX_CONTEXT_BYTES = 64 << 10  # as JSON in UTF-8
 MAX_CONTEXT_DEPTH = 8  # the context itself is 1
 MAX_TAGS = 32  # of a memory, and of a search
 MAX_TAG_CHARS = 64
-MAX_QUERY_CHARS = 4096  # as of any search
 MAX_FOUND = 100  # checkpoints that a search gives
 MAX_LISTED = 1000  # checkpoints of a page
 #: Of texts in one answer; the checkpoint that exceeds it is the last one.

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from engine.catalog import Catalog
 from engine.project import Project
-from engine.records import IndexOptions, SymbolHit
+from engine.records import MAX_SYMBOLS, IndexOptions, SymbolHit, SymbolRequest
 from engine.state_records import Job, Waits
 from web.wording import count
 
@@ -61,7 +61,6 @@ def index(
     return Asked(job, submitted.duplicate)
 
 
-_MOST = 1000  # symbols read at once
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 
@@ -90,19 +89,18 @@ class FoundSymbols:
         return f"{count(len(self.symbols), 'symbol')} of {self.total:,}{more}: {advice}"
 
 
-def find_symbols(
-    index: Project, name: str, *, limit: int, kind: str | None = None, match: str = "exact"
-) -> FoundSymbols:
+def find_symbols(index: Project, wanted: SymbolRequest) -> FoundSymbols:
     """Find definitions by name, as ``Project.symbols`` does.
 
     Raises:
-        InvalidInputError: An argument is out of range.
+        InvalidInputError: A field of the request is out of range.
     """
+    limit = wanted.limit
     most = limit
-    if 1 <= limit <= _MOST:
-        counted = 0 if match == "fuzzy" else _COUNTED  # fuzzy matching is costly
-        most = min(max(limit + 1, counted), _MOST)
-    found = index.symbols(name, kind=kind, match=match, limit=most)
+    if 1 <= limit <= MAX_SYMBOLS:
+        counted = 0 if wanted.match == "fuzzy" else _COUNTED  # fuzzy matching is costly
+        most = min(max(limit + 1, counted), MAX_SYMBOLS)
+    found = index.symbols(wanted.name, kind=wanted.kind, match=wanted.match, limit=most)
     return FoundSymbols(tuple(found[:limit]), len(found), is_more=len(found) >= most)
 
 

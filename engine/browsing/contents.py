@@ -34,11 +34,11 @@ from engine.records import (
     SkipReason,
     SymbolListRequest,
     SymbolPage,
+    check_request,
     display_path,
 )
 from engine.search.query import storable
 from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate
-from engine.search.symbols import MAX_LIMIT, MAX_NAME_CHARS
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
@@ -123,18 +123,11 @@ class SymbolList:
 
 def _checked(wanted: SymbolListRequest) -> Place:
     """Validate a request, and return where its page begins."""
-    for field, text in (("name", wanted.name), ("path", wanted.path)):
-        if len(text) > MAX_NAME_CHARS:
-            raise InvalidInputError(
-                f"the {field} has {len(text)} characters, at most {MAX_NAME_CHARS} are read",
-                field=field,
-            )
+    check_request(wanted)
     if wanted.kind is not None and wanted.kind not in KINDS:
         raise unknown("kind", wanted.kind, KINDS)
     if wanted.language is not None and wanted.language not in LANGUAGES:
         raise unknown("language", wanted.language, LANGUAGES)
-    if not 1 <= wanted.limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit is {wanted.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
     return _place_of(wanted.cursor)
 
 

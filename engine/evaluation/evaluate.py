@@ -33,8 +33,7 @@ from engine.evaluation.golden import (
     Variant,
     VariantResult,
 )
-from engine.records import Mode, PathExplanation, SearchAnswer, SearchRequest
-from engine.search.question import MAX_LIMIT
+from engine.records import MAX_HITS, Mode, PathExplanation, SearchAnswer, SearchRequest
 from engine.store import files
 from engine.store.connection import Handle
 
@@ -376,7 +375,7 @@ def _check(queries: Sequence[GoldenQuery], options: EvaluationOptions) -> None:
         missing = "query" if options.variants else "variant"
         raise InvalidInputError(f"there is no {missing} to evaluate", field="queries")
     for name, value, most in (
-        ("limit", options.limit, MAX_LIMIT),
+        ("limit", options.limit, MAX_HITS),
         ("rounds", options.rounds, MOST_ROUNDS),
     ):
         if not 1 <= value <= most:

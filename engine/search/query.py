@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
+from engine.records import MAX_QUERY_CHARS
 
-MAX_QUERY_CHARS = 4096
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.errors import InvalidInputError, InvalidQueryError
-from engine.records import Mode, SearchRequest
+from engine.errors import InvalidQueryError
+from engine.records import Mode, SearchRequest, check_request
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import FilterTerm, PatternTerm, Query, Term, parse_query
 from engine.search.weights import (
@@ -20,7 +20,6 @@ from engine.syntax.terms import words_of
 if TYPE_CHECKING:
     from engine.search.meaning import QueryVector  # numpy, which a query of words does not need
 
-MAX_LIMIT = 100
 #: Modes that compare meanings; hybrid also works without.
 MODES_WITH_VECTORS = frozenset({Mode.HYBRID, Mode.MEANING})
 _CHOOSING = ("lang", "path", "kind", "tag")  # filters that choose what to list
@@ -78,13 +77,8 @@ def read_request(request: SearchRequest) -> Query:
     Raises:
         InvalidInputError: The query or a number of the request is invalid.
     """
-    if not 1 <= request.limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit is {request.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
-    if request.max_tokens is not None and request.max_tokens < 1:
-        raise InvalidInputError(
-            f"max_tokens is {request.max_tokens}, wanted 1 or more", field="max_tokens"
-        )
     query = parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
+    check_request(request)
     terms: tuple[Term | PatternTerm, ...] = (*query.words, *query.phrases, *query.patterns)
     has_terms = bool(_wanted_names(query)) or any(not term.negated for term in terms)
     if not has_terms and not is_filters_only(query, request):
@@ -107,9 +101,8 @@ def read_request(request: SearchRequest) -> Query:
 def is_filters_only(query: Query, request: SearchRequest) -> bool:
     """Return whether a query has only filters: it asks for all that passes them."""
     chosen = [term for name in _CHOOSING for term in query.values(name) if not term.negated]
-    fields = (request.language, request.path, request.file, request.kind)
     has_terms = query.words or query.phrases or query.patterns or _wanted_names(query)
-    return not has_terms and bool(chosen or any(fields))
+    return not has_terms and (request.has_filters or bool(chosen))
 
 
 def _wanted_names(query: Query) -> list[FilterTerm]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
-from engine.records import Mode, RelatedRequest, SearchRequest, display_path
+from engine.records import Mode, RelatedRequest, SearchRequest, check_request, display_path
 from engine.search.candidates import Found
 from engine.search.features import (
     Breakdown,
@@ -20,7 +20,6 @@ from engine.search.features import (
     path_worth,
 )
 from engine.search.query import Query
-from engine.search.question import MAX_LIMIT
 from engine.search.rank import Candidate, sort_diversified
 from engine.search.weights import (
     COPY_FACTOR,
@@ -51,13 +50,11 @@ def request_of(wanted: RelatedRequest) -> SearchRequest:
     Raises:
         InvalidInputError: A number is out of range.
     """
-    if not 1 <= wanted.limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit is {wanted.limit}, wanted 1 to {MAX_LIMIT}", field="limit")
+    check_request(wanted)
     last = wanted.line_start if wanted.line_end is None else wanted.line_end
-    if not 1 <= wanted.line_start <= last:
+    if last < wanted.line_start:
         raise InvalidInputError(
-            f"lines {wanted.line_start} to {last} are not a valid range; the first line is 1",
-            field="line",
+            f"lines {wanted.line_start} to {last} are not a valid range", field="line"
         )
     lines = str(last) if last == wanted.line_start else f"{wanted.line_start}-{last}"
     return SearchRequest(

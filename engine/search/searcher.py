@@ -20,6 +20,8 @@ from engine.records import (
     SearchAnswer,
     SearchRequest,
     SymbolHit,
+    SymbolRequest,
+    check_request,
 )
 from engine.search.cache import Contents, IndexState, StateCache
 from engine.search.candidates import Found, find_candidates, find_in_branch, is_symbol_search
@@ -42,7 +44,7 @@ from engine.search.selection import (
     is_unfiltered,
     requested_branch,
 )
-from engine.search.symbols import check_match, find_scored, outline_of, symbol_hit
+from engine.search.symbols import find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
@@ -340,27 +342,24 @@ class Searcher:
             notes=tuple(notes),
         )
 
-    def symbols(
-        self, name: str, *, kind: str | None, match: str, limit: int, checked_out: str
-    ) -> list[SymbolHit]:
-        """Find symbols by name, best first; the arguments are those of ``Project.symbols``.
+    def symbols(self, wanted: SymbolRequest, checked_out: str) -> list[SymbolHit]:
+        """Find symbols by name, best first.
 
         Raises:
-            InvalidInputError: An argument is invalid.
+            InvalidInputError: A field of the request is invalid.
         """
         with asking("symbols"):
-            check_match(name, match, limit)
-            request = SearchRequest(query=name, kind=kind)
-            return self._symbols(request, match, limit, checked_out)
+            check_request(wanted)
+            return self._symbols(wanted, checked_out)
 
-    def _symbols(
-        self, request: SearchRequest, match: str, limit: int, checked_out: str
-    ) -> list[SymbolHit]:
-        name = request.query
+    def _symbols(self, wanted: SymbolRequest, checked_out: str) -> list[SymbolHit]:
+        request = SearchRequest(query=wanted.name, kind=wanted.kind)
         with self._store.read() as handle:
             branch = self.branch(handle, None, checked_out)
-            filters = filters_of(handle, Query(text=name), request, branch.id)
-            found = find_scored(handle, name, filters, match=match, limit=limit)
+            filters = filters_of(handle, Query(text=wanted.name), request, branch.id)
+            found = find_scored(
+                handle, wanted.name, filters, match=wanted.match, limit=wanted.limit
+            )
         return [symbol_hit(symbol, self._project_name) for symbol in found]
 
     def outline(self, path: str, checked_out: str, *, asked: str) -> list[SymbolHit]:

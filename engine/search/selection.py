@@ -63,10 +63,7 @@ def is_unfiltered(query: Query, request: SearchRequest) -> bool:
         chosen <= _SCOPE_FILTERS
         and not (query.phrases or query.patterns)
         and not any(word.negated for word in query.words)
-        and request.language is None
-        and request.path is None
-        and request.file is None
-        and request.kind is None
+        and not request.has_filters
     )
 
 

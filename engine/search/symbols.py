@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from engine.errors import FileNotIndexedError, InvalidInputError
-from engine.records import SymbolHit, display_path
+from engine.errors import FileNotIndexedError
+from engine.records import SymbolHit, SymbolMatch, display_path
 from engine.search.features import NOT_SCORED, Breakdown, Part, path_factors
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import storable
@@ -26,10 +26,6 @@ from engine.store.filters import Filters
 from engine.store.symbols import SymbolRow
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
-MATCHES = ("exact", "prefix", "fuzzy")
-MAX_LIMIT = 1000
-MAX_NAME_CHARS = 1000
-
 
 @dataclass(frozen=True, slots=True)
 class ScoredSymbol:
@@ -41,7 +37,7 @@ class ScoredSymbol:
 
 
 def find_scored(
-    handle: Handle, name: str, filters: Filters, *, match: str, limit: int
+    handle: Handle, name: str, filters: Filters, *, match: SymbolMatch, limit: int
 ) -> list[ScoredSymbol]:
     """Find symbols by name, best first.
 
@@ -50,7 +46,7 @@ def find_scored(
         name: A name, or a qualified one; then the containers must match too. NUL and halves of
             surrogate pairs, which no name has, count as blanks.
         filters: Conditions on all of them.
-        match: One of ``MATCHES``; each includes the ones before it.
+        match: How names are compared.
         limit: How many to return.
     """
     name = storable(name)
@@ -124,25 +120,6 @@ def symbol_hit(symbol: ScoredSymbol, project: str) -> SymbolHit:
         exported=bool(row.is_exported),
         score=round(symbol.score, 4),
     )
-
-
-def check_match(name: str, match: str, limit: int) -> None:
-    """Refuse a name that is too long, an unknown way of matching, or a limit out of range.
-
-    Raises:
-        InvalidInputError: Names the field.
-    """
-    if len(name) > MAX_NAME_CHARS:
-        raise InvalidInputError(
-            f"the name has {len(name)} characters, at most {MAX_NAME_CHARS} are allowed",
-            field="name",
-        )
-    if match not in MATCHES:
-        raise InvalidInputError(
-            f"match is {match!r}, wanted one of {', '.join(MATCHES)}", field="match"
-        )
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError(f"limit is {limit}, wanted 1 to {MAX_LIMIT}", field="limit")
 
 
 def kind_weight(kind: str) -> float:

@@ -75,7 +75,7 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
         assert (
             parameters["search_code"]
             == (
-                "query project_path mode language path kind branch limit max_tokens format cursor"
+                "query mode language path kind branch limit max_tokens project_path format cursor"
             ).split()
         )
         assert (

@@ -9,14 +9,17 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, fields, replace
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from inspect import Parameter as SignatureParameter
+from inspect import Signature
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from litestar import Request, Response
 from litestar.connection import ASGIConnection
+from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, MethodNotAllowedException, ValidationException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
@@ -26,10 +29,13 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
 from engine.errors import EngineError, InvalidInputError, UnavailableError
-from engine.records import SearchAnswer, SearchRequest
+from engine.records import MAX_HITS, SearchAnswer, SearchRequest, parameters_of
 from web.api.shapes import ErrorAnswer
 from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
+from web.parameters import decoded_as, meta_of, request_from
 from web.schemas import as_json, parsed
+
+Wanted = TypeVar("Wanted")
 
 _AT = " - at `$"
 _MOST_DETAIL = 300
@@ -46,12 +52,51 @@ def in_query(meta: Meta, *, name: str | None = None) -> QueryParameter:
     return QueryParameter(
         name=name,
         description=meta.description,
-        examples=[Example(value=value) for value in meta.examples or ()] or None,
+        examples=[
+            Example(value=value, id=f"{name}-example-{number}" if name else None)
+            for number, value in enumerate(meta.examples or (), 1)
+        ]
+        or None,
         ge=meta.ge,
         le=meta.le,
         min_length=meta.min_length,
         max_length=meta.max_length,
     )
+
+
+def in_url(request: type[Wanted], *, without: Collection[str] = ()) -> Provide:
+    """Return the dependency that reads a request from the query parameters of a URL.
+
+    Args:
+        request: The request, which declares its parameters.
+        without: Fields of it that are not offered.
+    """
+
+    def read(**given: Any) -> Wanted:
+        return request_from(request, {fields_of[name]: value for name, value in given.items()})
+
+    fields_of: dict[str, str] = {}
+    parameters = []
+    for each in parameters_of(request):
+        if each.field in without:
+            continue
+        name = f"{each.field}_" if each.field in RESERVED_KWARGS else each.field
+        fields_of[name] = each.field
+        kind = decoded_as(each) | None if each.is_nullable else decoded_as(each)
+        default = Signature.empty if each.default is MISSING else each.default
+        parameters.append(
+            SignatureParameter(
+                name,
+                SignatureParameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[kind, in_query(meta_of(each), name=each.name)],
+            )
+        )
+    signature = Signature(parameters, return_annotation=request)
+    read.__signature__ = signature  # type: ignore[attr-defined]
+    read.__annotations__ = {each.name: each.annotation for each in parameters}
+    read.__annotations__["return"] = request
+    return Provide(read, sync_to_thread=False)
 
 
 class ApiRequest(Request[Any, Any, Any]):
@@ -258,8 +303,6 @@ TIMEOUT_RESPONSE: Mapping[int, ResponseSpec] = dict(
 )
 
 
-#: Pages end here, as no further hits are ranked.
-MOST_HITS = 100
 _DIGITS = 12
 _SHOWN = frozenset({"limit", "max_tokens", "context", "explain", "detailed"})
 _ASKED = tuple(each.name for each in fields(SearchRequest) if each.name not in _SHOWN)
@@ -279,14 +322,14 @@ def offset_of(cursor: str | None, request: SearchRequest, projects: list[str]) -
         offset = int(number)
     except (binascii.Error, ValueError) as error:
         raise _unreadable() from error
-    if question != _digest(request, projects) or not 0 < offset < MOST_HITS:
+    if question != _digest(request, projects) or not 0 < offset < MAX_HITS:
         raise _unreadable()
     return offset
 
 
 def page_within(request: SearchRequest, offset: int) -> SearchRequest:
     """Return the request for the page at an offset; the last page may be shorter."""
-    return replace(request, limit=min(request.limit, MOST_HITS - offset)) if offset else request
+    return replace(request, limit=min(request.limit, MAX_HITS - offset)) if offset else request
 
 
 def next_cursor(
@@ -294,7 +337,7 @@ def next_cursor(
 ) -> str | None:
     """Return the cursor of the next page, or None for the last page."""
     end = offset + len(answer.hits)
-    is_last = len(answer.hits) < request.limit or end >= min(MOST_HITS, answer.total)
+    is_last = len(answer.hits) < request.limit or end >= min(MAX_HITS, answer.total)
     if is_last:
         return None
     return base64.urlsafe_b64encode(f"{end}/{_digest(request, projects)}".encode()).decode()

@@ -1,18 +1,17 @@
 """Symbols: find definitions by name, or list those of a project."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from litestar import get
-from litestar.di import Provide
 from litestar.params import QueryParameter
 from msgspec import UNSET, Meta, UnsetType
 
 from engine.errors import EngineError, ProjectNotFoundError
-from engine.records import SymbolListRequest, display_path
+from engine.records import SymbolListRequest, SymbolRequest, display_path
 from engine.telemetry.metrics import asking
 from web.answers import find_symbols as by_name
 from web.answers import joined
-from web.api.requests import PageCursor, PageLimit
+from web.api.requests import in_url
 from web.api.service import NOTHING_SERVED, Service
 from web.api.shapes import Answer, Count, Line, ProjectFailure, ProjectId, shaped
 
@@ -81,44 +80,20 @@ class SymbolPageView(Answer, frozen=True):
     next_cursor: str | None
 
 
-def wanted_of(
-    name: Annotated[
-        str,
-        QueryParameter(
-            max_length=1000,
-            description="start of the name, or any part of it from three characters",
-        ),
-    ] = "",
-    kind: Annotated[str | None, QueryParameter(description="e.g. function")] = None,
-    language: Annotated[str | None, QueryParameter(description="e.g. python")] = None,
-    path: Annotated[
-        str, QueryParameter(max_length=1000, description="part of the path, or a glob")
-    ] = "",
-    limit: PageLimit = 100,
-    cursor: PageCursor = None,
-) -> SymbolListRequest:
-    """Gather the query parameters of the list."""
-    return SymbolListRequest(
-        name=name, kind=kind, language=language, path=path, limit=limit, cursor=cursor
-    )
-
-
-@get("/symbols", operation_id="findSymbols", summary="Definitions by name", tags=("symbols",))
+@get(
+    "/symbols",
+    operation_id="findSymbols",
+    summary="Definitions by name",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(SymbolRequest)},
+)
 async def find_symbols(
     service: Service,
-    name: Annotated[str, QueryParameter(description="a name, or Class.method", max_length=1000)],
+    wanted: SymbolRequest,
     project: Annotated[
         list[str] | None,
         QueryParameter(max_items=_MOST_PROJECTS, description="ids, names or absolute paths"),
     ] = None,
-    kind: Annotated[str | None, QueryParameter(description="e.g. function or type")] = None,
-    match: Annotated[
-        Literal["exact", "prefix", "fuzzy"],
-        QueryParameter(description="exact: same case first; fuzzy: parts of names, and typos"),
-    ] = "exact",
-    limit: Annotated[
-        int, QueryParameter(ge=1, le=1000, description="maximum number of symbols")
-    ] = 20,
 ) -> SymbolList:
     """Find definitions by name in one or more projects."""
 
@@ -132,14 +107,13 @@ async def find_symbols(
         failures = []
         for each in asked:
             try:
-                index = service.index_meant(each)
-                found.append(by_name(index, name, kind=kind, match=match, limit=limit))
+                found.append(by_name(service.index_meant(each), wanted))
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":
                     raise
                 failure = {"project": each, "error": error.code, "message": error.message}
                 failures.append(failure)
-        shown = joined(found, limit).as_json()
+        shown = joined(found, wanted.limit).as_json()
         return {**shown, "errors": failures} if failures else shown
 
     return shaped(await service.executors.search.run(find), SymbolList)
@@ -164,7 +138,7 @@ def _of_none(service: Service) -> dict[str, object]:
     operation_id="listSymbols",
     summary="All definitions",
     tags=("symbols",),
-    dependencies={"wanted": Provide(wanted_of, sync_to_thread=False)},
+    dependencies={"wanted": in_url(SymbolListRequest)},
 )
 async def list_symbols(
     service: Service, project_id: ProjectId, wanted: SymbolListRequest

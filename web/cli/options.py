@@ -3,16 +3,21 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import MISSING
 from types import FrameType
 from typing import Any, Self, TypeVar
 
 import click
 
 from engine.errors import InvalidInputError
+from engine.records import RequestField, parameters_of
 from web.terminal import rejoined
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Options that turn a parameter off which is on by default, with their help.
+_SWITCHES = {"context": ("--no-snippets", "Show places only, without code.")}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -22,6 +27,65 @@ project_option = click.option(
     help="The project's root, a folder in it, or its name (default: the one you are in).",
 )
 _STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
+
+
+def request_options(
+    request: type, *, without: Collection[str] = ()
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds an option for each optional parameter of a request.
+
+    The command receives each value by the name of the request's field. Bounds are checked by the
+    engine.
+
+    Args:
+        request: The request, which declares its parameters.
+        without: Fields of it that the command reads in another way.
+    """
+    options = [
+        _option_of(each)
+        for each in parameters_of(request)
+        if each.default is not MISSING and each.field not in without
+    ]
+
+    def decorate(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _option_of(asked: RequestField) -> Callable[[Function], Function]:
+    if asked.default is True:
+        flag, text = _SWITCHES[asked.field]
+        return click.option(flag, asked.field, flag_value=False, default=True, help=text)
+    declared = asked.parameter
+    bounds = "" if declared.maximum is None else f", {declared.minimum} to {declared.maximum}"
+    text = f"{declared.description[:1].upper()}{declared.description[1:]}{bounds}"
+    names = ("--" + asked.name.replace("_", "-"), asked.field)
+    text += "" if text.endswith("…") else "."
+    if asked.kind is bool:
+        return click.option(*names, is_flag=True, help=text)
+    return click.option(
+        *names,
+        type=_Choice(asked) if asked.choices else asked.kind,
+        metavar=asked.name.upper() if asked.kind is str and not asked.choices else None,
+        default=str(asked.default) if asked.choices else asked.default,
+        show_default=asked.default is not None,
+        help=text,
+    )
+
+
+class _Choice(click.Choice[str]):
+    """A choice between words that become values of a request's field."""
+
+    def __init__(self, asked: RequestField) -> None:
+        super().__init__(asked.choices)
+        self._kind = asked.kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value of a word."""
+        return self._kind(super().convert(value, param, ctx))
 
 
 class Group(click.Group):

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 import click
 
@@ -9,7 +10,14 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.records import RelatedRequest
-from web.cli.options import examples, json_option, print_json, print_text, project_option
+from web.cli.options import (
+    examples,
+    json_option,
+    print_json,
+    print_text,
+    project_option,
+    request_options,
+)
 from web.project_selection import absolute, index_of_file
 from web.schemas import answer_json
 from web.terminal import style_for
@@ -26,15 +34,10 @@ _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re
     )
 )
 @click.argument("place", metavar="PATH:LINE")
-@click.option(
-    "--limit", type=int, default=5, show_default=True, help="Maximum number of hits, 1 to 100."
-)
-@click.option("--no-snippets", is_flag=True, help="Show places only, without code.")
+@request_options(RelatedRequest, without=("line_end",))
 @project_option
 @json_option
-def command(
-    place: str, *, limit: int, no_snippets: bool, project: str | None, as_json: bool
-) -> None:
+def command(place: str, *, project: str | None, as_json: bool, **options: Any) -> None:
     """Find code similar to the code at PATH:LINE or PATH:START-END."""
     parsed = _PLACE.fullmatch(place)
     if parsed is None:
@@ -50,8 +53,7 @@ def command(
                 path=absolute(parsed["path"], index, from_root=project is not None),
                 line_start=int(parsed["start"]),
                 line_end=int(parsed["end"]) if parsed["end"] else None,
-                limit=limit,
-                context=not no_snippets,
+                **options,
             )
         )
     if as_json:

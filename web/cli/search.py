@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,53 +10,21 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
-from engine.records import Mode, SearchAnswer, SearchRequest
-from web.cli.options import examples, given_text, json_option, print_json, print_text
+from engine.records import SearchAnswer, SearchRequest
+from web.cli.options import (
+    examples,
+    given_text,
+    json_option,
+    print_json,
+    print_text,
+    request_options,
+)
 from web.errors import OK, outcome_of
 from web.project_selection import searcher_of
 from web.terminal import printable, style_for
 from web.text import search_markdown, search_text
 
 Searcher = Callable[[SearchRequest], SearchAnswer]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Options:
-    """The options as parsed by click."""
-
-    project: tuple[str, ...]
-    mode: str
-    kind: str | None
-    path: str | None
-    branch: str | None
-    language: str | None
-    limit: int
-    max_tokens: int | None
-    output: str | None
-    as_json: bool
-    batch: str | None
-    no_snippets: bool
-    explain: bool
-
-    @property
-    def has_filters(self) -> bool:
-        """Whether there are filters, which list matches without a query."""
-        return any((self.kind, self.path, self.language))
-
-    def request(self, query: str) -> SearchRequest:
-        """Return the request for one query."""
-        return SearchRequest(
-            query=given_text(query),
-            mode=Mode(self.mode),
-            language=self.language,
-            path=self.path,
-            kind=self.kind,
-            branch=self.branch,
-            limit=self.limit,
-            max_tokens=self.max_tokens,
-            context=not self.no_snippets,
-            explain=self.explain,
-        )
 
 
 @click.command(
@@ -84,21 +52,7 @@ class _Options:
     multiple=True,
     help="A project's root, a folder in it, or its name (repeatable; default: the one you are in).",
 )
-@click.option(
-    "--mode",
-    type=click.Choice([mode.value for mode in Mode]),
-    default=Mode.HYBRID.value,
-    show_default=True,
-    help="How to search.",
-)
-@click.option("--kind", help="Only symbols of this kind: function, class, type, …")
-@click.option("--path", metavar="PATH", help="Only paths with this prefix, or matching this glob.")
-@click.option("--branch", help="This branch as it was last indexed (default: the one checked out).")
-@click.option("--language", help="Only files in this language.")
-@click.option(
-    "--limit", type=int, default=10, show_default=True, help="Maximum number of hits, 1 to 100."
-)
-@click.option("--max-tokens", type=int, help="Cut the answer to about this many tokens.")
+@request_options(SearchRequest)
 @click.option(
     "--format",
     "output",
@@ -109,9 +63,15 @@ class _Options:
 @click.option(
     "--batch", metavar="FILE", help="Read one query per line, print one JSON object per line."
 )
-@click.option("--no-snippets", is_flag=True, help="Show places only, without code.")
-@click.option("--explain", is_flag=True, help="Show how each hit's score was calculated.")
-def command(query: str | None, **options: Any) -> int:
+def command(
+    query: str | None,
+    *,
+    project: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+    batch: str | None,
+    **options: Any,
+) -> int:
     r"""Search for QUERY: words, a name, "an exact phrase" or a /pattern/.
 
     A pattern is an RE2 regular expression that is matched line by line; \n or (?s) lets it cross
@@ -121,41 +81,35 @@ def command(query: str | None, **options: Any) -> int:
     Filters in the query narrow it: lang: path: kind: sym: branch: project: tag: case:. A leading
     minus negates one. Filters alone list everything they match: kind:enum path:src/
     """
-    chosen = _Options(**options)
-    output = _output_of(query, chosen)
+    output = _output_of(output, as_json=as_json, batch=batch)
+    request = SearchRequest(query=given_text(query or ""), **options)
+    if query is not None and batch is not None:
+        raise InvalidInputError("a query and --batch cannot be used together", field="batch")
+    if query is None and batch is None and not request.has_filters:
+        raise InvalidInputError(
+            "no query given", hint="cairn search QUERY, or --batch FILE", field="query"
+        )
     with Catalog(load_config()) as catalog:
-        search = searcher_of(catalog, chosen.project)
-        if chosen.batch is not None:
-            return _answer_batch(search, chosen, chosen.batch)
-        request = chosen.request(query or "")
+        search = searcher_of(catalog, project)
+        if batch is not None:
+            return _answer_batch(search, request, batch)
         answer = search(request)
     _print_answer(answer, request, output)
     return OK
 
 
-def _output_of(query: str | None, options: _Options) -> str:
-    """Check that the options are compatible, and return the format.
+def _output_of(output: str | None, *, as_json: bool, batch: str | None) -> str:
+    """Return the format.
 
     Raises:
-        InvalidInputError: They are incompatible, or there is nothing to search for.
+        InvalidInputError: The options are incompatible.
     """
-    if options.as_json and options.output not in (None, "json"):
-        raise InvalidInputError(
-            f"--json cannot be used with --format {options.output}", field="format"
-        )
-    if options.batch is None:
-        if query is None and not options.has_filters:
+    for option, is_given in (("--json", as_json), ("--batch", batch is not None)):
+        if is_given and output not in (None, "json"):
             raise InvalidInputError(
-                "no query given", hint="cairn search QUERY, or --batch FILE", field="query"
+                f"{option} cannot be used with --format {output}", field="format"
             )
-        return "json" if options.as_json else options.output or "text"
-    if query is not None:
-        raise InvalidInputError("a query and --batch cannot be used together", field="batch")
-    if options.output not in (None, "json"):
-        raise InvalidInputError(
-            f"--batch cannot be used with --format {options.output}", field="format"
-        )
-    return "json"
+    return "json" if as_json else output or "text"
 
 
 def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> None:
@@ -170,12 +124,12 @@ def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> 
         print_text(search_text(answer, request, style_for(sys.stdout)))
 
 
-def _answer_batch(search: Searcher, options: _Options, file: str) -> int:
+def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
     """Answer each line as a query, print one object per line, and return the highest exit code."""
     worst = OK
     for number, query in enumerate(_lines_of(file), 1):
         try:
-            answer = search(options.request(query))
+            answer = search(replace(request, query=given_text(query)))
         except EngineError as error:
             shape = error.as_json()
             shape["details"] = {**error.details, "query": query, "line": number}

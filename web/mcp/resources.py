@@ -7,7 +7,7 @@ looked up in the index or in the list of logs, and is not found otherwise.
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -22,7 +22,7 @@ from engine.errors import (
     NotFoundError,
 )
 from engine.project import Project
-from engine.records import display_path, is_path
+from engine.records import SymbolRequest, display_path, is_path
 from engine.state_records import JobFilter, JobState
 from web.answers import find_symbols
 from web.mcp.tool import Caller, ToolContext
@@ -126,9 +126,10 @@ def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _calle
     name, kind = uri.query.get("name", ""), uri.query.get("type")
     if not name:
         raise InvalidInputError("name is required", field="name")
-    found = find_symbols(index, name, kind=kind, limit=_MAX_SYMBOLS)
+    wanted = SymbolRequest(name=name, kind=kind, limit=_MAX_SYMBOLS)
+    found = find_symbols(index, wanted)
     if not found.symbols:
-        found = find_symbols(index, name, kind=kind, match="prefix", limit=_MAX_SYMBOLS)
+        found = find_symbols(index, replace(wanted, match="prefix"))
     return _json(found.as_json())
 
 

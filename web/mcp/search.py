@@ -19,18 +19,19 @@ from msgspec import Meta
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.records import (
-    MAX_QUERY_CHARS,
+    MAX_HITS,
     Hit,
-    Mode,
     RelatedRequest,
     SearchAnswer,
     SearchRequest,
     SymbolHit,
+    SymbolRequest,
     tokens_of,
 )
 from engine.telemetry.metrics import asking
 from web.answers import find_symbols
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, list_of, object_of, record
+from web.parameters import request_from, with_parameters_of
 from web.schemas import answer_json, as_json
 from web.terminal import printable, printable_block
 from web.text import notes_on, search_markdown
@@ -45,7 +46,6 @@ _MAX_DIGITS = 9
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
 _DOC_CHARS = 200  # of a symbol's documentation
-_MAX_HITS = 100  # of one query, over all pages
 _FOUND = {
     "query": "text",
     "mode": "text",
@@ -244,39 +244,27 @@ Project = Annotated[
 ]
 
 
+@with_parameters_of(SearchRequest, without=("context", "explain"), for_agents=True)
 class SearchCode(Parameters, kw_only=True, frozen=True):
-    """Parameters of ``search_code``."""
+    """Parameters of ``search_code``; its ``max_tokens`` is a bound on the whole answer."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     project_path: Project | None = None
-    mode: Literal["hybrid", "meaning", "keyword", "symbol", "regex"] = "hybrid"
-    language: str | None = None
-    path: Annotated[str, Meta(description="prefix or glob")] | None = None
-    kind: Annotated[str, Meta(description="function, class, type, …")] | None = None
-    branch: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 10
-    max_tokens: Annotated[int, Meta(ge=1, description="limit for the text")] | None = None
     format: Literal["text", "json", "markdown"] = "text"
     cursor: Annotated[str, Meta(description="next_cursor of the previous answer")] | None = None
 
 
+@with_parameters_of(SymbolRequest, for_agents=True)
 class FindSymbol(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_symbol``."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=1000, description="Name or Class.method")]
     project_path: Project | None = None
-    kind: str | None = None
-    match: Literal["exact", "prefix", "fuzzy"] = "exact"
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 20
 
 
+@with_parameters_of(RelatedRequest, without=("line_end", "context"), for_agents=True)
 class FindRelated(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_related``."""
 
-    path: Annotated[str, Meta(min_length=1, description="file, relative to the root or absolute")]
-    line: Annotated[int, Meta(ge=1)]
     project_path: Project | None = None
-    limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 5
 
 
 _HIT = object_of(
@@ -361,36 +349,28 @@ class _Search:
         self._context = context
 
     def search_code(self, params: SearchCode, _caller: Caller) -> Answer:
+        request = request_from(SearchRequest, params)
         question = _question_of(params)
         offset = offset_of(question, params.cursor)
-        wanted = min(offset + params.limit, _MAX_HITS)
-        found = self._search(params, wanted)
+        most = min(offset + request.limit, MAX_HITS)
+        found = self._search(params, replace(request, limit=most, max_tokens=None))
         page = replace(found, hits=found.hits[offset:])
 
         def next_cursor(answer: SearchAnswer) -> str | None:
             reached = offset + len(answer.hits)
             is_more = found.truncated or reached < len(found.hits)
-            if not answer.hits or reached >= _MAX_HITS or not is_more:
+            if not answer.hits or reached >= MAX_HITS or not is_more:
                 return None
             return cursor_of(question, reached)
 
         def text_of(answer: SearchAnswer) -> str:
             return answer_text(answer, params.format, next_cursor(answer))
 
-        shown = fit_to_budget(page, params.max_tokens, text_of)
+        shown = fit_to_budget(page, request.max_tokens, text_of)
         content = {**answer_json(shown), "next_cursor": next_cursor(shown)}
         return Answer(content=content, text=text_of(shown))
 
-    def _search(self, params: SearchCode, limit: int) -> SearchAnswer:
-        request = SearchRequest(
-            query=params.query,
-            mode=Mode(params.mode),
-            language=params.language,
-            path=params.path,
-            kind=params.kind,
-            branch=params.branch,
-            limit=limit,
-        )
+    def _search(self, params: SearchCode, request: SearchRequest) -> SearchAnswer:
         catalog = self._context.catalog
         with asking(request.mode):
             if params.project_path is None and names_projects(request):
@@ -398,12 +378,10 @@ class _Search:
             return catalog.search([self._context.projects.index(params.project_path).root], request)
 
     def find_symbol(self, params: FindSymbol, _caller: Caller) -> Answer:
+        wanted = request_from(SymbolRequest, params)
         with asking("symbols"):
-            index = self._context.projects.index(params.project_path)
-            found = find_symbols(
-                index, params.name, kind=params.kind, match=params.match, limit=params.limit
-            )
-        nothing = f"no symbol is named {params.name!r}; try match fuzzy, or search_code"
+            found = find_symbols(self._context.projects.index(params.project_path), wanted)
+        nothing = f"no symbol is named {wanted.name!r}; try match fuzzy, or search_code"
         more = found.says_more("narrow by kind or Class.name, or raise limit")
         return Answer(
             content={**found.as_json(), "symbols": [_symbol_json(each) for each in found.symbols]},
@@ -411,10 +389,9 @@ class _Search:
         )
 
     def find_related(self, params: FindRelated, _caller: Caller) -> Answer:
+        wanted = request_from(RelatedRequest, params)
         with asking("related"):
-            index = self._context.projects.index(params.project_path)
-            wanted = RelatedRequest(path=params.path, line_start=params.line, limit=params.limit)
-            answer = index.related(wanted)
+            answer = self._context.projects.index(params.project_path).related(wanted)
         return Answer(content=answer_json(answer), text=answer_text(answer, "text", None))
 
 

@@ -179,7 +179,7 @@ class Tool:
         Raises:
             InvalidInputError: A parameter is unknown, missing or invalid; ``details`` name it.
         """
-        known = self.parameters.__struct_fields__
+        known = self.parameters.__struct_encode_fields__
         given = {
             name: value
             for name, value in arguments.items()

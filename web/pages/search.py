@@ -13,7 +13,16 @@ from litestar.params import QueryParameter
 from engine.browse_records import BranchSummary
 from engine.cross_project import chosen_projects, names_projects
 from engine.errors import EngineError, InvalidQueryError, NotFoundError, UnavailableError
-from engine.records import Hit, Mode, ProjectError, SearchAnswer, SearchRequest, display_path
+from engine.records import (
+    MAX_HITS,
+    MAX_QUERY_CHARS,
+    Hit,
+    Mode,
+    ProjectError,
+    SearchAnswer,
+    SearchRequest,
+    display_path,
+)
 from engine.roots import project_id_of, resolve
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
@@ -27,7 +36,6 @@ from web.text import search_markdown
 _PAGE = 20
 # Hits rendered at once while typing: they fill a window; the rest is loaded at a pause.
 _FIRST_HITS = 8
-_COUNTED_HITS = 100
 _MAX_RELAXED = 5
 _MAX_BRANCHED = 8  # projects with listed branches
 _MAX_EXCLUDED = 3  # searched projects; of more, no skips are shown
@@ -37,8 +45,7 @@ _MARKDOWN_HITS = 10
 _PREVIEW_COOKIE = "cairn_preview"
 _UNFINISHED = "X-Unfinished"  # response header: the last filter is still being typed
 
-ModeName = Literal["hybrid", "meaning", "keyword", "symbol", "regex"]
-Text = Annotated[str, QueryParameter(name="q", max_length=4096)]
+Text = Annotated[str, QueryParameter(name="q", max_length=MAX_QUERY_CHARS)]
 Files = Annotated[int, QueryParameter(name="rest", ge=0, le=_PAGE)]
 
 
@@ -47,7 +54,7 @@ class SearchParams:
     """Parameters of the address."""
 
     query: str
-    mode: str
+    mode: Mode
     minds_case: bool
     cursor: str | None
     rest: int  # number of files already shown; for htmx only
@@ -58,7 +65,7 @@ class SearchParams:
         text = self.query
         if self.minds_case and not any(each.name == "case" for each in filters_in(text)):
             text = f"{text} case:yes"
-        return SearchRequest(query=text, mode=Mode(self.mode), limit=_PAGE, explain=True)
+        return SearchRequest(query=text, mode=self.mode, limit=_PAGE, explain=True)
 
     @property
     def branch(self) -> str:
@@ -125,7 +132,7 @@ class _Scope:
 
 def read_params(
     text: Text = "",
-    mode: ModeName = "hybrid",
+    mode: Mode = Mode.HYBRID,
     case: Literal["", "yes"] = "",
     cursor: str | None = None,
     rest: Files = 0,
@@ -263,7 +270,7 @@ def _ask_for_page(
     if offset:
         answer = _search(service, scope, wanted, offset)
         return answer, answer.hits, answer.truncated
-    found = _search(service, scope, replace(wanted, limit=_COUNTED_HITS, detailed=_PAGE))
+    found = _search(service, scope, replace(wanted, limit=MAX_HITS, detailed=_PAGE))
     is_cut = found.truncated or len(found.hits) > _PAGE
     return replace(found, hits=found.hits[:_PAGE], truncated=is_cut), found.hits, found.truncated
 

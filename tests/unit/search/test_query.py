@@ -3,8 +3,8 @@
 import pytest
 
 from engine.errors import InvalidQueryError
+from engine.records import MAX_QUERY_CHARS
 from engine.search.query import (
-    MAX_QUERY_CHARS,
     MAX_TERMS,
     Case,
     PatternTerm,

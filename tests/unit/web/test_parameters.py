@@ -1,0 +1,154 @@
+"""Every face offers the parameters that the engine's requests declare, and no others."""
+
+import inspect
+import json
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import MISSING
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from litestar.exceptions import LitestarDeprecationWarning
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.cross_project import FILTER_NAMES
+from engine.records import (
+    Mode,
+    RelatedRequest,
+    SearchRequest,
+    SymbolListRequest,
+    SymbolRequest,
+    parameters_of,
+)
+from web.api.search import SearchQuestion
+from web.app import create_app
+from web.cli.related import command as related_command
+from web.cli.search import command as search_command
+from web.cli.symbols import command as symbols_command
+from web.mcp.search import FindRelated, FindSymbol, SearchCode
+from web.mcp.tool import Parameters, input_schema
+from web.pages.search import read_params
+from web.parameters import request_from
+from web.security.serving import Serving
+
+#: What the search page sets itself; the other parameters are filters, which people type there.
+_SET_BY_THE_PAGE = {"limit", "max_tokens", "context", "explain"}
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The OpenAPI description."""
+    with Catalog(load_config(tmp_path_factory.mktemp("home"))) as catalog:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of parameters in paths
+            app = create_app(catalog, Serving(host="127.0.0.1", port=0, watches=False))
+            found = app.openapi_schema.to_schema()
+        yield json.loads(msgspec.json.encode(found))
+
+
+@pytest.mark.parametrize(
+    ("command", "request_type", "own", "without"),
+    [
+        (search_command, SearchRequest, {"project", "output", "as_json", "batch"}, set()),
+        (
+            related_command,
+            RelatedRequest,
+            {"place", "project", "as_json"},
+            {"path", "line_start", "line_end"},  # which are the place
+        ),
+        (symbols_command, SymbolRequest, {"file", "project", "as_json"}, set()),
+    ],
+)
+def test_a_command_takes_each(
+    command: click.Command, request_type: type, own: set[str], without: set[str]
+) -> None:
+    given = command.make_context("cairn", ["what"]).params
+    declared = {each.field: each for each in parameters_of(request_type)}
+    assert given.keys() - own == declared.keys() - without
+    for option in command.params:
+        if option.name in given.keys() - own and not isinstance(option, click.Argument):
+            wanted = declared[option.name]
+            assert given[option.name] == wanted.default
+            choices = option.type.choices if isinstance(option.type, click.Choice) else ()
+            assert tuple(choices) == wanted.choices
+
+
+@pytest.mark.parametrize(
+    ("path", "request_type", "own"),
+    [
+        ("/api/v1/search", SearchRequest, {"project", "cursor"}),
+        ("/api/v1/related", RelatedRequest, {"project"}),
+        ("/api/v1/symbols", SymbolRequest, {"project"}),
+        ("/api/v1/projects/{project_id}/symbols", SymbolListRequest, {"project_id"}),
+    ],
+)
+def test_a_url_takes_each(
+    described: dict[str, Any], path: str, request_type: type, own: set[str]
+) -> None:
+    parameters = {each["name"]: each for each in described["paths"][path]["get"]["parameters"]}
+    schemas = {name: each["schema"] for name, each in parameters.items() if name not in own}
+    _check(schemas, request_type)
+    required = {name for name, each in parameters.items() if each["required"]} - own
+    assert required == {e.name for e in parameters_of(request_type) if e.default is MISSING}
+
+
+def test_a_body_takes_each(described: dict[str, Any]) -> None:
+    schema = described["components"]["schemas"][SearchQuestion.__name__]
+    own = {"projects", "cursor"}
+    _check({n: each for n, each in schema["properties"].items() if n not in own}, SearchRequest)
+    assert schema["required"] == ["query"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "request_type", "own", "without"),
+    [
+        (SearchCode, SearchRequest, {"project_path", "format", "cursor"}, {"context", "explain"}),
+        (FindSymbol, SymbolRequest, {"project_path"}, set()),
+        (FindRelated, RelatedRequest, {"project_path"}, {"line_end", "context"}),
+    ],
+)
+def test_agents_may_set_each_but_the_little_used(
+    parameters: type[Parameters], request_type: type, own: set[str], without: set[str]
+) -> None:
+    schemas = input_schema(parameters)["properties"]
+    _check({n: each for n, each in schemas.items() if n not in own}, request_type, without=without)
+
+
+def _check(
+    schemas: dict[str, dict[str, Any]], request_type: type, *, without: Collection[str] = ()
+) -> None:
+    declared = {each.name: each for each in parameters_of(request_type)}
+    assert schemas.keys() == declared.keys() - set(without)
+    for name, schema in schemas.items():
+        wanted = declared[name]
+        assert sorted(schema.get("enum", ())) == sorted(wanted.choices)
+        assert schema.get("minimum") == wanted.parameter.minimum
+        assert schema.get("maximum") == wanted.parameter.maximum
+        assert schema.get("maxLength") == wanted.parameter.max_length
+        if wanted.default is MISSING or wanted.default in (None, ""):
+            assert not schema.get("default")
+        else:
+            assert schema["default"] == wanted.default
+
+
+def test_the_page_takes_each_as_a_field_or_as_a_filter() -> None:
+    read = inspect.signature(read_params).parameters
+    filters = {"language" if name == "lang" else name for name in FILTER_NAMES}
+    declared = {each.field for each in parameters_of(SearchRequest)}
+    fields = {"query" if name == "text" else name for name in read}
+    assert declared - filters - _SET_BY_THE_PAGE == declared & fields
+    assert read["mode"].default == Mode.HYBRID == SearchRequest(query="").mode
+
+
+def test_decoded_parameters_become_a_request() -> None:
+    asked = msgspec.convert(
+        {"query": "x", "mode": "regex", "max_tokens": 7, "context": False}, SearchQuestion
+    )
+    wanted = SearchRequest(query="x", mode=Mode.REGEX, max_tokens=7, context=False)
+    assert request_from(SearchRequest, asked) == wanted
+    assert request_from(SearchRequest, asked).mode is Mode.REGEX
+    place = msgspec.convert({"path": "a.py", "line": 3}, FindRelated)
+    assert request_from(RelatedRequest, place) == RelatedRequest(path="a.py", line_start=3)
