@@ -125,7 +125,8 @@ def _check(
     for name, schema in schemas.items():
         wanted = declared[name]
         assert sorted(schema.get("enum", ())) == sorted(wanted.choices)
-        assert schema.get("minimum") == wanted.parameter.minimum
+        least = wanted.parameter.minimum or None  # the framework describes no bound of 0
+        assert (schema.get("minimum") or None) == least
         assert schema.get("maximum") == wanted.parameter.maximum
         assert schema.get("maxLength") == wanted.parameter.max_length
         if wanted.default is MISSING or wanted.default in (None, ""):
