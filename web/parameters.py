@@ -23,6 +23,8 @@ def with_parameters_of(
 ) -> Callable[[type[Shape]], type[Shape]]:
     """Return a decorator that adds the parameters of a request to a struct, before its own fields.
 
+    The struct has fields alone, no methods.
+
     Args:
         request: The request.
         without: Fields of it that are not offered.

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from functools import cache
 from inspect import Parameter as SignatureParameter
@@ -29,7 +29,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
 from engine.errors import EngineError, InvalidInputError, UnavailableError
-from engine.records import MAX_HITS, SearchAnswer, SearchRequest, parameters_of
+from engine.records import MAX_HITS, RequestField, SearchAnswer, SearchRequest, parameters_of
 from web.api.shapes import ErrorAnswer
 from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
 from web.parameters import decoded_as, meta_of, request_from
@@ -64,39 +64,32 @@ def in_query(meta: Meta, *, name: str | None = None) -> QueryParameter:
     )
 
 
-def in_url(request: type[Wanted], *, without: Collection[str] = ()) -> Provide:
+def in_url(request: type[Wanted]) -> Provide:
     """Return the dependency that reads a request from the query parameters of a URL.
 
-    Args:
-        request: The request, which declares its parameters.
-        without: Fields of it that are not offered.
+    The framework learns the parameters from a signature, which is made of the request's.
     """
 
     def read(**given: Any) -> Wanted:
-        return request_from(request, {fields_of[name]: value for name, value in given.items()})
+        return request_from(request, {name.rstrip("_"): given[name] for name in given})
 
-    fields_of: dict[str, str] = {}
-    parameters = []
-    for each in parameters_of(request):
-        if each.field in without:
-            continue
-        name = f"{each.field}_" if each.field in RESERVED_KWARGS else each.field
-        fields_of[name] = each.field
-        kind = decoded_as(each) | None if each.is_nullable else decoded_as(each)
-        default = Signature.empty if each.default is MISSING else each.default
-        parameters.append(
-            SignatureParameter(
-                name,
-                SignatureParameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[kind, in_query(meta_of(each), name=each.name)],
-            )
-        )
+    parameters = [_parameter_of(each) for each in parameters_of(request)]
     signature = Signature(parameters, return_annotation=request)
     read.__signature__ = signature  # type: ignore[attr-defined]
-    read.__annotations__ = {each.name: each.annotation for each in parameters}
-    read.__annotations__["return"] = request
+    annotations = {each.name: each.annotation for each in parameters}
+    read.__annotations__ = {**annotations, "return": request}
     return Provide(read, sync_to_thread=False)
+
+
+def _parameter_of(asked: RequestField) -> SignatureParameter:
+    kind = decoded_as(asked)
+    kind = kind | None if asked.is_nullable else kind
+    return SignatureParameter(
+        f"{asked.field}_" if asked.field in RESERVED_KWARGS else asked.field,
+        SignatureParameter.KEYWORD_ONLY,
+        default=SignatureParameter.empty if asked.default is MISSING else asked.default,
+        annotation=Annotated[kind, in_query(meta_of(asked), name=asked.name)],
+    )
 
 
 class ApiRequest(Request[Any, Any, Any]):
