@@ -1,7 +1,7 @@
 """The frozen records of an index's contents, page by page. Times are ISO 8601, UTC."""
 
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class FileSummary:
 
     path: str
     language: str
-    size_bytes: int  # of the file
+    size_bytes: Annotated[int, "of the file"]
     lines: int
     symbols: int
     generated: bool
@@ -33,21 +33,28 @@ class SkipSummary:
     path: str
     reason: str  # a ``SkipReason``
     detail: str
-    advice: str  # what to do about it
-    folder: bool  # stands for everything below it
+    advice: Annotated[str, "what to do about it"]
+    folder: Annotated[bool, "whether it stands for everything below it"]
     size_bytes: int | None
 
 
-Summary = TypeVar("Summary", FileSummary, SkipSummary)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePage:
+    """Some files of a branch, by path."""
+
+    branch: str
+    files: tuple[FileSummary, ...]
+    total: Annotated[int, "on all pages"]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListPage(Generic[Summary]):
-    """Some files or skips of a branch, by path."""
+class SkipPage:
+    """Some files and folders of a branch that are not indexed, by path."""
 
     branch: str
-    items: tuple[Summary, ...]
-    total: int  # on all pages
+    skips: tuple[SkipSummary, ...]
+    total: Annotated[int, "on all pages"]
     next_cursor: str | None
 
 
@@ -55,17 +62,17 @@ class ListPage(Generic[Summary]):
 class FileContent:
     """The text of a file as it was indexed: secrets blanked, notebooks as their cells."""
 
-    project: str  # the root
+    project: Annotated[str, "the root"]
     path: str
     branch: str
     language: str
     text: str
     lines: int
-    size_bytes: int  # of the text in UTF-8
-    sha256: str  # of the file when it was read
-    redactions: int  # secrets that were blanked
+    size_bytes: Annotated[int, "of the text in UTF-8"]
+    sha256: Annotated[str, "hash of the file when it was read"]
+    redactions: Annotated[int, "number of blanked secrets"]
     generated: bool
-    licence: str | None  # an SPDX expression
+    licence: Annotated[str | None, "an SPDX expression"]
     updated_at: str
 
 

@@ -7,6 +7,7 @@ Conventions:
 * Spans are half-open byte offsets into the stored UTF-8 text (``byte_start``, ``byte_end``) and
   1-based inclusive lines (``line_start``, ``line_end``).
 * Times are UTC integers, ``..._at_ms`` since 1970 or ``..._ns`` as the file system gives them.
+* ``Annotated[type, text]`` says what a field means; the description of the HTTP API repeats it.
 * A *checkpoint* is, for users, a memory (a note that an agent saved) or an indexed file shown in
   the same way; inside, the word alone means a point from which a job can resume.
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from engine.errors import InvalidInputError
 
@@ -28,6 +29,9 @@ MAX_QUERY_CHARS = 4096  # of any search
 MAX_HITS = 100  # of a search; no more are ranked for pages either
 MAX_NAME_CHARS = 1000  # of a symbol's name that is looked for
 MAX_SYMBOLS = 1000  # of an answer
+
+#: Annotation of a field that JSON leaves out while it is None or an empty tuple.
+WHEN_ANY: Final = object()
 
 
 class SkipReason(StrEnum):
@@ -387,8 +391,8 @@ class WordMatch:
     """A word of the question, or the words of one name in a row, and where a hit has it."""
 
     word: str
-    columns: tuple[str, ...]  # of name, signature, body; empty when the hit has it in none
-    chunks: int  # of the whole index that have it: the fewer, the more it counts
+    columns: Annotated[tuple[str, ...], "of name, signature, body: those that have it"]
+    chunks: Annotated[int, "of the whole index that have it: the fewer, the more it counts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,53 +402,53 @@ class Explanation:
     score: float
     #: words, meaning, file, path, file_meaning, definition; name in mode symbol
     shares: dict[str, float]
-    factors: dict[str, float]  # what lowers it: test, example, generated, document, crowding, …
-    bm25: float  # 0 when the words did not bring it in
-    keyword_rank: int | None  # by BM25 among all that were ranked, 1 is best
+    factors: Annotated[dict[str, float], "what lowers it: test, example, generated, document, …"]
+    bm25: Annotated[float, "0 when the words did not bring it in"]
+    keyword_rank: Annotated[int | None, "by BM25 among all that were ranked, 1 is best"]
     words: tuple[WordMatch, ...]
-    meaning: float | None = None  # cosine of question and place; None: words alone
-    file_meaning: float | None = None  # cosine of question and path
-    meaning_rank: int | None = None  # by cosine among all that were ranked, 1 is best
+    meaning: Annotated[float | None, "cosine of query and place, unless by words alone"] = None
+    file_meaning: Annotated[float | None, "cosine of query and path"] = None
+    meaning_rank: Annotated[int | None, "by cosine among all that were ranked, 1 is best"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchSpan:
     """A part of a line that a pattern matches; a match over several lines is one of each."""
 
-    line: int  # 1-based
-    start: int  # characters (code points) of the line before it, so 0-based
-    end: int  # exclusive; equal to start for a match without characters, such as that of ^
+    line: int
+    start: Annotated[int, "number of characters (code points) before it in the line"]
+    end: Annotated[int, "exclusive; equal to start for a match without characters, such as ^"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One place that answers the question."""
 
-    project: str  # the root path
+    project: Annotated[str, "the root"]
     path: str
     line_start: int
     line_end: int
     language: str
-    symbol: str | None  # qualified name
+    symbol: Annotated[str | None, "qualified name"]
     kind: str | None
     signature: str | None
-    score: float  # higher is better; comparable within one answer
-    why: tuple[str, ...]  # what made it match and what moved it
-    fresh: bool | None  # False: the file changed since; None: unknown (another branch)
+    score: Annotated[float, "higher is better, within one answer"]
+    why: Annotated[tuple[str, ...], "what made it match, and what moved it"]
+    fresh: Annotated[bool | None, "false: the file has changed since; null: unknown"]
     snippet: str
-    matches: tuple[MatchSpan, ...] = ()  # of patterns, in text order, at most 100; printed when any
-    snippet_line: int | None = None  # where the snippet starts when not at line_start
-    explain: Explanation | None = None  # when the request asks for it
+    matches: Annotated[tuple[MatchSpan, ...], WHEN_ANY, "of patterns, in text order"] = ()
+    snippet_line: Annotated[int | None, WHEN_ANY, "counted from 1; unless it is line_start"] = None
+    explain: Annotated[Explanation | None, WHEN_ANY] = None  # when the request asks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How much of the project an answer could see."""
 
-    files: int  # indexed files on the branch
-    indexed: float  # share of the files of the last complete scan that are indexed, 0 to 1
-    embedded: float  # share of the chunks that have vectors, 0 to 1
-    complete: bool  # False while a run goes on and after one that did not finish
+    files: Annotated[int, "indexed files on the branch"]
+    indexed: Annotated[float, "share of the files of the last complete scan"]
+    embedded: Annotated[float, "share of the chunks that have vectors"]
+    complete: Annotated[bool, "false during a run, or after an unfinished one"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,18 +462,20 @@ class ProjectError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """A ranked answer; ``cairn search --json`` prints these keys, the last three when any."""
+    """A ranked answer; ``cairn search --json`` prints exactly these keys."""
 
     query: str
     mode: Mode
     took_ms: float
-    total: int  # candidates that were ranked; more may match when ``truncated``
-    truncated: bool  # more hits exist than are given, or snippets were cut to the budget
+    total: Annotated[int, "candidates that were ranked; more may match when truncated"]
+    truncated: Annotated[bool, "whether there are more hits, or snippets were cut to the budget"]
     coverage: Coverage
     hits: tuple[Hit, ...]
-    errors: tuple[ProjectError, ...] = ()
-    notes: tuple[str, ...] = ()  # what to know about the answer, in sentences; printed when any
-    missing: tuple[str, ...] = ()  # names of the query that no indexed text or path has
+    errors: Annotated[tuple[ProjectError, ...], WHEN_ANY] = ()
+    notes: Annotated[tuple[str, ...], WHEN_ANY, "what to know about the answer, in sentences"] = ()
+    missing: Annotated[
+        tuple[str, ...], WHEN_ANY, "names in the query that occur in no indexed text or path"
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -495,11 +501,11 @@ class ProjectSummary:
     """A project of the data directory, in short."""
 
     project_id: str
-    path: str
+    path: Annotated[str, "the root; empty when the index cannot be opened"]
     files: int
-    size_bytes: int
+    size_bytes: Annotated[int, "of the database"]
     last_indexed_at: str | None  # ISO 8601, UTC
-    error: str | None = None  # why it cannot be opened
+    error: Annotated[str | None, "why it cannot be opened"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -507,10 +513,10 @@ class PathExplanation:
     """Why a path is found or not; ``cairn why PATH``."""
 
     path: str
-    outcome: str  # "indexed", "skipped", "not_seen", "missing", "folder"
+    outcome: Annotated[str, "indexed, skipped, not_seen, missing or folder"]
     reason: str | None  # a SkipReason when skipped
-    detail: str  # in words, with what to do
-    rule_path: str | None  # the skipped folder that stands for it, when it is one
+    detail: Annotated[str, "in words, with what to do"]
+    rule_path: Annotated[str | None, "the skipped folder that stands for it"]
     fresh: bool | None
     facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
 
@@ -554,7 +560,7 @@ class ListedSymbol:
 
     path: str
     name: str
-    scope: str  # qualified name of what is around it; empty at top level
+    scope: Annotated[str, "the enclosing definition; empty at top level"]
     kind: str
     signature: str
     language: str
@@ -568,12 +574,12 @@ class SymbolPage:
     """Some symbols of a branch, by name; those that begin with what is asked for come first."""
 
     branch: str
-    complete: bool  # the last run over the branch came to its end
-    items: tuple[ListedSymbol, ...]
-    total: int  # on all pages
-    kinds: Mapping[str, int]  # how many there are of each, whatever kind is asked for; most first
-    languages: Mapping[str, int]  # likewise, whatever language
+    symbols: tuple[ListedSymbol, ...]
+    total: Annotated[int, "on all pages"]
+    kinds: Annotated[Mapping[str, int], "number of each kind, whatever kind is asked for"]
+    languages: Annotated[Mapping[str, int], "number in each language, likewise"]
     next_cursor: str | None
+    complete: Annotated[bool, "whether the last run over the branch came to its end"]
 
 
 MAX_SUMMARY_CHARS = 500
@@ -614,18 +620,18 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A memory or an indexed file; faces print exactly these keys, ``score`` of a search only."""
+    """A memory or an indexed file; faces print exactly these keys."""
 
-    id: str  # a UUID; stays when a memory is updated or a file is indexed again
+    id: Annotated[str, "stable when a memory is changed or a file is indexed again"]
     summary: str  # of a file "Indexed file: <path>"
     description: str  # of a file its whole text as stored, secrets blanked
-    project_path: str  # the root
+    project_path: Annotated[str, "the root"]
     context: Mapping[str, Any]  # of a file {"indexed_file": path}
     tags: tuple[str, ...]  # of a file: indexed, repository, its extension, its language
-    token_count: int  # of the description, as budgets count: one a 3 bytes
+    token_count: Annotated[int, "of the description, one per 3 bytes"]
     created_at: str  # ISO 8601, UTC; of a file, when it was first indexed
     updated_at: str  # of a file, when other content of it was first indexed
-    score: float | None = None  # higher is better, comparable within one answer
+    score: Annotated[float | None, WHEN_ANY, "of a search, comparable within it"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ Times are ISO 8601, UTC; the doctor's are milliseconds.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
+from typing import Annotated
 
 from engine.browse_records import LanguageShare
 from engine.config import Origin
@@ -31,14 +32,14 @@ class WatchStatus:
     """The state of a project's watcher."""
 
     state: WatchState
-    reason: str = ""  # why it is not watching, or what failed last, with what to do
-    since: str = ""  # of the state
-    pid: int = 0  # of the process that watches
-    folders: int = 0  # that are watched
-    pending: int = 0  # paths that wait for a run; a whole project counts as one
+    reason: Annotated[str, "why it is not watching, or what failed last, with what to do"] = ""
+    since: Annotated[str, "of the state"] = ""
+    pid: Annotated[int, "of the process that watches"] = 0
+    folders: Annotated[int, "that are watched"] = 0
+    pending: Annotated[int, "paths that wait for a run; a whole project counts as one"] = 0
     last_event_at: str | None = None
     last_reconcile_at: str | None = None  # when the whole tree was last compared with the index
-    poll_interval_ms: int | None = None  # while polling
+    poll_interval_ms: Annotated[int | None, "while polling"] = None
 
 
 class JobState(StrEnum):
@@ -98,33 +99,34 @@ class Job:
     status: JobState
     origin: JobOrigin
     project_id: str
-    path: str  # the project's root
+    path: Annotated[str, "the project's root"]
     parameters: Mapping[str, object]
-    position: int | None  # among the pending jobs of all projects, 1 is next; None unless pending
+    position: Annotated[int | None, "in the queue of all projects while pending; 1 is next"]
     phase: Phase | None
-    done: int  # of the phase: files, or chunks while embedding
+    done: Annotated[int, "of the phase: files, or chunks while embedding"]
     total: int | None
-    files_done: int  # never falls, also over restarts
+    files_done: Annotated[int, "never falls, also over restarts"]
     files_total: int | None
     chunks_done: int
     chunks_total: int | None
     current_file: str | None
-    rate: float | None  # files a second, or chunks while embedding
-    elapsed_seconds: float  # since it first started
+    rate: Annotated[float | None, "files per second; chunks while embedding"]
+    elapsed_seconds: Annotated[float, "since it first started"]
     eta_seconds: float | None
-    estimated_seconds: float | None  # said when it was created
-    waiting: str | None  # why it waits, in words
-    attempt: int  # tries so far; more than 1 after a restart
+    estimated_seconds: Annotated[float | None, "when it was created"]
+    waiting: Annotated[str | None, "why it waits, in words"]
+    attempt: Annotated[int, "tries so far; more than 1 after a restart"]
     cancel_requested: bool
-    flagged: bool  # active for more than the retention period: somebody should look
+    flagged: Annotated[bool, "active for longer than the retention period: needs attention"]
     created_at: str
     started_at: str | None
     finished_at: str | None
     heartbeat_at: str | None
-    result: Mapping[str, object] | None  # of a completed job: the keys of ``IndexReport``
-    error: Mapping[str, object] | None  # of a failed job: ``error``, ``message``, ``details``
-    counts: Mapping[str, int] = field(default_factory=dict)  # what it did so far
-    log: str | None  # the operation log, a path
+    #: The keys are those of ``IndexReport``.
+    result: Annotated[Mapping[str, object] | None, "of a completed job"]
+    error: Annotated[Mapping[str, object] | None, "of a failed job: error, message, details"]
+    counts: Annotated[Mapping[str, int], "what it did so far"] = field(default_factory=dict)
+    log: Annotated[str | None, "the path of its log"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +134,10 @@ class JobEvent:
     """Something that happened to a job."""
 
     job_id: str
-    sequence: int  # 1, 2, 3 … without gaps
+    sequence: Annotated[int, "1, 2, 3 … without gaps"]
     type: EventType
     timestamp: str
-    context: Mapping[str, object]  # ``repository``, ``files_processed``, ``phase`` and more
+    context: Annotated[Mapping[str, object], "repository, files_processed, phase and more"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +164,9 @@ class Submitted:
 
     job_id: str
     status: JobState
-    duplicate: bool  # the same request was active already: this is its job
+    duplicate: Annotated[bool, "whether an identical job was already active: this is it"]
     estimated_seconds: float | None
-    waits: bool  # the estimate is short enough for the caller to wait
+    waits: Annotated[bool, "whether it is expected to be short"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,9 +187,9 @@ class JobPage:
     """Some jobs, the newest first."""
 
     jobs: tuple[Job, ...]
-    total: int  # that match
+    total: Annotated[int, "on all pages"]
     next_cursor: str | None
-    errors: tuple[str, ...] = ()  # projects that could not be read, in sentences
+    errors: Annotated[tuple[str, ...], "projects that could not be read, in sentences"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,18 +198,18 @@ class ProjectStatus:
 
     project_id: str
     path: str
-    branch: str
+    branch: Annotated[str, "empty outside version control"]
     files: int
     symbols: int
     chunks: int
     embeddings: int
-    skips: dict[str, int] = field(default_factory=dict)  # reason: count
+    skips: Annotated[Mapping[str, int], "skipped files by reason"] = field(default_factory=dict)
     coverage: Coverage
     model: str | None
     fingerprint: str
-    size_bytes: int  # of the database file and its WAL
+    size_bytes: Annotated[int, "of the database file and its WAL"]
     last_indexed_at: str | None  # ISO 8601, UTC
-    jobs: tuple[Job, ...] = ()  # those active, and the newest one when it failed
+    jobs: Annotated[tuple[Job, ...], "those active, and the newest one when it failed"] = ()
     watch: WatchStatus | None = None  # None: nobody watches the project
 
 
@@ -380,9 +382,9 @@ class Finding:
     code: FindingCode
     message: str  # a sentence without its full stop
     count: int
-    places: tuple[str, ...]  # paths, or path:line; some of them only
+    places: Annotated[tuple[str, ...], "paths, or path:line; some of them only"]
     severity: Severity
-    fix: str  # what to do
+    fix: Annotated[str, "what to do"]
 
 
 def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:

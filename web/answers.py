@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
 from engine.project import Project
@@ -77,7 +77,7 @@ class FoundSymbols:
         """Whether there are more than are shown."""
         return self.is_more or self.total > len(self.symbols)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON shape of all interfaces."""
         return {"symbols": self.symbols, "total": self.total, "truncated": self.truncated}
 

@@ -203,6 +203,7 @@ def create_app(
         exception_handlers=as_pages(handlers_of(note), pages, service),
         lifespan=[_lifespan_of(service, BackgroundTasks(catalog, serving, log.event)), *lifespans],
         openapi_config=openapi_config(),
+        plugins=[openapi.RecordSchemas()],
         logging_config=None,
         signature_types=[Service],
     )

@@ -1,7 +1,8 @@
 """Records as JSON objects, and JSON as msgspec types.
 
-Keys are in the order of the record's fields. Output is valid UTF-8: other bytes of file names
-become U+FFFD, and no control character reaches a terminal unescaped.
+Keys are in the order of the record's fields, without empty ones that are marked ``WHEN_ANY``.
+Output is valid UTF-8: other bytes of file names become U+FFFD, and no control character reaches a
+terminal unescaped.
 """
 
 import dataclasses
@@ -15,10 +16,10 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from engine.records import Checkpoint, SearchAnswer
+from engine.records import WHEN_ANY
 from web.terminal import rejoined
 
-_OPTIONAL = {"errors", "notes", "missing", "matches", "snippet_line", "explain"}
+_EMPTY = (None, ())
 _PLAIN = frozenset({bool, int, type(None)})
 _DIGITS = 6  # decimals; scores and milliseconds are not more precise
 
@@ -31,7 +32,7 @@ class _Encoded(Protocol):
     def encoding(self) -> str | None: ...
 
 
-def as_json(value: object) -> object:
+def as_json(value: object) -> Any:
     """Convert a record, or a collection of records, to what ``json`` can write."""
     kind: Any = type(value)  # Any, as mypy does not know it to be hashable
     if kind in _PLAIN:
@@ -41,7 +42,11 @@ def as_json(value: object) -> object:
     if isinstance(value, float):
         return round(value, _DIGITS)
     if dataclasses.is_dataclass(value):
-        return {name: as_json(getattr(value, name)) for name in _names_of(kind)}
+        return {
+            name: as_json(getattr(value, name))
+            for name, is_optional in fields_of(kind)
+            if not is_optional or getattr(value, name) not in _EMPTY
+        }
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -52,27 +57,18 @@ def as_json(value: object) -> object:
 
 
 @cache
-def _names_of(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of a record's fields, in order."""
-    return tuple(each.name for each in dataclasses.fields(kind))
+def fields_of(kind: Any) -> tuple[tuple[str, bool], ...]:
+    """Return the names of a record's fields, in order, and whether each is left out when empty."""
+    return tuple(
+        (each.name, WHEN_ANY in getattr(each.type, "__metadata__", ()))
+        for each in dataclasses.fields(kind)
+    )
 
 
-def answer_json(answer: SearchAnswer) -> dict[str, object]:
-    """Return the JSON of a search answer, without empty values of ``_OPTIONAL`` keys."""
-    shape = as_json(answer)
-    assert isinstance(shape, dict)
-    for each in (shape, *shape["hits"]):
-        for name in _OPTIONAL & each.keys():
-            if not each[name]:
-                del each[name]
-    return shape
-
-
-def checkpoint_json(checkpoint: Checkpoint) -> dict[str, object]:
-    """Return the JSON of a checkpoint; only search results have a score."""
-    shape = as_json(checkpoint)
-    assert isinstance(shape, dict)
-    return {name: value for name, value in shape.items() if name != "score" or value is not None}
+def values_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a record, for a record that has more of them."""
+    kind: Any = type(record)
+    return {name: getattr(record, name) for name, _ in fields_of(kind)}
 
 
 def report_json(report: Mapping[str, object]) -> dict[str, object]:
@@ -91,9 +87,11 @@ def _is_utf8(stream: _Encoded) -> bool:
 
 
 def _valid(text: str) -> str:
-    if text.isascii():
+    try:
+        text.encode()
         return text
-    whole = rejoined(text, "replace")
+    except UnicodeEncodeError:  # it has surrogates
+        whole = rejoined(text, "replace")
     return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

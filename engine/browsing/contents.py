@@ -6,19 +6,19 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from engine.browse_records import (
     BranchSummary,
     FileContent,
+    FilePage,
     FileSummary,
     FilterValue,
     LanguageShare,
-    ListPage,
     ListRequest,
     NamedPlace,
+    SkipPage,
     SkipSummary,
-    Summary,
 )
 from engine.browsing import typeahead
 from engine.browsing.explain import ADVICE
@@ -90,8 +90,7 @@ class SymbolList:
         shown = rows[: wanted.limit]
         return SymbolPage(
             branch=branch.name,
-            complete=branch.complete,
-            items=tuple(
+            symbols=tuple(
                 ListedSymbol(
                     path=display_path(row.path),
                     name=row.name,
@@ -109,6 +108,7 @@ class SymbolList:
             kinds=kinds,
             languages=languages,
             next_cursor=_cursor_of(shown[-1][0]) if len(rows) > len(shown) else None,
+            complete=branch.complete,
         )
 
     def kinds(self, handle: Handle, branch: BranchRow) -> Mapping[str, int]:
@@ -198,25 +198,21 @@ class Browser:
         #: What lies in a folder, which path is meant, and where a file is.
         self.folders = Folders(checkout)
 
-    def files(
-        self, wanted: ListRequest = _ALL, *, language: str | None = None
-    ) -> ListPage[FileSummary]:
+    def files(self, wanted: ListRequest = _ALL, *, language: str | None = None) -> FilePage:
         """List indexed files by path, of all languages or of one.
 
         Raises:
             InvalidInputError: An argument cannot be.
         """
         languages = None if language is None else json.dumps(_languages(language))
-        return self._page(
+        rows, told = self._page(
             wanted,
             partial(listing.list_files, languages=languages),
             partial(listing.count_listed_files, languages=languages),
-            _file_summary,
         )
+        return FilePage(files=tuple(map(_file_summary, rows)), **told)
 
-    def skips(
-        self, wanted: ListRequest = _ALL, *, reason: str | None = None
-    ) -> ListPage[SkipSummary]:
+    def skips(self, wanted: ListRequest = _ALL, *, reason: str | None = None) -> SkipPage:
         """List skipped files by path, for all reasons or for one.
 
         Raises:
@@ -226,12 +222,12 @@ class Browser:
             raise InvalidInputError(
                 f"reason is {reason!r}, wanted one of {', '.join(SkipReason)}", field="reason"
             )
-        return self._page(
+        rows, told = self._page(
             wanted,
             partial(listing.list_skips, reason=reason),
             partial(listing.count_listed_skips, reason=reason),
-            _skip_summary,
         )
+        return SkipPage(skips=tuple(map(_skip_summary, rows)), **told)
 
     def symbols(self, wanted: SymbolListRequest) -> SymbolPage:
         """List symbols by name, with how many there are of each kind and language.
@@ -348,8 +344,8 @@ class Browser:
         wanted: ListRequest,
         read: Callable[[Handle, int, Page], list[Row]],
         count: Callable[[Handle, int, Page], int],
-        summary_of: Callable[[Row], Summary],
-    ) -> ListPage[Summary]:
+    ) -> tuple[list[Row], dict[str, Any]]:
+        """Return the rows of a page, and what else there is to say of it."""
         limit = wanted.limit
         if not 1 <= limit <= MOST_LISTED:
             raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_LISTED}", field="limit")
@@ -358,12 +354,8 @@ class Browser:
         with self._checkout.read() as (handle, branch):
             rows = read(handle, branch.id, page)
             total = count(handle, branch.id, page)
-        return ListPage(
-            branch=branch.name,
-            items=tuple(map(summary_of, rows[:limit])),
-            total=total,
-            next_cursor=cursor_of(os.fsencode(rows[limit - 1].path)) if len(rows) > limit else None,
-        )
+        cursor = cursor_of(os.fsencode(rows[limit - 1].path)) if len(rows) > limit else None
+        return rows[:limit], {"branch": branch.name, "total": total, "next_cursor": cursor}
 
 
 def _file_summary(row: FileListRow) -> FileSummary:

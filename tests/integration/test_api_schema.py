@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import httpx
 import jsonschema
 import pytest
 
+from engine.records import WHEN_ANY, Checkpoint, Explanation, Hit, PathExplanation
+from engine.state_records import Finding, Job, ProjectStatus
 from tests.support.command import Command
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
@@ -41,6 +43,23 @@ def test_each_operation_and_parameter_is_described(server: Server) -> None:
         for field, schema in shapes[name]["properties"].items():
             assert schema["description"], field
             assert schema.get("examples") or field == "limit", field
+
+
+def test_answers_are_described_from_their_records(server: Server) -> None:
+    shapes = httpx.get(f"{server.url}/openapi.json").json()["components"]["schemas"]
+    for record in (Hit, Explanation, Checkpoint, Job, ProjectStatus, PathExplanation, Finding):
+        shape = shapes[record.__name__]
+        hints = get_type_hints(record, include_extras=True)
+        assert list(shape["properties"]) == list(hints)
+        optional = {name for name in hints if name not in shape["required"]}
+        assert optional == {name for name, hint in hints.items() if WHEN_ANY in _notes_of(hint)}
+        for name, hint in hints.items():
+            texts = [note for note in _notes_of(hint) if note is not WHEN_ANY]
+            assert [shape["properties"][name].get("description")] == texts or not texts, name
+
+
+def _notes_of(hint: Any) -> list[object]:
+    return list(getattr(hint, "__metadata__", ()))
 
 
 def test_each_parameter_body_and_answer_has_an_example_that_fits(server: Server) -> None:

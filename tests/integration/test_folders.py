@@ -58,7 +58,7 @@ def test_a_folder_lists_what_is_indexed_and_what_is_not(index: Project) -> None:
 
 def test_every_folder_adds_up_to_the_files_of_the_index(index: Project) -> None:
     sizes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for file in index.browse.files().items:
+    for file in index.browse.files().files:
         parts = file.path.split("/")
         for depth in range(len(parts)):
             total = sizes["/".join(parts[:depth])]
@@ -133,7 +133,7 @@ def test_a_name_may_begin_with_any_byte(catalog: Catalog, tmp_path: Path) -> Non
     index.index()
     browse = index.browse
     shown = sorted(map(display_path, names))
-    assert sorted(each.path for each in browse.files().items) == shown
+    assert sorted(each.path for each in browse.files().files) == shown
     assert sorted(each.path for each in browse.folders.entries("").entries) == shown
     assert sorted(each.path for each in browse.overview.folder().files) == shown
     assert [(each.value, each.number) for each in browse.filter_values("tag", ".py")] == [

@@ -37,19 +37,19 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 
 def _names(index: Project, **wanted: str) -> list[str]:
-    return [each.name for each in index.browse.symbols(SymbolListRequest(**wanted)).items]  # type: ignore[arg-type]
+    return [each.name for each in index.browse.symbols(SymbolListRequest(**wanted)).symbols]  # type: ignore[arg-type]
 
 
 def test_all_of_them_by_name_each_text_once(index: Project) -> None:
     page = index.browse.symbols(SymbolListRequest())
-    names = [each.name.lower() for each in page.items]
+    names = [each.name.lower() for each in page.symbols]
     assert names == sorted(names)
-    assert page.total == len(page.items) == 47
+    assert page.total == len(page.symbols) == 47
     assert page.complete
     assert page.next_cursor is None
     assert sum(page.kinds.values()) == sum(page.languages.values()) == page.total
     assert list(page.languages) == ["python", "go"]
-    [opened] = index.browse.symbols(SymbolListRequest(name="open", kind="method")).items
+    [opened] = index.browse.symbols(SymbolListRequest(name="open", kind="method")).symbols
     assert opened == ListedSymbol(
         path="app/session.py",  # the shortest of its paths
         name="open",
@@ -73,14 +73,14 @@ def test_a_part_of_a_name_finds_after_its_beginnings(index: Project) -> None:
 
 def test_filters_hold_together_and_the_numbers_say_what_each_would_give(index: Project) -> None:
     page = index.browse.symbols(SymbolListRequest(name="open", kind="function"))
-    assert page.total == len(page.items) == 3
+    assert page.total == len(page.symbols) == 3
     assert page.kinds == {"function": 3, "method": 1}  # whatever kind is asked for
     assert page.languages == {"python": 2, "go": 1}  # of that kind
     page = index.browse.symbols(SymbolListRequest(name="open", language="go"))
-    assert [each.name for each in page.items] == ["openAll"]
+    assert [each.name for each in page.symbols] == ["openAll"]
     assert page.languages == {"python": 3, "go": 1}
     nothing = index.browse.symbols(SymbolListRequest(kind="class", language="go"))
-    assert (nothing.items, nothing.total, nothing.next_cursor) == ((), 0, None)
+    assert (nothing.symbols, nothing.total, nothing.next_cursor) == ((), 0, None)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_path_is_a_part_of_it_or_a_glob(index: Project, path: str, found: list
 
 
 def test_a_file_is_shown_under_a_path_that_passes(index: Project) -> None:
-    [shown] = index.browse.symbols(SymbolListRequest(name="reopen", path="copy")).items
+    [shown] = index.browse.symbols(SymbolListRequest(name="reopen", path="copy")).symbols
     assert shown.path == "app/copy/session.py"
 
 
@@ -111,11 +111,11 @@ def test_pages_give_each_symbol_once(index: Project, name: str) -> None:
     while True:
         page = index.browse.symbols(SymbolListRequest(name=name, limit=7, cursor=cursor))
         assert (page.total, page.kinds) == (whole.total, whole.kinds)
-        found += page.items
+        found += page.symbols
         cursor = page.next_cursor
         if cursor is None:
             break
-    assert tuple(found) == whole.items
+    assert tuple(found) == whole.symbols
     assert len(found) == whole.total
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.records import Coverage, Hit, Mode, SearchAnswer
-from web.schemas import answer_json, json_line
+from web.schemas import as_json, json_line
 from web.terminal import printable, printable_block
 from web.text import search_markdown
 
@@ -62,7 +62,7 @@ def test_json_is_one_valid_line_that_gives_valid_text_back(
     path: str, snippet: str, encoding: str
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    line = json_line(answer_json(_answer(path, "name", snippet)), stream)
+    line = json_line(as_json(_answer(path, "name", snippet)), stream)
     assert not (_CONTROLS - {"\n"}) & set(line)
     assert line.count("\n") == 1
     line.encode(encoding)

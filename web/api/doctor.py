@@ -3,15 +3,15 @@
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from litestar import Request, post
 from litestar.params import QueryParameter
-from msgspec import Meta
 
 from engine.cancellation import CancelToken, never
 from engine.errors import (
@@ -23,11 +23,19 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.records import IndexOptions
-from engine.state_records import Remedy, Repair, Verification, Waits
+from engine.state_records import (
+    Backup,
+    Compaction,
+    Finding,
+    Remedy,
+    Submitted,
+    Verification,
+    Waits,
+)
 from web.api.service import Service
-from web.api.shapes import Answer, Count, NewJob, ProjectId, shaped
+from web.api.shapes import ProjectId
 from web.errors import Refusal
-from web.schemas import as_json
+from web.schemas import values_of
 
 _TAGS = ("doctor",)
 _BASE = "/projects/{project_id:str}/doctor"
@@ -42,95 +50,58 @@ Root = Annotated[
         description="the project's root; needed only when it cannot be read from a damaged index",
     ),
 ]
-Milliseconds = Annotated[int, Meta(ge=0)]
 
 
-class FindingView(Answer, frozen=True):
-    """A finding of a check."""
-
-    code: Annotated[str, Meta(examples=["words_missing"])]
-    message: Annotated[str, Meta(examples=["Found 3 chunks that cannot be found by their words"])]
-    count: Count
-    places: Annotated[list[str], Meta(description="some of them", examples=[["app/session.py:9"]])]
-    severity: Literal["damage", "note"]
-    fix: Annotated[str, Meta(description="a command")]
-
-
-class Call(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
     """A request to this API."""
 
-    method: Annotated[str, Meta(examples=["POST"])]
+    method: str
     path: str
     body: dict[str, str] | None
 
 
-class Diagnostics(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostics:
     """The database file to look at."""
 
     sqlite_path: str
-    sqlite_size_bytes: Count
+    sqlite_size_bytes: int
 
 
-class VerificationView(Answer, frozen=True):
-    """The result of a check."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationView:
+    """The result of a check: a ``Verification``, and how to act on it over HTTP."""
 
     project_id: str
-    path: Annotated[str, Meta(description="the root; empty if a damaged index hides it")]
+    path: Annotated[str, "the root; empty if a damaged index hides it"]
     status: Literal["sound", "damaged"]
-    ok: Annotated[bool, Meta(description="whether nothing is damaged")]
-    checked: Annotated[dict[str, int], Meta(description="how many of each kind were checked")]
-    findings: Annotated[list[FindingView], Meta(description="worst first")]
-    warnings: Annotated[list[str], Meta(description="the findings as sentences")]
-    suggested_fixes: Annotated[
-        list[str],
-        Meta(description="commands", examples=[["cairn doctor /home/me/src/app --repair"]]),
-    ]
-    suggested_calls: Annotated[
-        list[Call], Meta(description="the same as requests, in the order to send them")
-    ]
+    ok: Annotated[bool, "whether nothing is damaged"]
+    checked: Annotated[Mapping[str, int], "how many of each kind were checked"]
+    findings: Annotated[tuple[Finding, ...], "worst first"]
+    warnings: Annotated[tuple[str, ...], "the findings as sentences"]
+    suggested_fixes: Annotated[tuple[str, ...], "commands"]
+    suggested_calls: Annotated[tuple[Call, ...], "the same as requests, in the order to send them"]
     diagnostics: Diagnostics
-    took_ms: Milliseconds
-    log: Annotated[str | None, Meta(description="the path of its log")]
+    took_ms: int
+    log: Annotated[str | None, "the path of its log"]
 
 
-class RepairView(Answer, frozen=True):
-    """The outcome of a repair."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairView:
+    """The outcome of a repair: a ``Repair``, and the job that completes it."""
 
     project_id: str
     path: str
-    ok: Annotated[bool, Meta(description="whether nothing is damaged any more")]
-    done: Annotated[list[str], Meta(description="sentences")]
-    kept: Annotated[list[str], Meta(description="sentences")]
-    needs_index: Annotated[
-        bool, Meta(description="whether files were removed and must be indexed again")
-    ]
-    job_id: Annotated[str | None, Meta(description="the job that indexes them again")]
-    aside: Annotated[
-        str | None, Meta(description="where the damaged file was moved, if a new one was created")
-    ]
+    ok: Annotated[bool, "whether nothing is damaged any more"]
+    done: Annotated[tuple[str, ...], "sentences"]
+    kept: Annotated[tuple[str, ...], "sentences"]
+    needs_index: Annotated[bool, "whether files were removed and must be indexed again"]
+    job_id: Annotated[str | None, "the job that indexes them again"]
+    aside: Annotated[str | None, "where the damaged file was moved, if a new one was created"]
     before: VerificationView
     after: VerificationView
-    took_ms: Milliseconds
-
-
-class CompactionView(Answer, frozen=True):
-    """The outcome of a compaction."""
-
-    project_id: str
-    path: str
-    bytes_before: Count
-    bytes_after: Count
-    took_ms: Milliseconds
-
-
-class BackupView(Answer, frozen=True):
-    """A backup of an index; to restore it, copy it back."""
-
-    project_id: str
-    path: str
-    file: Annotated[str, Meta(examples=["/home/me/.local/share/codecairn/backups/app.db"])]
-    size_bytes: Count
-    took_ms: Milliseconds
+    took_ms: int
 
 
 @post(
@@ -151,7 +122,7 @@ async def verify_index(
 
     def verify(cancelled: CancelToken) -> VerificationView:
         found = service.catalog.doctor_of_id(project_id, path=path).verify(cancelled=cancelled)
-        return shaped(_verification(service, found), VerificationView)
+        return _verification(service, found)
 
     async with _watching_client(request) as is_gone:
         return await _run(service, verify, is_gone)
@@ -176,7 +147,11 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
         doctor = service.catalog.doctor_of_id(project_id, path=path)
         done = doctor.repair(cancelled=cancelled)
         job_id = submit_refill(service, doctor.root) if done.needs_index else None
-        return shaped(_repair(service, done, job_id), RepairView)
+        checks = {
+            "before": _verification(service, done.before),
+            "after": _verification(service, done.after),
+        }
+        return RepairView(**{**values_of(done), **checks}, job_id=job_id)
 
     return await _run(service, repair)
 
@@ -188,15 +163,12 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
     tags=_TAGS,
     status_code=200,
 )
-async def compact_index(service: Service, project_id: ProjectId) -> CompactionView:
+async def compact_index(service: Service, project_id: ProjectId) -> Compaction:
     """Return unused space to the disk; temporarily needs room for a second copy.
 
     409 while the project is being indexed.
     """
-    return await _run(
-        service,
-        lambda _: shaped(service.catalog.doctor_of_id(project_id).compact(), CompactionView),
-    )
+    return await _run(service, lambda _: service.catalog.doctor_of_id(project_id).compact())
 
 
 @post(f"{_BASE}/backup", operation_id="backUpIndex", summary="Back up an index", tags=_TAGS)
@@ -210,17 +182,17 @@ async def back_up_index(
             description="the file name; by default made from the project's id and the time",
         ),
     ] = None,
-) -> BackupView:
+) -> Backup:
     """Write a copy to `backups` in the data directory, completely or not at all, also during jobs.
 
     An existing file is never replaced: 409. A damaged index is not copied.
     """
 
-    def back_up(_cancelled: CancelToken) -> BackupView:
+    def back_up(_cancelled: CancelToken) -> Backup:
         doctor = service.catalog.doctor_of_id(project_id)
         target = _room_for(service.catalog.data_dir / "backups", name or _name_now(project_id))
         try:
-            return shaped(doctor.back_up(target), BackupView)
+            return doctor.back_up(target)
         except InvalidPathError as error:
             raise ConflictError(error.message, hint=error.hint, field="name") from error
 
@@ -234,13 +206,13 @@ async def back_up_index(
     tags=_TAGS,
     status_code=202,
 )
-async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> NewJob:
+async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> Submitted:
     """Empty an index, damaged or not, and start a job that fills it; keeps jobs and memories."""
 
-    def rebuild(_cancelled: CancelToken) -> NewJob:
+    def rebuild(_cancelled: CancelToken) -> Submitted:
         root = service.catalog.doctor_of_id(project_id, path=path).root
         options = IndexOptions(force_clean=True)
-        return shaped(service.catalog.jobs.submit(root, options, waits=Waits.NEVER), NewJob)
+        return service.catalog.jobs.submit(root, options, waits=Waits.NEVER)
 
     return await _run(service, rebuild)
 
@@ -287,38 +259,25 @@ def submit_refill(service: Service, root: str) -> str | None:
         return None
 
 
-def _verification(service: Service, found: Verification) -> dict[str, object]:
-    shape = as_json(found)
-    assert isinstance(shape, dict)
+def _verification(service: Service, found: Verification) -> VerificationView:
     file = service.catalog.data_dir / f"{found.project_id}.db"
     size_bytes = 0
     with suppress(OSError):
         size_bytes = file.stat().st_size
-    return {
-        **shape,
-        "status": "sound" if found.ok else "damaged",
-        "suggested_calls": [_call(remedy, found) for remedy in found.remedies],
-        "diagnostics": {"sqlite_path": str(file), "sqlite_size_bytes": size_bytes},
-    }
+    return VerificationView(
+        **values_of(found),
+        status="sound" if found.ok else "damaged",
+        suggested_calls=tuple(_call(remedy, found) for remedy in found.remedies),
+        diagnostics=Diagnostics(sqlite_path=str(file), sqlite_size_bytes=size_bytes),
+    )
 
 
-def _repair(service: Service, done: Repair, job_id: str | None) -> dict[str, object]:
-    shape = as_json(done)
-    assert isinstance(shape, dict)
-    return {
-        **shape,
-        "job_id": job_id,
-        "before": _verification(service, done.before),
-        "after": _verification(service, done.after),
-    }
-
-
-def _call(remedy: Remedy, found: Verification) -> dict[str, object]:
+def _call(remedy: Remedy, found: Verification) -> Call:
     """Return the API request that applies a remedy."""
     if remedy is Remedy.INDEX:
-        return {"method": "POST", "path": "/api/v1/projects", "body": {"path": found.path}}
+        return Call(method="POST", path="/api/v1/projects", body={"path": found.path})
     path = f"/api/v1/projects/{found.project_id}/doctor/{remedy}"
-    return {"method": "POST", "path": path, "body": None}
+    return Call(method="POST", path=path, body=None)
 
 
 def _name_now(project_id: str) -> str:

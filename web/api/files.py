@@ -6,12 +6,12 @@ from litestar import Response, get
 from litestar.di import Provide
 from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
-from msgspec import Meta
 
-from engine.browse_records import FileContent, ListPage, ListRequest, Summary
+from engine.browse_records import FileContent, FilePage, ListRequest, SkipPage
+from engine.records import PathExplanation
 from web.api.requests import PageCursor, PageLimit
 from web.api.service import Service
-from web.api.shapes import Answer, Count, ProjectId, Time, shaped
+from web.api.shapes import ProjectId, RecordResponse
 from web.api.symbols import SymbolList
 
 _TAGS = ("files",)
@@ -32,76 +32,6 @@ Folder = Annotated[
         max_length=4096, description="list only what is below this folder; relative to the root"
     ),
 ]
-
-
-class FileView(Answer, frozen=True):
-    """Summary of an indexed file."""
-
-    path: str
-    language: str
-    size_bytes: Count
-    lines: Count
-    symbols: Count
-    generated: bool
-    updated_at: Time
-
-
-class FileList(Answer, frozen=True):
-    """Files, ordered by path."""
-
-    branch: str
-    files: list[FileView]
-    total: Annotated[Count, Meta(description="on all pages")]
-    next_cursor: str | None
-
-
-class SkipView(Answer, frozen=True):
-    """A file or folder that is not indexed."""
-
-    path: str
-    reason: Annotated[str, Meta(examples=["too_large"])]
-    detail: str
-    advice: Annotated[str, Meta(description="what to do about it")]
-    folder: Annotated[bool, Meta(description="whether it stands for everything below it")]
-    size_bytes: int | None
-
-
-class SkipList(Answer, frozen=True):
-    """Skipped files and folders, ordered by path."""
-
-    branch: str
-    skips: list[SkipView]
-    total: Annotated[Count, Meta(description="on all pages")]
-    next_cursor: str | None
-
-
-class ContentView(Answer, frozen=True):
-    """The indexed text of a file: secrets are blanked, and a notebook is the text of its cells."""
-
-    project: str
-    path: str
-    branch: str
-    language: str
-    text: str
-    lines: Count
-    size_bytes: Count
-    sha256: Annotated[str, Meta(description="hash of the file when it was read")]
-    redactions: Annotated[Count, Meta(description="number of blanked secrets")]
-    generated: bool
-    licence: str | None
-    updated_at: Time
-
-
-class WhyView(Answer, frozen=True):
-    """Why a path is found or not."""
-
-    path: str
-    outcome: Annotated[str, Meta(description="indexed, skipped, not_seen, missing or folder")]
-    reason: str | None
-    detail: str
-    rule_path: str | None
-    fresh: bool | None
-    facts: dict[str, object]
 
 
 def wanted_of(
@@ -128,14 +58,11 @@ async def list_files(
     language: Annotated[
         str | None, QueryParameter(description="only files in this language")
     ] = None,
-) -> FileList:
+) -> FilePage:
     """List the indexed files of a project, ordered by path."""
-
-    def find() -> FileList:
-        page = service.index_of(project_id).browse.files(wanted, language=language)
-        return shaped(_keys_of(page, "files"), FileList)
-
-    return await service.work(find)
+    return await service.work(
+        lambda: service.index_of(project_id).browse.files(wanted, language=language)
+    )
 
 
 @get(
@@ -152,14 +79,11 @@ async def list_skips(
     reason: Annotated[
         str | None, QueryParameter(description="only those with this reason, e.g. too_large")
     ] = None,
-) -> SkipList:
+) -> SkipPage:
     """List the files and folders of a project that are not indexed, with their reasons."""
-
-    def find() -> SkipList:
-        page = service.index_of(project_id).browse.skips(wanted, reason=reason)
-        return shaped(_keys_of(page, "skips"), SkipList)
-
-    return await service.work(find)
+    return await service.work(
+        lambda: service.index_of(project_id).browse.skips(wanted, reason=reason)
+    )
 
 
 @get(
@@ -177,13 +101,13 @@ async def read_file(
         str | None,
         HeaderParameter(name="If-None-Match", description="ETags that the client has cached"),
     ] = None,
-) -> Response[ContentView]:
+) -> Response[FileContent]:
     """Return the indexed text of a file with an ETag; 304 if the client's copy is current."""
     content = await service.work(lambda: service.index_of(project_id).browse.content(path))
     tag = _tag_of(content)
     if if_none_match is not None and _is_among(tag, if_none_match):
         return Response(None, status_code=304, headers={"ETag": tag})  # type: ignore[arg-type]
-    return Response(shaped(content, ContentView), headers={"ETag": tag})
+    return RecordResponse(content, headers={"ETag": tag})
 
 
 @get(
@@ -203,18 +127,13 @@ async def read_raw_file(service: Service, project_id: ProjectId, path: PathOfFil
 async def outline(service: Service, project_id: ProjectId, path: PathOfFile) -> SymbolList:
     """Return the definitions in a file, in source order."""
     found = await service.work(lambda: service.index_of(project_id).outline(path))
-    return shaped({"symbols": found}, SymbolList)
+    return SymbolList(symbols=tuple(found))
 
 
 @get(f"{_BASE}/why", operation_id="why", summary="Why a path is found or not", tags=_TAGS)
-async def why(service: Service, project_id: ProjectId, path: PathOfFile) -> WhyView:
+async def why(service: Service, project_id: ProjectId, path: PathOfFile) -> PathExplanation:
     """Explain why a path is found or not and what the next run would do; it need not exist."""
-    return shaped(await service.work(lambda: service.index_of(project_id).why(path)), WhyView)
-
-
-def _keys_of(page: ListPage[Summary], name: str) -> dict[str, object]:
-    told = {"branch": page.branch, "total": page.total, "next_cursor": page.next_cursor}
-    return {name: page.items, **told}
+    return await service.work(lambda: service.index_of(project_id).why(path))
 
 
 def _tag_of(content: FileContent) -> str:

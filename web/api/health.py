@@ -1,30 +1,28 @@
 """Health of the server, at a cost that does not depend on its load, and metrics for Prometheus."""
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Annotated
 
 from litestar import Response, get
 from litestar.enums import MediaType
-from msgspec import Meta
 
 from engine.state_records import Job, JobState
 from web.api.service import Service
-from web.api.shapes import Answer, Count
 
 
-class Health(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
     """The state of the server."""
 
-    status: Annotated[
-        str, Meta(description="ok, or degraded when a job needs attention", examples=["ok"])
-    ]
-    active_jobs: Annotated[Count, Meta(description="pending, running and blocked jobs")]
-    running_jobs: Count
-    blocked_jobs: Count
+    status: Annotated[str, "ok, or degraded when a job needs attention"]
+    active_jobs: Annotated[int, "pending, running and blocked jobs"]
+    running_jobs: int
+    blocked_jobs: int
     oldest_running_age_seconds: Annotated[
-        float | None, Meta(description="since the first start of the oldest running job")
+        float | None, "since the first start of the oldest running job"
     ]
     uptime_seconds: float
     version: str

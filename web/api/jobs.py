@@ -1,17 +1,25 @@
 """Jobs: list, show, cancel and retry them, and list the events of one."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from litestar import get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
-from msgspec import Meta
 
-from engine.state_records import JobFilter, JobOrigin, JobState
+from engine.state_records import (
+    Job,
+    JobEvent,
+    JobFilter,
+    JobOrigin,
+    JobPage,
+    JobState,
+    Submitted,
+)
 from web.api.requests import PAGING, Paging
 from web.api.service import Service
-from web.api.shapes import Answer, Count, JobId, JobView, NewJob, Time, shaped
+from web.api.shapes import JobId
 
 _TAGS = ("jobs",)
 _BASE = "/jobs/{job_id:str}"
@@ -20,29 +28,11 @@ Status = Literal["pending", "running", "blocked", "completed", "failed", "cancel
 Moment = Annotated[str | None, QueryParameter(description="ISO 8601, e.g. 2025-10-17T09:00:00Z")]
 
 
-class JobList(Answer, frozen=True):
-    """Jobs, newest first."""
-
-    jobs: list[JobView]
-    total: Annotated[Count, Meta(description="on all pages")]
-    next_cursor: str | None
-    errors: Annotated[list[str], Meta(description="projects that could not be read")]
-
-
-class EventView(Answer, frozen=True):
-    """An event in the history of a job."""
-
-    job_id: str
-    sequence: Annotated[int, Meta(ge=1, description="without gaps")]
-    type: Annotated[str, Meta(examples=["started"])]
-    timestamp: Time
-    context: dict[str, object]
-
-
-class EventList(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventList:
     """The history of a job, in order."""
 
-    events: list[EventView]
+    events: tuple[JobEvent, ...]
 
 
 class Period(NamedTuple):
@@ -77,10 +67,10 @@ async def list_jobs(
     origin: Annotated[
         Literal["request", "watch"] | None, QueryParameter(description="what requested the jobs")
     ] = None,
-) -> JobList:
+) -> JobPage:
     """List the jobs of all projects, newest first."""
 
-    def find() -> object:
+    def find() -> JobPage:
         root = None if target is None else service.index_meant(target).root
         wanted = JobFilter(
             status=None if status is None else JobState(status),
@@ -93,27 +83,27 @@ async def list_jobs(
         )
         return service.catalog.jobs.list(wanted)
 
-    return shaped(await service.work(find), JobList)
+    return await service.work(find)
 
 
 @get(_BASE, operation_id="showJob", summary="A job", tags=_TAGS)
-async def show_job(service: Service, job_id: JobId) -> JobView:
+async def show_job(service: Service, job_id: JobId) -> Job:
     """Return the current state of a job."""
-    return shaped(await service.work(partial(service.catalog.jobs.show, job_id)), JobView)
+    return await service.work(partial(service.catalog.jobs.show, job_id))
 
 
 @post(
     f"{_BASE}/cancel", operation_id="cancelJob", summary="Cancel a job", tags=_TAGS, status_code=200
 )
-async def cancel_job(service: Service, job_id: JobId) -> JobView:
+async def cancel_job(service: Service, job_id: JobId) -> Job:
     """Request that a job stop, which takes at most 5 s; its work so far is kept."""
-    return shaped(await service.work(partial(service.catalog.jobs.cancel, job_id)), JobView)
+    return await service.work(partial(service.catalog.jobs.cancel, job_id))
 
 
 @post(f"{_BASE}/retry", operation_id="retryJob", summary="Retry a job", tags=_TAGS, status_code=200)
-async def retry_job(service: Service, job_id: JobId) -> NewJob:
+async def retry_job(service: Service, job_id: JobId) -> Submitted:
     """Submit a new job with the parameters of a failed or cancelled one."""
-    return shaped(await service.work(partial(service.catalog.jobs.retry, job_id)), NewJob)
+    return await service.work(partial(service.catalog.jobs.retry, job_id))
 
 
 @get(f"{_BASE}/events", operation_id="listJobEvents", summary="A job's history", tags=_TAGS)
@@ -129,7 +119,7 @@ async def list_job_events(
 ) -> EventList:
     """List the events of a job, in order."""
     act = partial(service.catalog.jobs.events, job_id, after=after, limit=limit)
-    return shaped({"events": await service.work(act)}, EventList)
+    return EventList(events=tuple(await service.work(act)))
 
 
 HANDLERS = (list_jobs, show_job, cancel_job, retry_job, list_job_events)

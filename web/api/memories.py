@@ -1,5 +1,6 @@
 """Memories of a project: save, search, list, change and delete them."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ from litestar import delete, get, patch, post
 from litestar.openapi.spec import Example
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from engine.records import (
     MAX_DESCRIPTION_BYTES,
@@ -21,8 +23,7 @@ from engine.records import (
 )
 from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
-from web.api.shapes import Answer, Count, MemoryId, ProjectId, Time, shaped
-from web.schemas import checkpoint_json
+from web.api.shapes import MemoryId, ProjectId
 
 _TAGS = ("memories",)
 _BASE = "/projects/{project_id:str}/memories"
@@ -106,57 +107,35 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit: Annotated[int, _LIMIT] = 10
 
 
-class MemoryView(Answer, frozen=True):
-    """A memory of a project."""
-
-    id: Annotated[
-        str,
-        Meta(
-            description="stable when the memory is changed",
-            examples=["0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11"],
-        ),
-    ]
-    summary: str
-    description: str
-    project_path: Annotated[str, Meta(description="the root", examples=["/home/me/src/app"])]
-    context: dict[str, Any]
-    tags: list[str]
-    token_count: Annotated[Count, Meta(description="of the description, one per 3 bytes")]
-    created_at: Time
-    updated_at: Time
-
-
-class FoundMemory(MemoryView, frozen=True):
-    """A memory that matches a query."""
-
-    score: Annotated[float, Meta(description="higher is better, within one answer")]
-
-
-class MemoryList(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryList:
     """Memories, newest first."""
 
-    memories: list[MemoryView]
-    total: Annotated[Count, Meta(description="on all pages")]
+    memories: tuple[Checkpoint, ...]
+    total: Annotated[int, "on all pages"]
     next_cursor: str | None
 
 
-class FoundMemories(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemories:
     """Memories that match a query, best first."""
 
-    memories: list[FoundMemory]
+    memories: tuple[Checkpoint, ...]
 
 
-class MemoryTag(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTag:
     """A tag."""
 
-    tag: Annotated[str, Meta(examples=["decision"])]
-    memories: Annotated[Count, Meta(description="number of memories with this tag")]
+    tag: str
+    memories: Annotated[int, "number of memories with this tag"]
 
 
-class MemoryTags(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTags:
     """Tags, most frequent first."""
 
-    tags: list[MemoryTag]
+    tags: tuple[MemoryTag, ...]
 
 
 @get(
@@ -175,24 +154,16 @@ async def list_memories(
         page = service.index_of(project_id).checkpoints.list(
             tags=tags or (), limit=paging.limit, cursor=paging.cursor, only_memories=True
         )
-        told = {"total": page.total, "next_cursor": page.next_cursor}
-        return shaped(
-            {"memories": list(map(checkpoint_json, page.checkpoints)), **told}, MemoryList
-        )
+        return MemoryList(memories=page.checkpoints, total=page.total, next_cursor=page.next_cursor)
 
     return await service.work(find)
 
 
 @post(_BASE, operation_id="saveMemory", summary="Save a memory", tags=_TAGS)
-async def save_memory(service: Service, project_id: ProjectId, data: MemoryText) -> MemoryView:
+async def save_memory(service: Service, project_id: ProjectId, data: MemoryText) -> Checkpoint:
     """Save a memory. It survives clearing and rebuilding the index, and goes with the project."""
-    new = NewMemory(
-        summary=data.summary,
-        description=data.description,
-        context=data.context,
-        tags=tuple(data.tags),
-    )
-    return await service.work(lambda: _view(service.index_of(project_id).checkpoints.save(new)))
+    new = NewMemory(**{**asdict(data), "tags": tuple(data.tags)})
+    return await service.work(lambda: service.index_of(project_id).checkpoints.save(new))
 
 
 @get(f"{_BASE}/search", operation_id="searchMemories", summary="Search memories", tags=_TAGS)
@@ -230,36 +201,32 @@ async def list_tags(
 
     def find() -> MemoryTags:
         counted = service.index_of(project_id).checkpoints.tags(tags=tags or (), limit=limit)
-        told = [{"tag": tag, "memories": number} for tag, number in counted.items()]
-        return shaped({"tags": told}, MemoryTags)
+        found = (MemoryTag(tag=tag, memories=number) for tag, number in counted.items())
+        return MemoryTags(tags=tuple(found))
 
     return await service.work(find)
 
 
 @get(_ONE, operation_id="showMemory", summary="A memory", tags=_TAGS)
-async def show_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> MemoryView:
+async def show_memory(service: Service, project_id: ProjectId, memory_id: MemoryId) -> Checkpoint:
     """Return a memory."""
     return await service.work(
-        lambda: _view(service.index_of(project_id).checkpoints.get(memory_id, only_memories=True))
+        lambda: service.index_of(project_id).checkpoints.get(memory_id, only_memories=True)
     )
 
 
 @patch(_ONE, operation_id="changeMemory", summary="Change a memory", tags=_TAGS)
 async def change_memory(
     service: Service, project_id: ProjectId, memory_id: MemoryId, data: MemoryPatch
-) -> MemoryView:
+) -> Checkpoint:
     """Change fields of a memory; other fields keep their values, including concurrent changes.
 
     `context` and `tags` are replaced as a whole.
     """
-    change = MemoryChange(
-        summary=data.summary,
-        description=data.description,
-        context=data.context,
-        tags=None if data.tags is None else tuple(data.tags),
-    )
+    tags = None if data.tags is None else tuple(data.tags)
+    change = MemoryChange(**{**asdict(data), "tags": tags})
     return await service.work(
-        lambda: _view(service.index_of(project_id).checkpoints.change(memory_id, change))
+        lambda: service.index_of(project_id).checkpoints.change(memory_id, change)
     )
 
 
@@ -273,11 +240,7 @@ def _found(service: Service, project_id: str, question: MemoryQuestion) -> Found
     found = service.index_of(project_id).checkpoints.search(
         question.query, tags=question.tags, limit=question.limit, only_memories=True
     )
-    return shaped({"memories": list(map(checkpoint_json, found))}, FoundMemories)
-
-
-def _view(memory: Checkpoint) -> MemoryView:
-    return shaped(checkpoint_json(memory), MemoryView)
+    return FoundMemories(memories=found)
 
 
 HANDLERS = (

@@ -1,30 +1,43 @@
 """The OpenAPI description of the API as JSON and YAML, without HTML pages that load from a CDN.
 
-Examples of requests and answers are composed from examples of their fields: ``Meta(examples=…)``
-where the field is declared, or an entry here by ``Shape.field`` or, failing that, ``field``. So
-every example has all keys, also new ones; a text field without an example is an error, which tests
-detect.
+Answers are described from the records that they are made of. Examples of requests and answers are
+composed from examples of their fields: ``Meta(examples=…)`` where the field is declared, or an
+entry here by ``Shape.field`` or, failing that, ``field``. So every example has all keys, also new
+ones; a text field without an example is an error, which tests detect.
 """
 
 import json
 from collections.abc import Mapping
+from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import msgspec
 from litestar import Litestar, Request, Response, Router, get
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import OpenAPIType, Schema
+from litestar.params import BodyKwarg
+from litestar.plugins import OpenAPISchemaPlugin
 from litestar.routes import BaseRoute
 from litestar.types import ControllerRouterHandler
+from litestar.typing import FieldDefinition
+from litestar.utils.predicates import is_optional_union
+from litestar.utils.typing import make_non_optional_union
 
+from engine.records import WHEN_ANY
 from web.api.health import version
+from web.schemas import fields_of
+
+_LINES = frozenset({"line", "line_start", "line_end", "snippet_line"})
+_TIMES = ("_at", "timestamp")
+_SHARES = frozenset({"indexed", "embedded"})
 
 _PROJECT_ID = "3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b"
 _ROOT = "/home/me/src/app"
 _FILE = "app/session.py"
+_TIME = "2025-10-17T09:00:00.000Z"
 _SNIPPET = "def open_session(self, user_id: int) -> str:\n    return f'token-{user_id}'\n"
-_LOG = "completed-2025-10-17-09-00-04.log"
 
 _FIELDS: Mapping[str, object] = {
     "project_id": _PROJECT_ID,
@@ -51,9 +64,7 @@ _FIELDS: Mapping[str, object] = {
     "model": "static:cairn-1/256",
     "fingerprint": "5d41402abc4b2a76",
     "version": "0.1.0",
-    "next_cursor": None,
     "errors": [],
-    "error": None,
     "notes": [],
     "missing": [],
     "signature": "def open_session(self, user_id: int) -> str",
@@ -64,7 +75,6 @@ _FIELDS: Mapping[str, object] = {
     "licence": "MIT",
     "exported": True,
     "fresh": True,
-    "log": _LOG,
     "job_id": "72a5ad47-a4bc-841d-80f1-c5e0876992c0",
     "estimated_seconds": 3.5,
     "ok": True,
@@ -95,87 +105,107 @@ _FIELDS: Mapping[str, object] = {
     "Last-Event-ID": "1042",
 }
 _OF_SHAPES: Mapping[str, object] = {
-    "BackupView.size_bytes": 18_350_080,
+    "Backup.file": "/home/me/.local/share/codecairn/backups/app.db",
+    "Call.method": "POST",
     "Call.path": f"/api/v1/projects/{_PROJECT_ID}/doctor/repair",
-    "Call.body": None,
-    "CompactionView.bytes_before": 22_020_096,
-    "CompactionView.bytes_after": 18_350_080,
-    "ContentView.path": _FILE,
-    "ContentView.size_bytes": 6_204,
+    "Checkpoint.id": "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11",
+    "Checkpoint.project_path": _ROOT,
+    "Cleared.cleared": True,
+    "Compaction.bytes_after": 18_350_080,
+    "Compaction.bytes_before": 22_020_096,
     "Diagnostics.sqlite_path": f"/home/me/.local/share/codecairn/{_PROJECT_ID}.db",
     "Diagnostics.sqlite_size_bytes": 18_350_080,
-    "EventView.context": {"attempt": 1},
-    "EventView.sequence": 2,
-    "Cleared.cleared": True,
+    "ErrorAnswer.details": {"field": "path"},
+    "ErrorAnswer.error": "validation_error",
+    "ErrorAnswer.message": "path does not exist: /nowhere",
+    "Explanation.factors": {},
+    "Explanation.shares": {"words": 0.88, "meaning": 0.74},
+    "FileContent.path": _FILE,
+    "FileContent.size_bytes": 6_204,
+    "FileSummary.path": _FILE,
+    "FileSummary.size_bytes": 6_204,
+    "FileSummary.symbols": 14,
+    "Finding.code": "words_missing",
+    "Finding.count": 3,
+    "Finding.fix": f"cairn doctor {_ROOT} --repair",
+    "Finding.message": "Found 3 chunks that cannot be found by their words",
+    "Finding.places": ["app/session.py:9"],
     "Forgotten.forgotten": True,
-    "Health.oldest_running_age_seconds": None,
+    "Health.status": "ok",
     "Health.uptime_seconds": 3_600.0,
-    "IndexRequest.exclude_patterns": ["vendor/**"],
-    "IndexRequest.wait": True,
-    "IndexRequest.timeout_s": 25,
-    "FileView.path": _FILE,
-    "FileView.size_bytes": 6_204,
-    "FileView.symbols": 14,
-    "FindingView.fix": f"cairn doctor {_ROOT} --repair",
-    "FindingView.count": 3,
-    "Hit.explain": {"score": 1.62, "shares": {"words": 0.88, "meaning": 0.74}, "factors": {}},
-    "Hit.matches": [{"line": 9, "start": 4, "end": 16}],
+    "Hit.kind": "method",
+    "Hit.path": _FILE,
     "Hit.snippet_line": 9,
+    "Hit.symbol": "SessionStore.open_session",
+    "Hit.why": ["words 0.88"],
     "IndexAnswer.result": {"files_indexed": 980, "files_unchanged": 0, "files_failed": 0},
-    "JobView.counts": {"files_indexed": 412, "files_skipped": 9},
-    "JobView.current_file": _FILE,
-    "JobView.done": 412,
-    "JobView.files_done": 412,
-    "JobView.files_total": 980,
-    "JobView.total": 980,
-    "JobView.chunks_done": 3_902,
-    "JobView.chunks_total": None,
-    "JobView.elapsed_seconds": 1.4,
-    "JobView.eta_seconds": 1.9,
-    "JobView.rate": 294.3,
-    "JobView.parameters": {"exclude_patterns": ["docs/**"]},
-    "JobView.position": None,
-    "JobView.result": None,
-    "JobView.finished_at": None,
-    "JobView.log": None,
-    "JobView.waiting": None,
-    "JobView.attempt": 1,
-    "ListedSymbolView.path": _FILE,
-    "NewJob.status": "pending",
-    "ProjectFailure.error": "damaged_index",
-    "ProjectFailure.message": "the index file is damaged",
-    "ProjectState.skips": {"binary": 12, "too_large": 1},
-    "ProjectState.jobs": [],
+    "IndexAnswer.status": "completed",
+    "IndexRequest.exclude_patterns": ["vendor/**"],
+    "IndexRequest.timeout_s": 25,
+    "IndexRequest.wait": True,
+    "Job.attempt": 1,
+    "Job.chunks_done": 3_902,
+    "Job.counts": {"files_indexed": 412, "files_skipped": 9},
+    "Job.current_file": _FILE,
+    "Job.done": 412,
+    "Job.elapsed_seconds": 1.4,
+    "Job.eta_seconds": 1.9,
+    "Job.files_done": 412,
+    "Job.files_total": 980,
+    "Job.finished_at": None,
+    "Job.kind": "index",
+    "Job.log": None,
+    "Job.parameters": {"exclude_patterns": ["docs/**"]},
+    "Job.phase": "parsing",
+    "Job.rate": 294.3,
+    "Job.total": 980,
+    "JobEvent.context": {"attempt": 1},
+    "JobEvent.sequence": 2,
+    "JobEvent.type": "started",
+    "ListedSymbol.kind": "method",
+    "ListedSymbol.path": _FILE,
+    "ListedSymbol.scope": "SessionStore",
+    "MatchSpan.end": 16,
+    "MatchSpan.start": 4,
+    "MemoryTag.tag": "decision",
+    "PathExplanation.detail": "4.2 MB, the limit is 1 MB",
+    "PathExplanation.facts": {"size_bytes": 4_200_000},
+    "PathExplanation.fresh": None,
+    "PathExplanation.outcome": "skipped",
+    "PathExplanation.path": "data/large.csv",
+    "ProjectError.error": "damaged_index",
+    "ProjectError.message": "the index file is damaged",
+    "ProjectStatus.jobs": [],
+    "ProjectStatus.skips": {"binary": 12, "too_large": 1},
     "RepairView.done": ["Indexed the words of 3 chunks again"],
-    "RepairView.kept": ["980 files", "9377 chunks", "3 memories"],
     "RepairView.job_id": None,
-    "RepairView.aside": None,
-    "SearchQuestion.path": "app/",
-    "SearchQuestion.cursor": None,
+    "RepairView.kept": ["980 files", "9377 chunks", "3 memories"],
     "SearchQuestion.context": True,
-    "SkipView.path": "data/large.csv",
-    "SkipView.folder": False,
-    "SkipView.detail": "4.2 MB, the limit is 1 MB",
-    "SkipView.advice": "raise max_file_size to index it",
-    "SkipView.size_bytes": 4_200_000,
-    "SymbolPageView.kinds": {"method": 1, "function": 1},
-    "SymbolPageView.languages": {"python": 2},
-    "SymbolView.path": _FILE,
-    "VerificationView.status": "damaged",
-    "VerificationView.ok": False,
+    "SearchQuestion.cursor": None,
+    "SearchQuestion.path": "app/",
+    "SkipSummary.advice": "raise max_file_size to index it",
+    "SkipSummary.detail": "4.2 MB, the limit is 1 MB",
+    "SkipSummary.folder": False,
+    "SkipSummary.path": "data/large.csv",
+    "SkipSummary.size_bytes": 4_200_000,
+    "Submitted.status": "pending",
+    "SymbolHit.kind": "method",
+    "SymbolHit.path": _FILE,
+    "SymbolHit.qualified_name": "SessionStore.open_session",
+    "SymbolPage.kinds": {"method": 1, "function": 1},
+    "SymbolPage.languages": {"python": 2},
     "VerificationView.log": "verify-2025-10-17-09-00-04.log",
-    "WatchView.last_event_at": None,
-    "WatchView.poll_interval_ms": None,
-    "WatchView.reason": "",
-    "WatchView.since": "2025-10-17T09:00:00.000Z",
-    "WatchView.pid": 4711,
-    "WatchView.folders": 41,
-    "WhyView.path": "data/large.csv",
-    "WhyView.outcome": "skipped",
-    "WhyView.detail": "4.2 MB, the limit is 1 MB",
-    "WhyView.rule_path": None,
-    "WhyView.fresh": None,
-    "WhyView.facts": {"size_bytes": 4_200_000},
+    "VerificationView.ok": False,
+    "VerificationView.status": "damaged",
+    "VerificationView.suggested_fixes": [f"cairn doctor {_ROOT} --repair"],
+    "WatchStatus.folders": 41,
+    "WatchStatus.last_event_at": None,
+    "WatchStatus.pid": 4711,
+    "WatchStatus.reason": "",
+    "WatchStatus.since": "2025-10-17T09:00:00.000Z",
+    "WatchStatus.state": "watching",
+    "WordMatch.columns": ["name", "body"],
+    "WordMatch.word": "session",
 }
 #: Deviations for a shape used as a given field, or in the answer with a given status.
 _ELSEWHERE: Mapping[str, Mapping[str, object]] = {
@@ -207,6 +237,49 @@ _TEXTS: Mapping[str, str] = {
 }
 
 
+class RecordSchemas(OpenAPISchemaPlugin):
+    """Describes records: all keys are required but those that are left out when empty."""
+
+    def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
+        """Return whether a type is a record, or the enumeration of a field's values."""
+        return field_definition.is_dataclass_type or field_definition.is_enum
+
+    def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
+        """Return the schema of a record or an enumeration."""
+        kind = field_definition.annotation
+        if issubclass(kind, Enum):
+            return Schema(type=OpenAPIType.STRING, enum=[each.value for each in kind])
+        hints = field_definition.get_type_hints(include_extras=True)
+        names = dict(fields_of(kind))
+        schema: Schema = schema_creator.create_component_schema(
+            field_definition,
+            required=sorted(name for name in names if not names[name]),
+            property_fields={
+                name: _field(name, hints[name], is_optional=names[name]) for name in names
+            },
+        )
+        return schema
+
+
+def _field(name: str, hint: Any, *, is_optional: bool) -> FieldDefinition:
+    """Return a field of a record, with what its annotation and its name tell of it."""
+    told: dict[str, Any] = {}
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        told["description"] = next((each for each in notes if each is not WHEN_ANY), None)
+    if is_optional and is_optional_union(hint):
+        hint = make_non_optional_union(hint)
+    if name in _LINES:
+        told = {"description": "counted from 1", **told, "ge": 1}
+    elif name in _SHARES:
+        told |= {"ge": 0, "le": 1}
+    elif hint is int or name == "took_ms":
+        told["ge"] = int(name == "sequence")
+    elif name.endswith(_TIMES):
+        told["description"] = "ISO 8601, UTC"
+    return FieldDefinition.from_annotation(hint, name=name, kwarg_definition=BodyKwarg(**told))
+
+
 def add_examples(told: dict[str, Any]) -> None:
     """Add an example to each parameter, body and answer of an OpenAPI description without one.
 
@@ -214,6 +287,7 @@ def add_examples(told: dict[str, Any]) -> None:
         KeyError: A text field has no example.
     """
     shapes = told["components"]["schemas"]
+    _add_to_fields(shapes)
     for path, operations in told["paths"].items():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
@@ -226,6 +300,13 @@ def add_examples(told: dict[str, Any]) -> None:
                         content["example"] = _TEXTS[path]
                     elif "examples" not in content:
                         content["example"] = _example_of(content["schema"], shapes, status)
+
+
+def _add_to_fields(shapes: Mapping[str, Any]) -> None:
+    for shape, schema in shapes.items():
+        for field, each in schema["properties"].items():
+            if "$ref" not in str(each):
+                each.setdefault("examples", [_example_of(each, shapes, f"{shape}.{field}")])
 
 
 def _add_to_parameter(parameter: dict[str, Any], operation: str) -> None:
@@ -260,9 +341,11 @@ def _example_of(schema: Mapping[str, Any], shapes: Mapping[str, Any], name: str)
     field = name.rpartition(".")[2]
     if field in _FIELDS:
         return _FIELDS[field]
-    kinds = [each for each in schema.get("oneOf", ()) if each.get("type") != "null"]
-    if kinds:
-        return _example_of(kinds[0], shapes, name)
+    if field.endswith(_TIMES):
+        return _TIME
+    if "oneOf" in schema:
+        inner = schema["oneOf"][0]
+        return _example_of(inner, shapes, name) if "$ref" in inner else None
     if "enum" in schema:
         return schema["enum"][0]
     return {"integer": int(schema.get("minimum", 1)), "number": 0, "boolean": False}[schema["type"]]

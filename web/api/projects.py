@@ -1,6 +1,8 @@
 """Projects: list them, index a folder, and show, clear or forget one."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -9,21 +11,12 @@ from litestar.openapi import ResponseSpec
 from msgspec import Meta, Struct
 
 from engine.errors import InvalidPathError
-from engine.records import IndexOptions
-from engine.state_records import JobState
+from engine.records import IndexOptions, ProjectSummary
+from engine.state_records import JobState, ProjectStatus
 from web.answers import WAIT_S, Asked, index
 from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
-from web.api.shapes import (
-    Answer,
-    Count,
-    Coverage,
-    JobView,
-    ProjectId,
-    Time,
-    WatchView,
-    shaped,
-)
+from web.api.shapes import ProjectId, RecordResponse
 from web.errors import Refusal
 from web.schemas import report_json
 from web.wording import duration
@@ -41,8 +34,8 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A folder to index."""
 
     path: Annotated[str, Meta(min_length=1, description="absolute", examples=["/home/me/src/app"])]
-    include_patterns: Annotated[list[str], _GLOBS] | None = None
-    exclude_patterns: Annotated[list[str], _GLOBS] | None = None
+    include_patterns: Annotated[tuple[str, ...], _GLOBS] | None = None
+    exclude_patterns: Annotated[tuple[str, ...], _GLOBS] | None = None
     max_file_size: (
         Annotated[
             int,
@@ -70,76 +63,48 @@ class IndexRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ) = None
 
 
-class ProjectView(Answer, frozen=True):
-    """Summary of a project."""
-
-    project_id: str
-    path: Annotated[str, Meta(description="the root; empty when the index cannot be opened")]
-    files: Count
-    size_bytes: Annotated[Count, Meta(description="of the database")]
-    last_indexed_at: Time | None
-    error: Annotated[str | None, Meta(description="why it cannot be opened")]
-
-
-class ProjectList(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectList:
     """All projects, ordered by path."""
 
-    projects: list[ProjectView]
+    projects: tuple[ProjectSummary, ...]
 
 
-class ProjectState(Answer, frozen=True):
-    """The state of a project."""
-
-    project_id: str
-    path: str
-    branch: Annotated[str, Meta(description="empty outside version control")]
-    files: Count
-    symbols: Count
-    chunks: Count
-    embeddings: Count
-    skips: Annotated[dict[str, int], Meta(description="number of skipped files by reason")]
-    coverage: Coverage
-    model: str | None
-    fingerprint: str
-    size_bytes: Count
-    last_indexed_at: Time | None
-    jobs: list[JobView]
-    watch: WatchView | None
-
-
-class IndexAnswer(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexAnswer:
     """The outcome of a request to index."""
 
     job_id: str
-    status: Annotated[str, Meta(examples=["completed"])]
+    status: JobState
     project_id: str
     path: str
-    duplicate: Annotated[bool, Meta(description="whether an identical job was already active")]
+    duplicate: Annotated[bool, "whether an identical job was already active"]
     estimated_seconds: float | None
-    result: Annotated[dict[str, object] | None, Meta(description="what a completed run did")]
+    result: Annotated[Mapping[str, object] | None, "what a completed run did"]
 
 
-class Cleared(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
     """An index was emptied."""
 
     project_id: str
     path: str
-    cleared: bool
+    cleared: bool = True
 
 
-class Forgotten(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
     """An index was deleted."""
 
     project_id: str
     path: str
-    forgotten: bool
+    forgotten: bool = True
 
 
 @get("/projects", operation_id="listProjects", summary="All projects", tags=_TAGS)
 async def list_projects(service: Service) -> ProjectList:
     """List the projects of the data directory, also those that cannot be opened."""
-    found = await service.work(service.catalog.projects)
-    return ProjectList(projects=[shaped(each, ProjectView) for each in found])
+    return ProjectList(projects=tuple(await service.work(service.catalog.projects)))
 
 
 @post(
@@ -187,19 +152,16 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
             timeout_s=data.timeout_s,
             job_id=job.job_id,
         )
-    shape = shaped(
-        {
-            "job_id": job.job_id,
-            "status": job.status,
-            "project_id": job.project_id,
-            "path": job.path,
-            "duplicate": asked.is_duplicate,
-            "estimated_seconds": job.estimated_seconds,
-            "result": report_json(job.result) if job.result is not None else None,
-        },
-        IndexAnswer,
+    shape = IndexAnswer(
+        job_id=job.job_id,
+        status=job.status,
+        project_id=job.project_id,
+        path=job.path,
+        duplicate=asked.is_duplicate,
+        estimated_seconds=job.estimated_seconds,
+        result=None if job.result is None else report_json(job.result),
     )
-    return Response(shape, status_code=200 if has_ended else 202)
+    return RecordResponse(shape, status_code=200 if has_ended else 202)
 
 
 def _index(service: Service, data: IndexRequest, wait_s: float) -> Asked:
@@ -209,22 +171,18 @@ def _index(service: Service, data: IndexRequest, wait_s: float) -> Asked:
             "wanted an absolute path, shorter than 4,096 characters", field="path"
         )
     options = IndexOptions(
-        include_patterns=_tuple(data.include_patterns),
-        exclude_patterns=_tuple(data.exclude_patterns),
+        include_patterns=data.include_patterns,
+        exclude_patterns=data.exclude_patterns,
         max_file_size=data.max_file_size,
         force=data.force,
     )
     return index(service.catalog, path, options, wait_s=wait_s, stop_waiting=service.closing.is_set)
 
 
-def _tuple(given: list[str] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(given)
-
-
 @get("/projects/{project_id:str}", operation_id="showProject", summary="A project", tags=_TAGS)
-async def show_project(service: Service, project_id: ProjectId) -> ProjectState:
+async def show_project(service: Service, project_id: ProjectId) -> ProjectStatus:
     """Return what a project's index contains and skips, its jobs, and its watcher."""
-    return shaped(await service.work(lambda: service.index_of(project_id).status()), ProjectState)
+    return await service.work(lambda: service.index_of(project_id).status())
 
 
 @delete(
@@ -244,7 +202,7 @@ async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
 
     path = await service.work(forget)
     service.treatments.forget(project_id)
-    return shaped({"project_id": project_id, "path": path, "forgotten": True}, Forgotten)
+    return Forgotten(project_id=project_id, path=path)
 
 
 @post(
@@ -263,7 +221,7 @@ async def clear_project(service: Service, project_id: ProjectId) -> Cleared:
         return opened.root
 
     path = await service.work(clear)
-    return shaped({"project_id": project_id, "path": path, "cleared": True}, Cleared)
+    return Cleared(project_id=project_id, path=path)
 
 
 HANDLERS = (

@@ -8,6 +8,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from web.api import doctor, events, files, jobs, memories, projects, search, symbols
 from web.api.requests import RESPONSES, refuse_unknown_parameters
+from web.api.shapes import RecordResponse
 
 #: The modules with ``HANDLERS``; add a new resource here.
 RESOURCES = (projects, search, symbols, files, memories, doctor, jobs, events)
@@ -20,6 +21,7 @@ def api_router() -> Router:
         "/api/v1",
         route_handlers=[*_answers_to_options(handlers), *map(with_errors, handlers)],
         guards=[refuse_unknown_parameters],
+        response_class=RecordResponse,
     )
 
 

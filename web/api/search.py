@@ -14,7 +14,7 @@ from web.api.requests import in_query, in_url, next_cursor, offset_of, page_with
 from web.api.service import Service
 from web.api.shapes import SearchResult
 from web.parameters import request_from, with_parameters_of
-from web.schemas import answer_json, converted
+from web.schemas import values_of
 
 _TAGS = ("search",)
 _MOST_PROJECTS = 100
@@ -98,8 +98,8 @@ async def _answer(
     return await service.executors.search.run(ask)
 
 
-def _result(answer: SearchAnswer, **more: object) -> SearchResult:
-    return converted({**answer_json(answer), **more}, SearchResult)
+def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResult:
+    return SearchResult(**values_of(answer), next_cursor=next_cursor)
 
 
 def _roots_of(service: Service, projects: list[str], request: SearchRequest) -> list[str]:

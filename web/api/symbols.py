@@ -1,83 +1,39 @@
 """Symbols: find definitions by name, or list those of a project."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec import UNSET, Meta, UnsetType
 
 from engine.errors import EngineError, ProjectNotFoundError
-from engine.records import SymbolListRequest, SymbolRequest, display_path
+from engine.records import (
+    WHEN_ANY,
+    ProjectError,
+    SymbolHit,
+    SymbolListRequest,
+    SymbolPage,
+    SymbolRequest,
+    display_path,
+)
 from engine.telemetry.metrics import asking
 from web.answers import find_symbols as by_name
 from web.answers import joined
 from web.api.requests import in_url
 from web.api.service import NOTHING_SERVED, Service
-from web.api.shapes import Answer, Count, Line, ProjectFailure, ProjectId, shaped
+from web.api.shapes import ProjectId
 
 _MOST_PROJECTS = 100
 
 
-class SymbolView(Answer, frozen=True):
-    """A definition."""
-
-    project: str
-    path: str
-    name: Annotated[str, Meta(examples=["open_session"])]
-    qualified_name: Annotated[str, Meta(examples=["SessionStore.open_session"])]
-    kind: Annotated[str, Meta(examples=["method"])]
-    signature: str
-    doc: str
-    language: str
-    line_start: Line
-    line_end: Line
-    exported: bool
-    score: float
-
-
-class SymbolList(Answer, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolList:
     """Definitions, best first; those of one file in source order."""
 
-    symbols: list[SymbolView]
-    total: Annotated[
-        Count | UnsetType,
-        Meta(description="a lower bound if truncated; absent for a file's outline"),
-    ] = UNSET
-    truncated: Annotated[
-        bool | UnsetType,
-        Meta(description="whether there are more; narrow by kind or raise the limit"),
-    ] = UNSET
-    errors: list[ProjectFailure] | UnsetType = UNSET
-
-
-class ListedSymbolView(Answer, frozen=True):
-    """Summary of a definition."""
-
-    path: str
-    name: Annotated[str, Meta(examples=["open_session"])]
-    scope: Annotated[
-        str,
-        Meta(description="the enclosing definition; empty at top level", examples=["SessionStore"]),
-    ]
-    kind: Annotated[str, Meta(examples=["method"])]
-    signature: str
-    language: str
-    line_start: Line
-    line_end: Line
-    exported: bool
-
-
-class SymbolPageView(Answer, frozen=True):
-    """Definitions ordered by name; those that start with the requested name come first."""
-
-    branch: str
-    symbols: list[ListedSymbolView]
-    total: Annotated[Count, Meta(description="on all pages")]
-    kinds: Annotated[
-        dict[str, int], Meta(description="number of each kind, regardless of the kind filter")
-    ]
-    languages: Annotated[dict[str, int], Meta(description="number in each language, likewise")]
-    next_cursor: str | None
+    symbols: tuple[SymbolHit, ...]
+    total: Annotated[int | None, WHEN_ANY, "a lower bound if truncated; absent in outlines"] = None
+    truncated: Annotated[bool | None, WHEN_ANY, "narrow by kind or raise the limit if so"] = None
+    errors: Annotated[tuple[ProjectError, ...], WHEN_ANY] = ()
 
 
 @get(
@@ -97,12 +53,12 @@ async def find_symbols(
 ) -> SymbolList:
     """Find definitions by name in one or more projects."""
 
-    def find() -> dict[str, object]:
+    def find() -> SymbolList:
         with asking("symbols"):
             asked = project or service.roots()
             return found_in(asked) if asked else _of_none(service)
 
-    def found_in(asked: list[str]) -> dict[str, object]:
+    def found_in(asked: list[str]) -> SymbolList:
         found = []
         failures = []
         for each in asked:
@@ -111,26 +67,21 @@ async def find_symbols(
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":
                     raise
-                failure = {"project": each, "error": error.code, "message": error.message}
-                failures.append(failure)
-        shown = joined(found, wanted.limit).as_json()
-        return {**shown, "errors": failures} if failures else shown
+                failures.append(ProjectError(project=each, error=error.code, message=error.message))
+        return SymbolList(**joined(found, wanted.limit).as_json(), errors=tuple(failures))
 
-    return shaped(await service.executors.search.run(find), SymbolList)
+    return await service.executors.search.run(find)
 
 
-def _of_none(service: Service) -> dict[str, object]:
+def _of_none(service: Service) -> SymbolList:
     """Return an empty answer that names the served projects that were forgotten."""
-    failures = [
-        {
-            "project": display_path(root),
-            "error": ProjectNotFoundError.code,
-            "message": NOTHING_SERVED,
-        }
+    failures = (
+        ProjectError(
+            project=display_path(root), error=ProjectNotFoundError.code, message=NOTHING_SERVED
+        )
         for root in service.serving.served() or ()
-    ]
-    shown = joined([], 0).as_json()
-    return {**shown, "errors": failures} if failures else shown
+    )
+    return SymbolList(symbols=(), total=0, truncated=False, errors=tuple(failures))
 
 
 @get(
@@ -142,16 +93,9 @@ def _of_none(service: Service) -> dict[str, object]:
 )
 async def list_symbols(
     service: Service, project_id: ProjectId, wanted: SymbolListRequest
-) -> SymbolPageView:
+) -> SymbolPage:
     """List the definitions of a project, ordered by name, with counts by kind and language."""
-
-    def find() -> SymbolPageView:
-        page = service.index_of(project_id).browse.symbols(wanted)
-        told = {"branch": page.branch, "total": page.total, "next_cursor": page.next_cursor}
-        counts = {"kinds": page.kinds, "languages": page.languages}
-        return shaped({"symbols": page.items, **counts, **told}, SymbolPageView)
-
-    return await service.work(find)
+    return await service.work(lambda: service.index_of(project_id).browse.symbols(wanted))
 
 
 HANDLERS = (find_symbols, list_symbols)

@@ -19,7 +19,6 @@ from web.cli.options import (
     request_options,
 )
 from web.project_selection import absolute, index_of_file
-from web.schemas import answer_json
 from web.terminal import style_for
 from web.text import related_text
 
@@ -57,6 +56,6 @@ def command(place: str, *, project: str | None, as_json: bool, **options: Any) -
             )
         )
     if as_json:
-        print_json(answer_json(answer))
+        print_json(answer)
     else:
         print_text(related_text(answer, style_for(sys.stdout)))

@@ -114,7 +114,7 @@ def _output_of(output: str | None, *, as_json: bool, batch: str | None) -> str:
 
 def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> None:
     if output == "json":
-        _print_json(answer)
+        print_json(answer)
         return
     for error in answer.errors:
         sys.stderr.write(f"error: {printable(error.project)}: {printable(error.message)}\n")
@@ -136,7 +136,7 @@ def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
             print_json(shape)
             worst = max(worst, outcome_of(error).exit_code)
         else:
-            _print_json(answer)
+            print_json(answer)
     return worst
 
 
@@ -155,9 +155,3 @@ def _lines_of(file: str) -> Iterator[str]:
         raise InvalidInputError(
             f"cannot read {file}: {error.strerror or error}", field="batch"
         ) from error
-
-
-def _print_json(answer: SearchAnswer) -> None:
-    from web.schemas import answer_json  # msgspec: text does without
-
-    print_json(answer_json(answer))

@@ -16,7 +16,7 @@ from engine.errors import ProjectNotFoundError
 from engine.state_records import TERMINAL, Job, JobState, WatchState, WatchStatus
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.project_selection import current_folder
-from web.schemas import as_json
+from web.schemas import values_of
 from web.terminal import printable
 from web.wording import count, duration, short_id
 
@@ -64,9 +64,7 @@ def status_text(status: WatchStatus) -> str:
 
 def status_json(path: str, status: WatchStatus) -> dict[str, object]:
     """Return a status with its folder as an object."""
-    shape = as_json(status)
-    assert isinstance(shape, dict)
-    return {"event": "status", "path": path, **shape}
+    return {"event": "status", "path": path, **values_of(status)}
 
 
 def job_json(job: Job) -> dict[str, object] | None:

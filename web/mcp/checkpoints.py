@@ -10,10 +10,11 @@ from engine.records import (
     MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     Checkpoint,
+    CheckpointPage,
     NewMemory,
 )
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
-from web.schemas import checkpoint_json
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.schemas import as_json, values_of
 from web.terminal import printable
 from web.wording import count
 
@@ -62,7 +63,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "something is. Secrets in it are redacted."
             ),
             parameters=SaveCheckpoint,
-            output_schema=record(id="text", summary="text", tags="texts", created_at="text"),
+            output_schema=record(**fields_in(Checkpoint, "id", "summary", "tags", "created_at")),
             run=checkpoints.save,
         ),
         Tool(
@@ -83,7 +84,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="List notes and files",
             description="List notes and indexed files with their texts, newest first.",
             parameters=ListCheckpoints,
-            output_schema=record(checkpoints="records", total="integer", next_cursor="text|null"),
+            output_schema=record(**fields_in(CheckpointPage)),
             run=checkpoints.list,
             read_only=True,
         ),
@@ -102,24 +103,18 @@ class _Checkpoints:
             tags=tuple(params.tags or ()),
         )
         saved = self._context.projects.index(params.project_path).checkpoints.save(new)
-        return Answer(content=checkpoint_json(saved), text=f"saved as {saved.id}")
+        return Answer(content=as_json(saved), text=f"saved as {saved.id}")
 
     def search(self, params: SearchCheckpoints, _caller: Caller) -> Answer:
         index = self._context.projects.index(params.project_path)
         found = index.checkpoints.search(params.query, tags=params.tags or (), limit=params.limit)
-        return Answer(
-            content={"checkpoints": [checkpoint_json(each) for each in found]}, text=_text(found)
-        )
+        return Answer(content={"checkpoints": found}, text=_text(found))
 
     def list(self, params: ListCheckpoints, _caller: Caller) -> Answer:
         index = self._context.projects.index(params.project_path)
         page = index.checkpoints.list(limit=params.limit, cursor=params.cursor)
-        content = {
-            "checkpoints": [checkpoint_json(each) for each in page.checkpoints],
-            "total": page.total,
-            "next_cursor": page.next_cursor,
-        }
-        return Answer(content=content, text=f"{_text(page.checkpoints)}\n{page.total:,} in total")
+        text = f"{_text(page.checkpoints)}\n{page.total:,} in total"
+        return Answer(content=values_of(page), text=text)
 
 
 def _text(checkpoints: tuple[Checkpoint, ...]) -> str:

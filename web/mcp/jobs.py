@@ -5,10 +5,18 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from engine.records import IndexOptions
-from engine.state_records import TERMINAL, Job, JobFilter, JobOrigin, JobPage, JobState
+from engine.state_records import (
+    TERMINAL,
+    Job,
+    JobFilter,
+    JobOrigin,
+    JobPage,
+    JobState,
+    Submitted,
+)
 from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
-from web.schemas import as_json
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.schemas import values_of
 from web.terminal import printable
 from web.wording import count, expected, line_of
 
@@ -57,19 +65,20 @@ class ListJobs(Parameters, kw_only=True, frozen=True):
     cursor: str | None = None
 
 
-_JOB = record(
-    job_id="text",
-    status="text",
-    path="text",
-    phase="text|null",
-    files_done="integer",
-    files_total="integer|null",
-    eta_seconds="number|null",
-    waiting="text|null",
-    cancel_requested="boolean",
-    result="record|null",
-    error="record|null",
+_JOB = (
+    "job_id",
+    "status",
+    "path",
+    "phase",
+    "files_done",
+    "files_total",
+    "eta_seconds",
+    "waiting",
+    "cancel_requested",
+    "result",
+    "error",
 )
+_SUBMITTED = ("job_id", "status", "estimated_seconds", "duplicate")
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -84,9 +93,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "The job outlives this session; repeating the call returns the same job."
             ),
             parameters=StartIndexing,
-            output_schema=record(
-                job_id="text", status="text", estimated_seconds="number|null", duplicate="boolean"
-            ),
+            output_schema=record(**fields_in(Submitted, *_SUBMITTED)),
             run=jobs.start,
         ),
         Tool(
@@ -97,7 +104,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "waits, and at its end the result or the error."
             ),
             parameters=OneJob,
-            output_schema=_JOB,
+            output_schema=record(**fields_in(Job, *_JOB)),
             run=jobs.status,
             read_only=True,
         ),
@@ -108,7 +115,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Cancel a job; it stops within 5 s. What it has indexed is kept and searchable."
             ),
             parameters=OneJob,
-            output_schema=record(job_id="text", status="text", cancel_requested="boolean"),
+            output_schema=record(**fields_in(Job, "job_id", "status", "cancel_requested")),
             run=jobs.cancel,
             destructive=True,
         ),
@@ -120,9 +127,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 f"are kept for {count(context.catalog.jobs.retention_days, 'day')}."
             ),
             parameters=ListJobs,
-            output_schema=record(
-                jobs="records", total="integer", next_cursor="text|null", errors="texts"
-            ),
+            output_schema=record(**fields_in(JobPage)),
             run=jobs.list,
             read_only=True,
         ),
@@ -145,12 +150,7 @@ class _Jobs:
         seconds = submitted.estimated_seconds
         already = "already " if submitted.duplicate else ""
         return Answer(
-            content={
-                "job_id": submitted.job_id,
-                "status": submitted.status,
-                "estimated_seconds": seconds,
-                "duplicate": submitted.duplicate,
-            },
+            content={name: getattr(submitted, name) for name in _SUBMITTED},
             text=f"job {submitted.job_id} is {already}{submitted.status}{expected(seconds)}",
         )
 
@@ -176,24 +176,16 @@ class _Jobs:
             cursor=params.cursor,
         )
         page = self._context.catalog.jobs.list(wanted)
-        content = {
-            "jobs": [{name: getattr(job, name) for name in _SHORT} for job in page.jobs],
-            "total": page.total,
-            "next_cursor": page.next_cursor,
-            "errors": page.errors,
-        }
-        return Answer(content=content, text=_page_text(page))
+        jobs = [{name: getattr(job, name) for name in _SHORT} for job in page.jobs]
+        return Answer(content={**values_of(page), "jobs": jobs}, text=_page_text(page))
 
     def _root_of(self, target: str | None) -> str | None:
         return None if target is None else self._context.projects.index(target, field="target").root
 
 
 def _job_answer(job: Job) -> Answer:
-    content = as_json(job)
-    assert isinstance(content, dict)
-    return Answer(
-        content={**content, "log_resource": log_uri(job.log, job.path)}, text=_job_text(job)
-    )
+    content = {**values_of(job), "log_resource": log_uri(job.log, job.path)}
+    return Answer(content=content, text=_job_text(job))
 
 
 def _job_text(job: Job) -> str:

@@ -26,7 +26,7 @@ from engine.records import SymbolRequest, display_path, is_path
 from engine.state_records import JobFilter, JobState
 from web.answers import find_symbols
 from web.mcp.tool import Caller, ToolContext
-from web.schemas import as_json
+from web.schemas import as_json, values_of
 from web.terminal import printable_block
 
 _MAX_CHARS = 8192
@@ -150,10 +150,8 @@ def stats(context: ToolContext, index: Project, _uri: ParsedUri, _caller: Caller
     wanted = JobFilter(status=JobState.COMPLETED, target=index.root, limit=1)
     jobs = context.catalog.jobs.list(wanted).jobs
     report = jobs[0].result if jobs and jobs[0].result else {}
-    shape = as_json(index.status())
-    assert isinstance(shape, dict)
-    shape["cache_hit_rate"] = report.get("cache_hit_rate")
-    return _json(shape)
+    status = values_of(index.status())
+    return _json({**status, "cache_hit_rate": report.get("cache_hit_rate")})
 
 
 def structure(_context: ToolContext, index: Project, uri: ParsedUri, caller: Caller) -> str:

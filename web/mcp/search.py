@@ -30,9 +30,19 @@ from engine.records import (
 )
 from engine.telemetry.metrics import asking
 from web.answers import find_symbols
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, list_of, object_of, record
+from web.mcp.tool import (
+    Answer,
+    Caller,
+    Parameters,
+    Tool,
+    ToolContext,
+    fields_in,
+    list_of,
+    object_of,
+    record,
+)
 from web.parameters import request_from, with_parameters_of
-from web.schemas import answer_json, as_json
+from web.schemas import as_json
 from web.terminal import printable, printable_block
 from web.text import notes_on, search_markdown
 from web.wording import count, percent
@@ -46,14 +56,6 @@ _MAX_DIGITS = 9
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
 _DOC_CHARS = 200  # of a symbol's documentation
-_FOUND = {
-    "query": "text",
-    "mode": "text",
-    "took_ms": "number",
-    "total": "integer",
-    "truncated": "boolean",
-    "coverage": "record",
-}
 
 
 def _tokens_in(text: str) -> int:
@@ -179,7 +181,7 @@ def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str
         next_cursor: The cursor of the next page, if there is one.
     """
     if form == "json":
-        shape = {**answer_json(answer), "next_cursor": next_cursor}
+        shape = {**as_json(answer), "next_cursor": next_cursor}
         return json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
     if form == "markdown":
         return search_markdown(answer, _totals(answer, next_cursor))
@@ -267,34 +269,9 @@ class FindRelated(Parameters, kw_only=True, frozen=True):
     project_path: Project | None = None
 
 
-_HIT = object_of(
-    project="text",
-    path="text",
-    line_start="integer",
-    line_end="integer",
-    language="text",
-    symbol="text|null",
-    kind="text|null",
-    signature="text|null",
-    score="number",
-    why="texts",
-    fresh="boolean|null",
-    snippet="text",
-)
-_SYMBOL = object_of(
-    project="text",
-    path="text",
-    name="text",
-    qualified_name="text",
-    kind="text",
-    signature="text",
-    doc="text",
-    language="text",
-    line_start="integer",
-    line_end="integer",
-    exported="boolean",
-    score="number",
-)
+_FOUND = fields_in(SearchAnswer)
+_HITS = list_of(object_of(**fields_in(Hit)))
+_SYMBOLS = list_of(object_of(**fields_in(SymbolHit)))
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -314,7 +291,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "names found nowhere."
             ),
             parameters=SearchCode,
-            output_schema=record(**_FOUND, hits=list_of(_HIT), next_cursor="text|null"),
+            output_schema=record(**{**_FOUND, "hits": _HITS}, next_cursor="text|null"),
             run=search.search_code,
             read_only=True,
         ),
@@ -326,7 +303,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "match fuzzy accepts parts of names and typos."
             ),
             parameters=FindSymbol,
-            output_schema=record(symbols=list_of(_SYMBOL), total="integer", truncated="boolean"),
+            output_schema=record(symbols=_SYMBOLS, total="integer", truncated="boolean"),
             run=search.find_symbol,
             read_only=True,
         ),
@@ -337,7 +314,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Find code similar to the code at a line: duplicates, variants, examples."
             ),
             parameters=FindRelated,
-            output_schema=record(**_FOUND, hits="records"),
+            output_schema=record(**_FOUND),
             run=search.find_related,
             read_only=True,
         ),
@@ -367,7 +344,7 @@ class _Search:
             return answer_text(answer, params.format, next_cursor(answer))
 
         shown = fit_to_budget(page, request.max_tokens, text_of)
-        content = {**answer_json(shown), "next_cursor": next_cursor(shown)}
+        content = {**as_json(shown), "next_cursor": next_cursor(shown)}
         return Answer(content=content, text=text_of(shown))
 
     def _search(self, params: SearchCode, request: SearchRequest) -> SearchAnswer:
@@ -384,7 +361,7 @@ class _Search:
         nothing = f"no symbol is named {wanted.name!r}; try match fuzzy, or search_code"
         more = found.says_more("narrow by kind or Class.name, or raise limit")
         return Answer(
-            content={**found.as_json(), "symbols": [_symbol_json(each) for each in found.symbols]},
+            content={**found.as_json(), "symbols": list(map(_with_short_doc, found.symbols))},
             text="\n".join(filter(None, [symbols_text(found.symbols, nothing), more])),
         )
 
@@ -392,7 +369,7 @@ class _Search:
         wanted = request_from(RelatedRequest, params)
         with asking("related"):
             answer = self._context.projects.index(params.project_path).related(wanted)
-        return Answer(content=answer_json(answer), text=answer_text(answer, "text", None))
+        return Answer(content=as_json(answer), text=answer_text(answer, "text", None))
 
 
 def _question_of(params: SearchCode) -> Mapping[str, object]:
@@ -403,5 +380,5 @@ def _question_of(params: SearchCode) -> Mapping[str, object]:
     return question
 
 
-def _symbol_json(hit: SymbolHit) -> object:
-    return as_json(replace(hit, doc=_shortened(hit.doc)))
+def _with_short_doc(hit: SymbolHit) -> SymbolHit:
+    return replace(hit, doc=_shortened(hit.doc))

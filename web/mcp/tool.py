@@ -8,8 +8,9 @@ reads all of them before its first query. Parameters are validated here and nowh
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, is_dataclass
+from types import NoneType
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 import msgspec
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -26,7 +27,7 @@ from engine.project import Project
 from engine.records import display_path
 from engine.state_records import Job
 from web.project_selection import can_be_name, open_called, root_of
-from web.schemas import as_json, converted
+from web.schemas import as_json, converted, fields_of
 
 Schema = dict[str, Any]
 
@@ -55,6 +56,30 @@ def record(**fields: str | Schema) -> Schema:
     """
     required = [name for name, each in fields.items() if not str(each).endswith("?")]
     return {**object_of(**fields), "required": required}
+
+
+def fields_in(kind: Any, *names: str) -> dict[str, str | Schema]:
+    """Return the fields of a record for ``record``, each as the name of its schema.
+
+    Args:
+        kind: The class of the record.
+        names: The fields, in this order; by default those that are never left out.
+    """
+    hints = get_type_hints(kind)
+    wanted = names or (name for name, is_optional in fields_of(kind) if not is_optional)
+    return {name: _short_name(hints[name]) for name in wanted}
+
+
+def _short_name(hint: Any) -> str:
+    """Return the name in ``_SHORT`` of a type, or of a type that may be None."""
+    options = [each for each in get_args(hint) if each is not NoneType]
+    if NoneType in get_args(hint):
+        return f"{_short_name(options[0])}|null"
+    if get_origin(hint) is tuple:
+        return "texts" if options[0] is str else "records"
+    if get_origin(hint) or is_dataclass(hint):
+        return "record"
+    return {int: "integer", float: "number", bool: "boolean"}.get(hint, "text")
 
 
 def object_of(**fields: str | Schema) -> Schema:
@@ -125,11 +150,9 @@ class Answer:
 
     def as_result(self) -> CallToolResult:
         """Return the answer as a protocol result."""
-        content = as_json(self.content)
-        assert isinstance(content, dict)
         return CallToolResult(
             content=[TextContent(type="text", text=self.text)],
-            structured_content=content,
+            structured_content=as_json(self.content),
             is_error=self.is_error,
         )
 

@@ -9,9 +9,10 @@ from engine.state_records import Job, Verification
 from web.answers import index
 from web.mcp.checkpoints import ProjectPath
 from web.mcp.indexing import log_uri
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, record
-from web.schemas import as_json
+from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.terminal import printable
+
+_FOUND = ("ok", "warnings", "suggested_fixes", "findings")
 
 
 class VerifyIndex(Parameters, kw_only=True, frozen=True):
@@ -35,10 +36,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             parameters=VerifyIndex,
             output_schema=record(
                 status="text",
-                ok="boolean",
-                warnings="texts",
-                suggested_fixes="texts",
-                findings="records",
+                **fields_in(Verification, *_FOUND),
                 repaired="texts",
                 job_id="text|null",
                 logs="record",
@@ -78,11 +76,8 @@ class _Doctor:
 def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answer:
     content = {
         "status": "completed",
-        "ok": found.ok,
-        "warnings": list(found.warnings),
-        "suggested_fixes": list(found.suggested_fixes),
-        "findings": as_json(list(found.findings)),
-        "repaired": list(done),
+        **{name: getattr(found, name) for name in _FOUND},
+        "repaired": done,
         "job_id": job.job_id if job else None,
         "logs": {"operation_log": found.log, "operation_resource": log_uri(found.log, found.path)},
     }

@@ -148,7 +148,7 @@ def _answered(service: Service, pages: Pages, visit: Visit, params: SymbolParams
     context = {
         **_page_context(display_path(index.root), params),
         "found": found,
-        "shown": [_shown(symbol, params.name) for symbol in found.items],
+        "shown": [_shown(symbol, params.name) for symbol in found.symbols],
         "facets": (
             _facet("Kind", "kind", found.kinds, params),
             _facet("Language", "language", found.languages, params),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.records import Coverage, Hit, MatchSpan, Mode, ProjectError, SearchAnswer
-from web.schemas import answer_json, as_json, json_line
+from web.schemas import as_json, json_line
 
 _COVERAGE = Coverage(files=3, indexed=1.0, embedded=0.0, complete=True)
 
@@ -49,7 +49,7 @@ def _answer(
 
 
 def test_an_answer_has_the_documented_keys_in_order() -> None:
-    shape = answer_json(_answer(_hit()))
+    shape = as_json(_answer(_hit()))
     assert list(shape) == ["query", "mode", "took_ms", "total", "truncated", "coverage", "hits"]
     hits = shape["hits"]
     assert isinstance(hits, list)
@@ -74,25 +74,25 @@ def test_an_answer_has_the_documented_keys_in_order() -> None:
 
 def test_errors_are_there_only_when_a_project_failed() -> None:
     failed = ProjectError(project="/gone", error="not_found", message="no index")
-    shape = answer_json(_answer(errors=(failed,)))
+    shape = as_json(_answer(errors=(failed,)))
     assert shape["errors"] == [{"project": "/gone", "error": "not_found", "message": "no index"}]
-    assert "errors" not in answer_json(_answer())
+    assert "errors" not in as_json(_answer())
 
 
 def test_notes_are_there_only_when_there_are_any() -> None:
-    assert answer_json(_answer(notes=("feat is new",)))["notes"] == ["feat is new"]
-    assert "notes" not in answer_json(_answer())
+    assert as_json(_answer(notes=("feat is new",)))["notes"] == ["feat is new"]
+    assert "notes" not in as_json(_answer())
 
 
 def test_names_are_missing_only_when_there_are_any() -> None:
     answer = replace(_answer(), missing=("frobnicate",))
-    assert answer_json(answer)["missing"] == ["frobnicate"]
-    assert "missing" not in answer_json(_answer())
+    assert as_json(answer)["missing"] == ["frobnicate"]
+    assert "missing" not in as_json(_answer())
 
 
 def test_a_hit_has_matches_only_when_there_are_any() -> None:
     found = replace(_hit(), matches=(MatchSpan(line=3, start=0, end=2),), snippet_line=2)
-    shape: dict[str, Any] = answer_json(_answer(found, _hit()))
+    shape: dict[str, Any] = as_json(_answer(found, _hit()))
     assert shape["hits"][0]["matches"] == [{"line": 3, "start": 0, "end": 2}]
     assert shape["hits"][0]["snippet_line"] == 2
     assert not {"matches", "snippet_line"} & shape["hits"][1].keys()
@@ -100,7 +100,7 @@ def test_a_hit_has_matches_only_when_there_are_any() -> None:
 
 def test_a_line_is_one_line_of_valid_json() -> None:
     hit = _hit(path="caf\udce9\n\udcc3\udcaf.py", snippet="a\n\u2028\x9b2J\x7f\u202e\ud83d")
-    line = json_line(answer_json(_answer(hit)), _stream("utf-8"))
+    line = json_line(as_json(_answer(hit)), _stream("utf-8"))
     line.encode("utf-8")
     assert line.count("\n") == 1
     assert line.endswith("\n")
