@@ -11,9 +11,10 @@ From what callers use down to what everything rests on:
 * ``doctor`` finds and repairs damage of an index, ``browsing`` pages through its contents and
   explains why a path is found or not, ``memories`` keeps what agents save, ``evaluation`` measures
   answers by golden queries, ``jobs`` makes the runs of one project durable.
-* ``indexing`` is one run: walk → read → parse → embed → store. ``runs`` starts it, as a job or not.
-* ``search`` turns a question into a ranked answer.
-* ``source`` reads files and git, ``syntax`` parses them, ``embedding`` turns code and questions
+* ``indexing`` is one run: walk → read → parse → embed → store. ``project_indexer`` starts
+  it, as a job or not.
+* ``search`` turns a query into a ranked answer.
+* ``source`` reads files and git, ``syntax`` parses them, ``embedding`` turns code and queries
   into vectors, ``store`` is the only package that speaks SQLite.
 * ``config``, ``records`` and ``errors`` cross all borders; ``telemetry`` has logs and measures.
 

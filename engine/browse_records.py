@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
-    """Which files or skips to list."""
+    """A page of the list of files or skips."""
 
     folder: str = ""  # only what is below it, from the root; empty for all
     limit: int = 100  # 1 to 1,000
@@ -23,7 +23,7 @@ class FileSummary:
     lines: int
     symbols: int
     generated: bool
-    updated_at: str  # when the index last took other contents in
+    updated_at: str  # when the indexed contents last changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +82,12 @@ class BranchSummary:
 
     name: str  # empty outside of git
     files: int
-    is_here: bool  # the one that a question is put to that names none
+    is_here: bool  # the one that a query without a branch searches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterValue:
-    """What a filter of a question can be."""
+    """A value that a filter of a query can take."""
 
     value: str
     number: int | None = None  # of files, or of symbols, that have it; None: not counted
@@ -95,7 +95,7 @@ class FilterValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPlace:
-    """A symbol or a file whose name begins as somebody types."""
+    """A symbol or file whose name begins with the typed text."""
 
     path: str
     name: str  # of a symbol, with its containers; empty for a file
@@ -105,7 +105,7 @@ class NamedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageShare:
-    """How much of a branch is written in a language."""
+    """The share of a language in a branch."""
 
     language: str
     files: int
@@ -114,10 +114,10 @@ class LanguageShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderShare:
-    """What is indexed of a folder, with all that is below it."""
+    """The indexed share of a folder with everything below it."""
 
     path: str  # from the root; empty for the root
-    name: str  # from the folder around it: ``src/main`` when that is the only way down
+    name: str  # relative to the parent folder: ``src/main`` if ``src`` holds nothing else
     files: int  # that are indexed
     size_bytes: int  # of these
     skipped: int  # files that are not; a folder that is left out as a whole counts as one
@@ -125,7 +125,7 @@ class FolderShare:
 
     @property
     def share(self) -> float:
-        """How much of it is indexed, by the number of files; all of an empty one."""
+        """The share of its files that are indexed; 1 for an empty folder."""
         found = self.files + self.skipped
         return self.files / found if found else 1.0
 
@@ -149,7 +149,7 @@ class FolderView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePoint:
-    """Where a file lies on the map of meaning."""
+    """The position of a file on the map of meaning."""
 
     path: str
     language: str
@@ -159,7 +159,7 @@ class FilePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeaningMap:
-    """Files laid out by what they mean: those that mean alike lie close."""
+    """Files laid out by meaning: similar ones lie close together."""
 
     branch: str
     model: str | None  # None: there are no vectors
@@ -170,7 +170,7 @@ class MeaningMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFile:
-    """The one file that holds an index, and when it was looked at last."""
+    """The database file of an index, and its last check."""
 
     path: str
     size_bytes: int  # with its WAL
@@ -178,8 +178,8 @@ class IndexFile:
     fingerprint: str
     model: str | None
     dimension: int | None  # numbers in a vector
-    checked_at: str | None  # when the doctor looked at all of it; None: never, or long ago
-    was_sound: bool  # then
+    checked_at: str | None  # the last complete check; None: never, or long ago
+    was_sound: bool  # at that check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ class FolderEntry:
     files: int  # indexed: below a folder, 1 for a file
     skipped: int  # skipped: below a folder, and itself
     size_bytes: int | None  # of the indexed files, or of a skipped one; None: unknown
-    updated_at: str | None  # when the index last took other contents in; None: nothing is indexed
+    updated_at: str | None  # when the indexed contents last changed; None: nothing is indexed
     language: str | None  # of an indexed file, as are lines and symbols
     lines: int | None
     symbols: int | None
@@ -203,7 +203,7 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderPage:
-    """Some of what lies in a folder: folders first, each kind by the bytes of its names."""
+    """A page of the entries of a folder: folders first, each kind by the bytes of its names."""
 
     branch: str
     path: str
@@ -213,17 +213,17 @@ class FolderPage:
 
 
 class FolderName(NamedTuple):
-    """What lies in a folder, in a tree of files."""
+    """An entry of a folder in a file tree."""
 
-    name: str  # of several folders, with slashes, when each holds the next one alone
+    name: str  # with slashes for a chain of folders that hold nothing else
     path: str
     is_folder: bool
 
 
 class FoundPath(NamedTuple):
-    """A path that a few letters may mean; rung, cost and length sort those of several projects."""
+    """A path that matches typed letters; tier, cost and length order those of several projects."""
 
     path: str
-    rung: int  # 0: the name itself … 5: nothing was asked
+    tier: int  # the quality of the match, 0: the name itself … 5: nothing was typed
     cost: int
-    marks: tuple[tuple[int, int], ...]  # what of it was typed, half-open, in characters
+    marks: tuple[tuple[int, int], ...]  # the matched spans, half-open, in characters

@@ -71,7 +71,7 @@ class ByteCache(Generic[Value]):
 
     @property
     def size_bytes(self) -> int:
-        """How much is cached."""
+        """The size of the cached values."""
         return self._size_bytes
 
     def get(self, key: _Key, make: Callable[[], Value], *, state: _State = None) -> Value:
@@ -133,7 +133,7 @@ class LruCache(Generic[Key, Value]):
 
     @property
     def size_bytes(self) -> int:
-        """How much is cached."""
+        """The size of the cached values."""
         return int(self._entries.currsize)
 
     def get(self, key: Key) -> Value | None:

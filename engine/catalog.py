@@ -17,14 +17,14 @@ from engine.project import Project
 from engine.records import ProjectSummary, SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
-from engine.telemetry.metrics import asking
+from engine.telemetry.metrics import measured_search
 
 # A search opens one project and needs no jobs, doctor, watcher or server: each is imported by the
 # method that needs it.
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
     from engine.indexing.workers import WorkerPool
-    from engine.locks import ServerBoard
+    from engine.locks import ServerLock
     from engine.observing.observer import Observer
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
@@ -192,7 +192,7 @@ class Catalog:
         self._indexes = OpenProjects(config, open_embedder)
         self._watchers: dict[str, Watcher] = {}
         self._jobs: Jobs | None = None
-        self._feed: ActivityPoller | None = None
+        self._activity: ActivityPoller | None = None
         self._views: ProjectViews | None = None
         self._lock = threading.RLock()  # two threads that ask first get the same object
 
@@ -209,14 +209,14 @@ class Catalog:
             return self._jobs
 
     @property
-    def feed(self) -> "ActivityPoller":
+    def activity(self) -> "ActivityPoller":
         """The activity of all jobs and watchers, for callers that poll."""
         from engine.scheduler.poller import ActivityPoller
 
         with self._lock:
-            if self._feed is None:
-                self._feed = ActivityPoller(self._config)
-            return self._feed
+            if self._activity is None:
+                self._activity = ActivityPoller(self._config)
+            return self._activity
 
     @property
     def views(self) -> "ProjectViews":
@@ -225,12 +225,12 @@ class Catalog:
 
         with self._lock:
             if self._views is None:
-                self._views = ProjectViews(self._config, self.feed, self.open_file)
+                self._views = ProjectViews(self._config, self.activity, self.open_file)
             return self._views
 
     @property
     def data_dir(self) -> Path:
-        """Where the indexes live, with their logs."""
+        """The folder of the indexes and their logs."""
         return self._config.data_dir
 
     def __enter__(self) -> "Catalog":
@@ -357,9 +357,9 @@ class Catalog:
 
     def roots(self) -> list[str]:
         """Return the roots of all projects that can be opened, as the disk spells them."""
-        return [each for each in self.everywhere() if not is_project_id(each)]
+        return [each for each in self.roots_or_ids() if not is_project_id(each)]
 
-    def everywhere(self) -> list[str]:
+    def roots_or_ids(self) -> list[str]:
         """Return all roots, then the ids of projects that cannot be opened."""
         from engine.jobs.watchlist import database_files
 
@@ -371,7 +371,7 @@ class Catalog:
                 ids.append(file.stem)
         return [*sorted(roots), *sorted(ids)]
 
-    def holds(self, root: str) -> bool:
+    def has_project(self, root: str) -> bool:
         """Return whether a resolved folder is a project, damaged or not; nothing is opened."""
         return self._indexes.file_of_root(root).exists()
 
@@ -401,26 +401,26 @@ class Catalog:
             Project.delete(file)
         except Exception:
             if index and watcher:
-                self._watch_on(index.root, watcher)
+                self._restart_watcher(index.root, watcher)
             raise
         if index:
             self._indexes.drop(index)
 
-    def _watch_on(self, root: str, watcher: "Watcher") -> None:
+    def _restart_watcher(self, root: str, watcher: "Watcher") -> None:
         """Restart a watcher, unless another process watches by now."""
         with suppress(EngineError):
             watcher.start()
             self._watchers[root] = watcher
 
-    def serving(self) -> AbstractContextManager["ServerBoard"]:
-        """Hold the server's lock of this data directory; its board publishes the URL.
+    def hold_server_lock(self) -> AbstractContextManager["ServerLock"]:
+        """Hold the server's lock of this data directory; it publishes the URL.
 
         Raises:
             ServerRunningError: Another process serves it; the details have its URL.
         """
-        from engine.locks import server_board
+        from engine.locks import hold_server_lock
 
-        return server_board(self._config.data_dir)
+        return hold_server_lock(self._config.data_dir)
 
     def server_url(self) -> str | None:
         """Return the URL of this data directory's server in any process; None if there is none."""
@@ -441,20 +441,20 @@ class Catalog:
         return Observer(self._config, version)
 
     def traced(self, process: str) -> AbstractContextManager[None]:
-        """Export spans within the context, as the environment says."""
+        """Export spans within the context, as configured by the environment."""
         from engine.observing.tracing import traced  # with importlib.metadata
 
         return traced(self._config.data_dir, process=process)
 
-    def learn(self, cancelled: CancelToken) -> None:
-        """Learn the n-grams of recent pattern searches, in each open index.
+    def update_ngram_filters(self, cancelled: CancelToken) -> None:
+        """Update the n-gram filter of each open index in which patterns were searched.
 
         An index that cannot be read does not affect the others. Then the caches of all indexes
         are bounded.
         """
         for index in self._indexes.opened():
             with suppress(EngineError):
-                index.learn(cancelled)
+                index.update_ngram_filter(cancelled)
         self._indexes.evict()
 
     def search(self, paths: Sequence[str], request: SearchRequest) -> SearchAnswer:
@@ -471,9 +471,9 @@ class Catalog:
         from engine.cross_project import chosen_projects, search_all
 
         try:
-            with asking(request.mode):
+            with measured_search(request.mode):
                 chosen = chosen_projects(list(dict.fromkeys(paths)), request)
-                return search_all(chosen, request, self._asked)
+                return search_all(chosen, request, self._open_for_search)
         finally:
             self._indexes.evict()
 
@@ -491,7 +491,7 @@ class Catalog:
 
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
 
-    def _asked(self, project: str) -> Project:
+    def _open_for_search(self, project: str) -> Project:
         """Open the project of an id or a folder for a search."""
         index = self.open_id(project) if is_project_id(project) else self.open(project)
         self._indexes.mark_used(index)
@@ -500,7 +500,7 @@ class Catalog:
     def _known(self, path: str) -> Project:
         """Open the existing project of exactly this folder."""
         root = resolve(path)
-        if not self.holds(root):
+        if not self.has_project(root):
             raise ProjectNotFoundError(f"{path} is not indexed", path=path)
         folder_at(path)
         return self._indexes.of_root(root)

@@ -23,9 +23,19 @@ MIB = 1 << 20
 #: No file above this is ever read, whatever the settings say.
 LARGEST_FILE_BYTES = 10 * MIB
 
+_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
+
+#: Keys that many programs share go only to the service they are for.
+_KEYS_OF_SERVICES = {
+    "https://api.openai.com/": "OPENAI_API_KEY",
+    "https://api.voyageai.com/": "VOYAGE_API_KEY",
+}
+
+_LEAST_TOKEN_CHARS = 16
+
 
 class Origin(StrEnum):
-    """Where the value of a setting comes from, the strongest first."""
+    """The origin of a setting's value, the strongest first."""
 
     ARGUMENT = "argument"  # of the command line, or of a call
     ENVIRONMENT = "environment"
@@ -230,7 +240,7 @@ class Config:
     host: str
     editor: str
     port: int
-    #: Where each of them comes from, by its name; empty when nobody said so.
+    #: The origin of each, by name; empty if unknown.
     origins: Mapping[str, Origin] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -245,11 +255,8 @@ class Config:
 
     @property
     def models_dir(self) -> Path:
-        """Where ``cairn model pull`` puts models; need not exist."""
+        """The folder of the models that ``cairn model pull`` downloads; need not exist."""
         return self.data_dir / "models"
-
-
-_HAS_AFFINITY = hasattr(os, "sched_getaffinity")
 
 
 def _usable_cores() -> int:
@@ -331,7 +338,7 @@ def _home(data_dir: Path | None) -> tuple[Path | str, Origin]:
 def _given(
     setting: Setting, arguments: Mapping[str, int | str], stored: dict[str, object]
 ) -> tuple[object, Origin]:
-    """Return the strongest value of a setting; what the file says is taken out of it."""
+    """Return the strongest value of a setting; remove it from the values of the file."""
     values: tuple[tuple[object, Origin], ...] = (
         (arguments.get(setting.name), Origin.ARGUMENT),
         (os.environ.get(f"CAIRN_{setting.name.upper()}"), Origin.ENVIRONMENT),
@@ -380,13 +387,6 @@ def _checked_text(setting: Setting, given: object) -> str:
     return given
 
 
-#: Keys that many programs share go only to the service they are for.
-_KEYS_OF_SERVICES = {
-    "https://api.openai.com/": "OPENAI_API_KEY",
-    "https://api.voyageai.com/": "VOYAGE_API_KEY",
-}
-
-
 def embedding_key(url: str) -> Secret:
     """Find the key for an embedding server, empty when there is none.
 
@@ -408,11 +408,8 @@ def embedding_key(url: str) -> Secret:
     return Secret(key)
 
 
-_LEAST_TOKEN_CHARS = 16
-
-
 def server_token() -> Secret:
-    """Return the token that a server asks for by ``CAIRN_TOKEN``; empty when it is not set.
+    """Return the token that a server requires, from ``CAIRN_TOKEN``; empty when it is not set.
 
     Raises:
         InvalidConfigError: It is too short to be one, or no header can carry it.
@@ -428,7 +425,7 @@ def server_token() -> Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitUserFiles:
-    """Where git keeps a user's own settings; the files may be missing."""
+    """The files with the user's own git settings; they may be missing."""
 
     config_paths: tuple[str, ...]  # later ones win
     ignore_path: str  # rules for all repositories unless core.excludesFile names another file

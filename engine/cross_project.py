@@ -20,6 +20,10 @@ from engine.roots import project_id_of, resolve
 from engine.search.hits import cut_to_tokens
 from engine.search.query import FILTERS, Query, parse_query
 
+#: The filters of the query language, as they are written.
+FILTER_NAMES = FILTERS
+_SHORT_ID_CHARS = 6
+
 
 def search_all(
     paths: Sequence[str], request: SearchRequest, open_project: Callable[[str], Project]
@@ -28,19 +32,19 @@ def search_all(
 
     Args:
         paths: How projects are named; two names of one project count once.
-        request: The question.
+        request: The request.
         open_project: Opens a project by such a name.
     """
     started = time.perf_counter()
     answers: list[SearchAnswer] = []
     failures: list[tuple[str, EngineError]] = []
-    asked: set[str] = set()
+    searched: set[str] = set()
     roots: list[str] = []  # of the projects that answer
     for path in paths:
         try:
             index = open_project(path)
-            if index.root not in asked:
-                asked.add(index.root)
+            if index.root not in searched:
+                searched.add(index.root)
                 answers.append(index.search(request))
                 roots.append(index.root)
         except EngineError as error:
@@ -108,7 +112,7 @@ def _merged(
 
 
 def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
-    """Return what is told of all projects once, and what is told of some with their names."""
+    """Return notes on all projects once, and notes on some of them with their names."""
     of: dict[str, list[str]] = {}
     for root, answer in zip(roots, answers, strict=True):
         for note in answer.notes:
@@ -144,11 +148,6 @@ def _weighted(shares: Sequence[tuple[float, int]]) -> float:
     return sum(share * weight for share, weight in shares) / files if files else 1.0
 
 
-#: The filters of the query language, as they are written.
-FILTER_NAMES = FILTERS
-_SHORT_ID_CHARS = 6
-
-
 def names_projects(request: SearchRequest) -> bool:
     """Return whether a query selects projects.
 
@@ -164,13 +163,13 @@ def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
     A value matches the end of a project's path, whole folders only, or the start of its id.
     """
     filters = _query_of(request).values("project")
-    wanted = [term.value for term in filters if not term.negated]
+    included = [term.value for term in filters if not term.negated]
     refused = [term.value for term in filters if term.negated]
     chosen = [
         path
         for path in paths
-        if (not wanted or any(is_called(path, value) for value in wanted))
-        and not any(is_called(path, value) for value in refused)
+        if (not included or any(matches_name(path, value) for value in included))
+        and not any(matches_name(path, value) for value in refused)
     ]
     if filters and not chosen:
         raise NotFoundError(
@@ -184,7 +183,7 @@ def _query_of(request: SearchRequest) -> Query:
     return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
 
 
-def is_called(path: str, value: str) -> bool:
+def matches_name(path: str, value: str) -> bool:
     """Return whether a value names a project: the end of its path, or the start of its id."""
     root = resolve(path)
     if f"{root}/".endswith(f"/{value.strip('/')}/"):

@@ -19,7 +19,7 @@ The branch says what the caller should do; the code is stable and goes out with 
     │   └── ServerRunningError     another server serves this data directory; details.url
     ├── UnavailableError        try again later                        unavailable
     │   ├── IndexBusyError         the database stayed locked
-    │   ├── EmbedderUnavailableError  the embedding model or server is away
+    │   ├── EmbedderUnavailableError  the embedding model or server is unavailable
     │   └── DiskFullError
     └── DamagedIndexError       repair or rebuild                      damaged_index
         ├── IndexCorruptError
@@ -136,7 +136,7 @@ class IndexBusyError(UnavailableError):
 
 
 class EmbedderUnavailableError(UnavailableError):
-    """The embedding model is not there, or its server is away or answers nonsense."""
+    """The embedding model is missing, or its server is unreachable or answers nonsense."""
 
 
 class DiskFullError(UnavailableError):

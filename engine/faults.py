@@ -10,7 +10,7 @@ comparison. Read here and not in ``config``: it is no setting.
 import os
 import time
 
-#: All points, in the order in which a run may meet them. A name says what was done just before.
+#: All points, in the order in which a run may meet them. A name tells what was done just before.
 FAULT_POINTS = (
     "seed copied",  # a sibling's database, before it is made the worktree's own
     "seed adopted",  # before it gets its name
@@ -64,8 +64,8 @@ JOB_FAULT_POINTS = (
     "job blocked",  # before its slot is given back
     "job unblocked",
     "job cancel requested",
-    "job stopped",  # before it is said to be cancelled
-    "job worked",  # before it is said
+    "job stopped",  # before the cancellation is recorded
+    "job worked",  # before its outcome is recorded
     "job ending",  # before COMMIT
     "job ended",  # before its operation log
 )
@@ -79,11 +79,11 @@ _vfs = ""
 
 
 def fault_point(name: str, detail: str = "") -> None:
-    """Die or hang here, if a test asked for it."""
+    """Die or hang here if a test has requested it."""
     if _FAULT is None:
         return
     action, _, place = _FAULT.partition(":")
-    if not _is_meant(place, name, detail):
+    if not _is_requested(place, name, detail):
         return
     if action == "note":
         with open(os.environ["CAIRN_NOTES"], "a") as notes:
@@ -96,11 +96,11 @@ def fault_point(name: str, detail: str = "") -> None:
     time.sleep(_HANG_S)
 
 
-def _is_meant(place: str, name: str, detail: str) -> bool:
+def _is_requested(place: str, name: str, detail: str) -> bool:
     if place in (name, f"{name}:{detail}"):
         return True
-    wanted, _, number = place.rpartition("@")
-    if wanted != name:
+    requested, _, number = place.rpartition("@")
+    if requested != name:
         return False
     _reached[name] = _reached.get(name, 0) + 1
     return _reached[name] == int(number)

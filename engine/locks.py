@@ -30,13 +30,15 @@ _TRIES: Final = 3
 _LOOK_S: Final = 0.001
 _MOST_BYTES: Final = 1 << 16
 
+_SUFFIX: Final = ".watch"
 
-def runner_lock(data_dir: Path) -> Path:
+
+def runner_lock_file(data_dir: Path) -> Path:
     """Return the lock file of the process that runs the jobs of a data directory."""
     return data_dir / _FOLDER / "runner.lock"
 
 
-def server_lock(data_dir: Path) -> Path:
+def server_lock_file(data_dir: Path) -> Path:
     """Return the lock file of the server of a data directory."""
     return data_dir / _FOLDER / "server.lock"
 
@@ -52,7 +54,7 @@ def project_file(database: Path, suffix: str) -> Path:
 
 
 class NamedFile:
-    """An open file that others find by its name, and that goes when its owner ends in order.
+    """An open file that other processes find by name, deleted when its owner ends normally.
 
     Args:
         file: The name.
@@ -88,7 +90,7 @@ class Lock(NamedFile):
         self.close()
 
     def write(self, text: str) -> None:
-        """Replace what others read in the file; on a full disk that may fail, which is no error."""
+        """Replace the content that other processes read; errors, as on a full disk, are ignored."""
         data = text.encode()
         with suppress(OSError):
             os.pwrite(self.descriptor, data, 0)
@@ -185,7 +187,7 @@ def make_folder(folder: Path) -> None:
 
 
 def new_file(file: Path) -> NamedFile:
-    """Make a file; one of that name, of a process that was killed or is not the owner, goes.
+    """Create a file, replacing one of that name that a killed process has left.
 
     Raises:
         UnavailableError: The folder cannot be made or written.
@@ -197,14 +199,14 @@ def new_file(file: Path) -> NamedFile:
 
 
 def delete_notes(database: Path) -> None:
-    """Delete what runners have left about a project in the folder of the lock files."""
+    """Delete the notes that runners have left about a project in the folder of the lock files."""
     for suffix in NOTES:
         with suppress(OSError):
             project_file(database, suffix).unlink(missing_ok=True)
 
 
-def delete_left_locks(data_dir: Path) -> None:
-    """Delete the lock files of processes that were killed, and notes about projects that went."""
+def delete_stale_locks(data_dir: Path) -> None:
+    """Delete the lock files of processes that were killed, and notes about deleted projects."""
     for file in _entries(data_dir / _FOLDER):
         if file.suffix in NOTES:
             if not (data_dir / f"{file.stem}.db").exists():
@@ -217,7 +219,7 @@ def delete_left_locks(data_dir: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process lives."""
+    """Return whether a process is alive."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -279,30 +281,30 @@ def _not_writable(path: Path, error: OSError) -> UnavailableError:
     )
 
 
-class ServerBoard:
-    """Publishes the server's URL to other processes.
+class ServerLock:
+    """The lock of the server, held by this process, which publishes its URL to others.
 
     Args:
-        lock: The lock of the server, which this process holds.
+        lock: The lock file.
     """
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
 
-    def show(self, url: str) -> None:
+    def publish(self, url: str) -> None:
         """Publish the URL; write errors, as on a full disk, are ignored."""
         self._lock.write(json.dumps({"url": url, "pid": os.getpid()}))
 
 
 @contextmanager
-def server_board(data_dir: Path) -> Iterator[ServerBoard]:
+def hold_server_lock(data_dir: Path) -> Iterator[ServerLock]:
     """Hold the server's lock of a data directory.
 
     Raises:
         ServerRunningError: Another process serves it.
         UnavailableError: The data directory cannot be written.
     """
-    lock = take_lock(server_lock(data_dir))
+    lock = take_lock(server_lock_file(data_dir))
     if lock is None:
         url = server_url(data_dir)
         raise ServerRunningError(
@@ -311,38 +313,35 @@ def server_board(data_dir: Path) -> Iterator[ServerBoard]:
             url=url,
         )
     with lock:
-        yield ServerBoard(lock)
+        yield ServerLock(lock)
 
 
 def server_url(data_dir: Path) -> str | None:
     """Return the URL of a data directory's server; None if there is none or it is not known yet."""
     try:
-        url = json.loads(holder_of(server_lock(data_dir)) or "")["url"]
+        url = json.loads(holder_of(server_lock_file(data_dir)) or "")["url"]
     except (ValueError, KeyError, TypeError):
         return None
     return url if isinstance(url, str) else None
 
 
-_SUFFIX: Final = ".watch"
-
-
-class Board:
-    """Publishes a watcher's status to other processes.
+class WatchLock:
+    """The lock of a watcher, held by this process, which publishes its status to others.
 
     Args:
-        lock: The lock of the watcher, which this process holds.
+        lock: The lock file.
     """
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
 
-    def show(self, status: WatchStatus) -> None:
+    def publish(self, status: WatchStatus) -> None:
         """Replace the status; a full disk is no reason to stop watching."""
         self._lock.write(json.dumps(asdict(status)))
 
 
 @contextmanager
-def watch_board(database: Path) -> Iterator[Board]:
+def hold_watch_lock(database: Path) -> Iterator[WatchLock]:
     """Hold the watcher's lock of a project.
 
     Raises:
@@ -357,7 +356,7 @@ def watch_board(database: Path) -> Iterator[Board]:
             hint="one watcher is enough; stop that one to watch here",
         )
     with lock:
-        yield Board(lock)
+        yield WatchLock(lock)
 
 
 def watch_status_of(database: Path) -> WatchStatus | None:

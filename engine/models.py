@@ -19,7 +19,7 @@ _QUESTION = "where is the configuration read"
 class ModelEntry:
     """A model that the setting ``model`` can name; one row of ``cairn model list``."""
 
-    model: str  # what the setting says
+    model: str  # the value of the setting
     dimension: int | None  # numbers in a vector; None: only its server knows
     size_bytes: int | None  # of the download, about
     licence: str
@@ -58,7 +58,7 @@ def list_models(config: Config) -> list[ModelEntry]:
     Raises:
         InvalidConfigError: The setting ``model`` cannot be read.
     """
-    from engine.embedding.known import folder_of, known_models  # a second of imports
+    from engine.embedding.fastembed_models import folder_of, known_models  # a second of imports
     from engine.embedding.static import StaticEmbedder
 
     chosen = parse_model_setting(config.model)
@@ -126,7 +126,7 @@ def pull_model(name: str, config: Config, on_bytes: Callable[[int], None]) -> Pu
         InvalidInputError: There is no such model, or it is not one to download.
         EmbedderUnavailableError: No network, no room, or not what was promised.
     """
-    from engine.embedding.known import fetch, known_model
+    from engine.embedding.fastembed_models import fetch, known_model
 
     bare = name.strip().removeprefix("onnx:")
     if bare.partition(":")[0] in set(Backend) or bare.startswith(("/", "./", "../", "~")):

@@ -12,6 +12,8 @@ _NICENESS: Final = 10
 #: Source: the section on autogroups of the manual page sched(7).
 _AUTOGROUP: Final = Path("/proc/self/autogroup")
 
+_UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
+
 
 def lower_priority() -> None:
     """Lower the priority of this process, so that searches and other work go first."""
@@ -37,9 +39,6 @@ def import_paths() -> list[str]:
     folder may be a hostile repository.
     """
     return [os.path.dirname(_PACKAGE), *(path for path in sys.path if os.path.isabs(path))]
-
-
-_UNUSABLE: Final = (AttributeError, OSError, RuntimeError, ValueError)  # no usable stderr
 
 
 def report_crashes() -> None:

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from engine.browsing.contents import Browser
     from engine.browsing.folders import Checkout
     from engine.evaluation.golden import (
-        AskedCallback,
         Evaluation,
+        EvaluationCallback,
         EvaluationOptions,
         GoldenQuery,
     )
     from engine.indexing.watched import WatchedProject
     from engine.indexing.workers import WorkerPool
+    from engine.jobs.execution import OpenProject
     from engine.jobs.ledger import Ledger
-    from engine.jobs.run import OpenProject
     from engine.memories.checkpoints import Checkpoints
-    from engine.runs import Runs
+    from engine.project_indexer import ProjectIndexer
     from engine.state_records import ProjectStatus
 
 
@@ -105,10 +105,12 @@ class Project:
         return Ledger(self._store, self.project_id)
 
     @cached_property
-    def _runs(self) -> "Runs":
-        from engine.runs import Runs
+    def _indexer(self) -> "ProjectIndexer":
+        from engine.project_indexer import ProjectIndexer
 
-        return Runs(self._store, self.root, self._config, self._pool(), self._open_embedder)
+        return ProjectIndexer(
+            self._store, self.root, self._config, self._pool(), self._open_embedder
+        )
 
     @classmethod
     @contextmanager
@@ -167,15 +169,15 @@ class Project:
             Cancelled: ``cancelled`` returned true.
             UnavailableError: Disk full, or the database stayed locked.
         """
-        return self._runs.run(
+        return self._indexer.run(
             options or IndexOptions(), on_progress=on_progress, cancelled=cancelled
         )
 
     def for_jobs(self) -> "OpenProject":
         """Return the project for the runner of jobs."""
-        from engine.jobs.run import OpenProject
+        from engine.jobs.execution import OpenProject
 
-        return OpenProject(self.root, self._ledger, {"index": self._runs.perform})
+        return OpenProject(self.root, self._ledger, {"index": self._indexer.perform})
 
     def for_watcher(self) -> "WatchedProject":
         """Return the project for its watcher."""
@@ -198,9 +200,9 @@ class Project:
         """Warm the caches for the first searches, in a process that answers many."""
         self._searcher.warm(self._checked_out())
 
-    def learn(self, cancelled: CancelToken) -> None:
-        """Learn the n-grams of recent pattern searches; for a background thread."""
-        self._searcher.learn(cancelled)
+    def update_ngram_filter(self, cancelled: CancelToken) -> None:
+        """Update the n-gram filter after pattern searches; for a background thread."""
+        self._searcher.update_ngram_filter(cancelled)
 
     @property
     def cached_bytes(self) -> int:
@@ -247,7 +249,7 @@ class Project:
             FileNotIndexedError: The file is not in the index.
         """
         relative = self.browse.stored_path(path)
-        return self._searcher.outline(relative, self._checked_out(), asked=path)
+        return self._searcher.outline(relative, self._checked_out(), requested=path)
 
     def status(self) -> "ProjectStatus":
         """Describe the project.
@@ -314,7 +316,7 @@ class Project:
         queries: "Sequence[GoldenQuery]",
         options: "EvaluationOptions | None" = None,
         *,
-        on_asked: "AskedCallback | None" = None,
+        on_progress: "EvaluationCallback | None" = None,
     ) -> "Evaluation":
         """Measure the answers to golden queries; see ``evaluate`` for errors."""
         from engine.evaluation.evaluate import evaluate, reach_of
@@ -324,7 +326,7 @@ class Project:
             reach = reach_of(handle, branch.id, queries, self.why)
         chosen = options or EvaluationOptions()
         name = display_path(self.root)
-        return evaluate(name, queries, chosen, reach, self._searching, on_asked)
+        return evaluate(name, queries, chosen, reach, self._searching, on_progress)
 
     def clear(self) -> None:
         """Delete the contents; the project and its scope stay.
@@ -342,7 +344,7 @@ class Project:
         Raises:
             InvalidInputError: One is not valid; a project that was never indexed is deleted.
         """
-        self._runs.scope(options)
+        self._indexer.scope(options)
 
     @contextmanager
     def _searching(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.faults import fault_point
-from engine.locks import delete_left_locks, delete_notes, holder_of, indexing_lock, is_alive
+from engine.locks import delete_notes, delete_stale_locks, holder_of, indexing_lock, is_alive
 from engine.roots import is_project_id
 from engine.store import project
 from engine.store.connection import Store, delete_database
@@ -42,7 +42,7 @@ def clean_up(data_dir: Path) -> None:
     if holder_of(data_dir / _OLD_RUNNER) is None:  # of an older version, which may still run
         old = [each for each in entries if _OLD_NAMES.fullmatch(each.name)]
         _delete([each for each in old if holder_of(each) is None])
-    delete_left_locks(data_dir)
+    delete_stale_locks(data_dir)
 
 
 def _dead(entries: list[Path]) -> list[Path]:

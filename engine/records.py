@@ -33,6 +33,21 @@ MAX_SYMBOLS = 1000  # of an answer
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
 
+MAX_SUMMARY_CHARS = 500
+MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default
+MAX_CONTEXT_BYTES = 64 << 10  # as JSON in UTF-8
+MAX_CONTEXT_DEPTH = 8  # the context itself is 1
+MAX_TAGS = 32  # of a memory, and of a search
+MAX_TAG_CHARS = 64
+MAX_FOUND = 100  # checkpoints that a search returns
+MAX_LISTED = 1000  # checkpoints of a page
+#: Of texts in one answer; the checkpoint that exceeds it is the last one.
+MAX_ANSWER_BYTES = 32 << 20
+
+#: Tags that say "this is an indexed file, not something that was saved", and so only files have
+#: them: whoever filters by ``indexed`` or ``!indexed`` must be able to rely on it.
+RESERVED_TAGS = frozenset({"indexed", "repository"})
+
 
 class SkipReason(StrEnum):
     """Why a file or a whole folder is not indexed."""
@@ -73,7 +88,7 @@ FAILURES = frozenset(
 
 
 class FileStat(NamedTuple):
-    """What tells cheaply whether a file changed."""
+    """The stat by which a changed file is recognised cheaply."""
 
     size_bytes: int
     mtime_ns: int
@@ -126,7 +141,7 @@ class ChunkSpan(NamedTuple):
 
 
 class Phase(StrEnum):
-    """What an indexing run is doing."""
+    """The phase of an indexing run."""
 
     SCANNING = "scanning"
     PARSING = "parsing"
@@ -137,7 +152,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far an indexing run is; handed to the caller's callback."""
+    """The progress of an indexing run; passed to the caller's callback."""
 
     phase: Phase
     done: int  # files with an outcome; while embedding, chunks
@@ -153,7 +168,7 @@ ProgressCallback = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexOptions:
-    """What an index call may set. ``None`` keeps the project's stored scope."""
+    """The options of an index call. ``None`` keeps the project's stored scope."""
 
     include_patterns: tuple[str, ...] | None = None
     exclude_patterns: tuple[str, ...] | None = None
@@ -175,7 +190,7 @@ class FileError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
-    """What an indexing run did; ``cairn index --json`` prints these keys, notes when any."""
+    """The result of an indexing run; ``cairn index --json`` prints these keys, notes if any."""
 
     project_id: str  # SHA-256 of the resolved root, hexadecimal
     path: str
@@ -280,7 +295,7 @@ def _problem_of(value: Any, asked: RequestField) -> str:
 
 
 class Mode(StrEnum):
-    """How to search."""
+    """The mode of a search."""
 
     HYBRID = "hybrid"
     MEANING = "meaning"
@@ -295,7 +310,7 @@ _CONTEXT_ASKED = Parameter("whether to include snippets")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A question. Filters of the fields are ANDed with those written in the query."""
+    """A search request. Filters of the fields are ANDed with those written in the query."""
 
     query: Annotated[
         str,
@@ -345,7 +360,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedRequest:
-    """A place whose like is looked for."""
+    """A search for code similar to a place."""
 
     path: Annotated[
         str,
@@ -388,7 +403,7 @@ class SymbolRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordMatch:
-    """A word of the question, or the words of one name in a row, and where a hit has it."""
+    """A word of the query, or the words of one name in a row, and where a hit has it."""
 
     word: str
     columns: Annotated[tuple[str, ...], "of name, signature, body: those that have it"]
@@ -397,7 +412,7 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """How a score came about: the sum of the shares times the product of the factors."""
+    """The terms of a score: the sum of the shares times the product of the factors."""
 
     score: float
     #: words, meaning, file, path, file_meaning, definition; name in mode symbol
@@ -422,7 +437,7 @@ class MatchSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One place that answers the question."""
+    """A place that answers the query."""
 
     project: Annotated[str, "the root"]
     path: str
@@ -438,12 +453,12 @@ class Hit:
     snippet: str
     matches: Annotated[tuple[MatchSpan, ...], WHEN_ANY, "of patterns, in text order"] = ()
     snippet_line: Annotated[int | None, WHEN_ANY, "counted from 1; unless it is line_start"] = None
-    explain: Annotated[Explanation | None, WHEN_ANY] = None  # when the request asks for it
+    explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How much of the project an answer could see."""
+    """The share of the project that an answer covers."""
 
     files: Annotated[int, "indexed files on the branch"]
     indexed: Annotated[float, "share of the files of the last complete scan"]
@@ -536,7 +551,7 @@ def display_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolListRequest:
-    """Which symbols to list; all conditions hold."""
+    """A filter of the list of symbols; all conditions must hold."""
 
     name: Annotated[
         str,
@@ -571,7 +586,7 @@ class ListedSymbol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolPage:
-    """Some symbols of a branch, by name; those that begin with what is asked for come first."""
+    """Some symbols of a branch, by name; those that begin with the requested name come first."""
 
     branch: str
     symbols: tuple[ListedSymbol, ...]
@@ -580,22 +595,6 @@ class SymbolPage:
     languages: Annotated[Mapping[str, int], "number in each language, likewise"]
     next_cursor: str | None
     complete: Annotated[bool, "whether the last run over the branch came to its end"]
-
-
-MAX_SUMMARY_CHARS = 500
-MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default
-MAX_CONTEXT_BYTES = 64 << 10  # as JSON in UTF-8
-MAX_CONTEXT_DEPTH = 8  # the context itself is 1
-MAX_TAGS = 32  # of a memory, and of a search
-MAX_TAG_CHARS = 64
-MAX_FOUND = 100  # checkpoints that a search gives
-MAX_LISTED = 1000  # checkpoints of a page
-#: Of texts in one answer; the checkpoint that exceeds it is the last one.
-MAX_ANSWER_BYTES = 32 << 20
-
-#: Tags that say "this is an indexed file, not something that was saved", and so only files have
-#: them: whoever filters by ``indexed`` or ``!indexed`` must be able to rely on it.
-RESERVED_TAGS = frozenset({"indexed", "repository"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -610,7 +609,7 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChange:
-    """What to change of a memory; None keeps what is there."""
+    """The changes to a memory; None keeps a field."""
 
     summary: str | None = None
     description: str | None = None
@@ -620,7 +619,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A memory or an indexed file; faces print exactly these keys."""
+    """A memory or an indexed file; all interfaces print exactly these keys."""
 
     id: Annotated[str, "stable when a memory is changed or a file is indexed again"]
     summary: str  # of a file "Indexed file: <path>"

@@ -12,18 +12,18 @@ from engine.browse_records import LanguageShare
 from engine.config import Origin
 from engine.records import Coverage, Phase, ProjectSummary
 
-#: How the reason of a watcher begins that hears of changes and leaves them: somebody has stopped
-#: the indexing of its project.
+#: The start of the reason of a watcher that ignores changes because a user has cancelled the
+#: indexing of its project.
 INDEXING_CANCELLED = "indexing was cancelled"
 
 
 class WatchState(StrEnum):
-    """What a watcher does now."""
+    """The state of a watcher."""
 
     STARTING = "starting"
-    WATCHING = "watching"  # the system tells of changes
-    POLLING = "polling"  # it cannot, so the watcher looks now and then
-    WAITING = "waiting"  # the root is away, or cannot be read; what is indexed stays
+    WATCHING = "watching"  # the system reports changes
+    POLLING = "polling"  # the system cannot report changes, so folders are compared periodically
+    WAITING = "waiting"  # the root is missing or cannot be read; the index is kept
     STOPPED = "stopped"
 
 
@@ -43,7 +43,7 @@ class WatchStatus:
 
 
 class JobState(StrEnum):
-    """Where a job is in its life; ``jobs.ledger`` has the legal transitions."""
+    """The state of a job; ``jobs.ledger`` has the legal transitions."""
 
     PENDING = "pending"  # waits for its turn
     RUNNING = "running"
@@ -53,28 +53,28 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
-#: States in which a job still is to do something, and of which a project has one at most.
+#: States of unfinished jobs; a project has at most one such job.
 ACTIVE = (JobState.PENDING, JobState.RUNNING, JobState.BLOCKED)
-#: States that nothing leads out of.
+#: Final states.
 TERMINAL = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 
 
 class JobOrigin(StrEnum):
-    """Who wanted a job."""
+    """The origin of a job."""
 
     REQUEST = "request"  # a person or an agent
     WATCH = "watch"  # the watcher
 
 
 class EventType(StrEnum):
-    """What happened to a job."""
+    """The type of an event of a job."""
 
     CREATED = "created"
     STARTED = "started"
     PROGRESS = "progress"
     CHECKPOINT = "checkpoint"
     PAUSED = "paused"  # running → blocked
-    RESUMED = "resumed"  # blocked → running, or taken over from a runner that died
+    RESUMED = "resumed"  # blocked → running, or taken over from a dead runner
     CANCEL_REQUESTED = "cancel_requested"
     FLAGGED = "flagged"  # active for longer than the retention period
     COMPLETED = "completed"
@@ -83,16 +83,16 @@ class EventType(StrEnum):
 
 
 class CheckpointKind(StrEnum):
-    """What a job can go on from."""
+    """The kind of a checkpoint, from which a job can resume."""
 
-    FILE_LIST = "file_list"  # the files to do, written before the first is read
+    FILE_LIST = "file_list"  # the files to process, written before the first is read
     POSITION = "position"  # the last file that is done
     EMBEDDING = "embedding"  # a batch of vectors is done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A job as every face shows it; ``cairn jobs show --json`` prints exactly these keys."""
+    """A job as every interface shows it; ``cairn jobs show --json`` prints exactly these keys."""
 
     job_id: str
     kind: str  # index
@@ -131,7 +131,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEvent:
-    """Something that happened to a job."""
+    """An event in the history of a job."""
 
     job_id: str
     sequence: Annotated[int, "1, 2, 3 … without gaps"]
@@ -142,16 +142,16 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobHistory:
-    """What happened to a job, as much of it as a page shows."""
+    """The part of a job's history that a page shows."""
 
     numbers: Mapping[EventType, int]  # of all its events
-    events: tuple[JobEvent, ...]  # of the types that were asked for, in order
+    events: tuple[JobEvent, ...]  # of the requested types, in order
     earlier: int | None  # the sequence before which there are more; None: these are the first
-    course: tuple[JobEvent, ...]  # changes of state, and some of what it told of its progress
+    course: tuple[JobEvent, ...]  # changes of state, and a sample of the progress events
 
 
-class Waits(Enum):
-    """Whether who asks for a job waits for its end."""
+class WaitMode(Enum):
+    """Whether the caller waits for the end of the job."""
 
     NEVER = auto()
     IF_SHORT = auto()  # if it is estimated to be short
@@ -159,8 +159,8 @@ class Waits(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
-    """What became of a request."""
+class SubmittedJob:
+    """The job of a request."""
 
     job_id: str
     status: JobState
@@ -171,7 +171,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFilter:
-    """Which jobs to list; ``None`` lets all through."""
+    """A filter of the list of jobs; ``None`` matches all."""
 
     status: JobState | None = None
     target: str | None = None  # a project's root or a folder in it
@@ -215,19 +215,19 @@ class ProjectStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectActivity:
-    """What goes on in a project."""
+    """The current activity of a project."""
 
     project_id: str
     path: str
     jobs: tuple[Job, ...]  # some, the newest first
     failed: Job | None = None  # the last one that failed, unless one was completed since
     watch: WatchStatus | None  # None: nobody watches the project
-    is_damaged: bool = False  # its last check said so, and it was not emptied since
+    is_damaged: bool = False  # its last check found damage, and it was not emptied since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectView:
-    """A project in a list of all, with what it holds."""
+    """A project in the list of all, with its contents."""
 
     summary: ProjectSummary
     status: ProjectStatus | None = None  # None: it cannot be read
@@ -238,7 +238,7 @@ class ProjectView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
-    """What a data directory takes, in bytes."""
+    """The disk use of a data directory, in bytes."""
 
     indexes: int  # databases with their logs of changes
     logs: int
@@ -249,45 +249,45 @@ class DiskUse:
 
     @property
     def used(self) -> int:
-        """All that it takes."""
+        """The sum."""
         return self.indexes + self.logs + self.models + self.others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
-    """What this process takes, in bytes."""
+    """The memory use of this process, in bytes."""
 
-    held: int | None  # None where the system does not tell
+    held: int | None  # None if the system does not report it
     peak: int
-    limit: int | None  # the tightest that is known; None: nothing limits it
+    limit: int | None  # the lowest known one; None: unlimited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInForce:
-    """The model that the settings choose, as far as it can be told without opening it."""
+class EffectiveModel:
+    """The model that the settings choose, as far as it is known without opening it."""
 
     name: str
     source: str  # built in, this machine, or the URL of a server
     problem: str | None = None  # why the setting cannot be read
     identity: str | None = None  # vectors of different ones are never compared
     dimension: int | None = None  # numbers in a vector; None until an index has some
-    indexes: int = 0  # that its vectors answer for
+    indexes: int = 0  # that use its vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerState:
-    """Who runs jobs."""
+    """The process that runs jobs."""
 
-    pid: int | None  # None: nobody does now
+    pid: int | None  # None: there is none
     since: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingInForce:
+class EffectiveSetting:
     """A setting, its value, and where that comes from."""
 
     name: str
-    value: str  # in digits, such as 1,048,576; without what may be a password
+    value: str  # with digits, such as 1,048,576; possible passwords are redacted
     unit: str
     default: str
     number: int | None  # the value; None: it is a text
@@ -298,9 +298,9 @@ class SettingInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedProblem:
-    """Something that went wrong in a server, as its log has it."""
+    """A problem in the log of a server."""
 
-    at: str  # the last time; empty when the log does not tell it
+    at: str  # the last time; empty if the log has none
     event: str
     level: str  # error or warning
     message: str
@@ -309,62 +309,62 @@ class LoggedProblem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCondition:
-    """How a server and its data directory are."""
+class ServerStatus:
+    """The status of a server and its data directory."""
 
-    versions: Mapping[str, str]  # by what they are of
+    versions: Mapping[str, str]  # by component
     data_dir: str
     data_dir_origin: Origin
     disk: DiskUse
     memory: MemoryUse
-    model: ModelInForce
+    model: EffectiveModel
     runner: RunnerState
     jobs: Mapping[str, int]  # all that are kept, by state
     unreadable: int  # indexes that cannot be read
-    settings: tuple[SettingInForce, ...]
+    settings: tuple[EffectiveSetting, ...]
     problems: tuple[LoggedProblem, ...]  # the newest first
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
-    DAMAGE = "damage"  # answers can be wrong or incomplete; repair mends it
-    NOTE = "note"  # nothing is wrong, but somebody may want to know
+    DAMAGE = "damage"  # answers can be wrong or incomplete; can be repaired
+    NOTE = "note"  # nothing is wrong, but worth knowing
 
 
 class FindingCode(StrEnum):
-    """What can be found."""
+    """The kind of a finding."""
 
     UNREADABLE = "unreadable"  # SQLite cannot open the file, or it is another program's
     PAGES = "pages"  # pages, tables or rows that SQLite cannot read as they should be
     SCHEMA = "schema"  # tables or indexes are missing, or others than they should be
     INDEXES = "indexes"  # an index of SQLite's does not agree with its table
-    STRAY_ROWS = "stray_rows"  # rows that refer to what is not there
-    TEXTS = "texts"  # stored texts that are not what was stored
+    STRAY_ROWS = "stray_rows"  # rows with dangling references
+    TEXTS = "texts"  # stored texts that do not match their hashes
     SYMBOLS = "symbols"  # symbols that do not agree with the chunks of their text
     WORDS = "words"  # the index of words is damaged or holds other words
     WORDS_MISSING = "words_missing"
-    WORDS_LOST = "words_lost"  # words of what is gone
-    PATHS = "paths"  # as words, of paths
+    WORDS_LOST = "words_lost"  # words whose owner is gone
+    PATHS = "paths"  # like words, for paths
     PATHS_MISSING = "paths_missing"
     PATHS_LOST = "paths_lost"
     MEMORIES = "memories"  # memories whose text, context or tags cannot be read
-    MEMORY_WORDS = "memory_words"  # as words, of memories
+    MEMORY_WORDS = "memory_words"  # like words, for memories
     MEMORY_WORDS_MISSING = "memory_words_missing"
     MEMORY_WORDS_LOST = "memory_words_lost"
     VECTOR_TABLES = "vector_tables"  # tables of vectors that are missing or do not hold together
-    VECTORS = "vectors"  # numbers that are not those that were written
+    VECTORS = "vectors"  # vectors that do not match their checksums
     VECTORS_MISSING = "vectors_missing"
-    VECTORS_LOST = "vectors_lost"  # of what is gone
-    UNPARSED = "unparsed"  # files whose damaged contents were taken out; the next run reads them
-    JOB_WAITS = "job_waits"  # a job is active and nobody runs it
-    LEFTOVERS = "leftovers"  # files of processes that died
+    VECTORS_LOST = "vectors_lost"  # vectors whose owner is gone
+    UNPARSED = "unparsed"  # files whose damaged contents were removed; the next run reads them
+    JOB_WAITS = "job_waits"  # a job is active, but there is no runner
+    LEFTOVERS = "leftovers"  # files of dead processes
 
 
 class Remedy(StrEnum):
-    """What helps, of the least first."""
+    """A remedy for findings, from the mildest to the most drastic."""
 
-    INDEX = "index"  # a run brings it back
+    INDEX = "index"  # an indexing run restores it
     REPAIR = "repair"
     REBUILD = "rebuild"
 
@@ -377,7 +377,7 @@ def remedy_of(code: FindingCode, severity: Severity) -> Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was found."""
+    """A finding of a check."""
 
     code: FindingCode
     message: str  # a sentence without its full stop
@@ -388,7 +388,7 @@ class Finding:
 
 
 def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
-    """Return what helps against findings, each once, the first one first."""
+    """Return the remedies for findings, each once, the first to apply first."""
     found = [remedy_of(finding.code, finding.severity) for finding in findings]
     if any(finding.severity is Severity.DAMAGE for finding in findings):
         found.append(Remedy.REBUILD)
@@ -397,12 +397,12 @@ def remedies_of(findings: Sequence[Finding]) -> tuple[Remedy, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What was checked, and what was found."""
+    """The result of a check."""
 
     project_id: str
     path: str
     ok: bool  # nothing is damaged
-    checked: Mapping[str, int]  # how many of what
+    checked: Mapping[str, int]  # how many, by what
     findings: tuple[Finding, ...]  # the worst first
     warnings: tuple[str, ...]  # the same in sentences, with a recommendation at the end
     suggested_fixes: tuple[str, ...]  # commands
@@ -411,21 +411,21 @@ class Verification:
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """What helps, the first one first; ``suggested_fixes`` has the same as commands."""
+        """The remedies, the first to apply first; ``suggested_fixes`` has the same as commands."""
         return remedies_of(self.findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What a repair did."""
+    """The result of a repair."""
 
     project_id: str
     path: str
     ok: bool  # nothing is damaged any more
     done: tuple[str, ...]  # sentences
     kept: tuple[str, ...]  # sentences
-    needs_index: bool  # files were taken out: the next indexing run brings them back
-    aside: str | None  # where the damaged file is now, when it was built anew
+    needs_index: bool  # files were removed: the next indexing run restores them
+    aside: str | None  # the new path of the damaged file, if the index was rebuilt
     before: Verification
     after: Verification
     took_ms: int
@@ -433,7 +433,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """What a compaction did."""
+    """The result of a compaction."""
 
     project_id: str
     path: str
@@ -455,9 +455,9 @@ class Backup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckProgress:
-    """How far a verification or a repair is."""
+    """The progress of a verification or a repair."""
 
-    step: str  # what is looked at, or mended
+    step: str  # what is being checked or repaired
     done: int
     total: int | None
 

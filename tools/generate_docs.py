@@ -45,7 +45,7 @@ from engine.telemetry.metrics import Measure
 from web.app import create_app
 from web.cli.main import cairn
 from web.mcp.server import make_server
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs"
@@ -250,7 +250,7 @@ def _key(name: str, schema: Mapping[str, Any]) -> str:
 def _described() -> dict[str, Any]:
     """Return the OpenAPI description as the server returns it."""
     with _catalog() as catalog:
-        app = create_app(catalog, Serving(host="127.0.0.1", port=0, watches=False))
+        app = create_app(catalog, ServerSettings(host="127.0.0.1", port=0, watches=False))
         described: dict[str, Any] = json.loads(msgspec.json.encode(app.openapi_schema.to_schema()))
     return described
 

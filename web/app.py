@@ -28,13 +28,13 @@ from web.errors import log_traceback
 from web.pages.doctor import delete_leftovers
 from web.pages.rendering import Pages, as_pages, refusal_page
 from web.pages.routes import pages_router
-from web.security.serving import Serving
-from web.security.shield import Logs, Shield
+from web.security.middleware import Logs, SecurityMiddleware
+from web.security.server_settings import ServerSettings
 
 #: Projects that are loaded before the first query; each takes 0.1 to 1 s, and memory.
 _MOST_WARM = 3
 #: Seconds between looks for projects whose n-gram filter should be built, after a first pattern.
-_LEARN_S = 0.25
+_NGRAM_UPDATE_S = 0.25
 #: Seconds until another runner is started after one has ended.
 _TURN_S = 0.5
 #: Seconds that a process may take to become the runner.
@@ -57,13 +57,13 @@ class BackgroundTasks:
 
     Args:
         catalog: The projects.
-        serving: Which of them are served, and whether they are watched.
+        settings: Which of them are served, and whether they are watched.
         note: Logs failures.
     """
 
-    def __init__(self, catalog: Catalog, serving: Serving, note: Note) -> None:
+    def __init__(self, catalog: Catalog, settings: ServerSettings, note: Note) -> None:
         self._catalog = catalog
-        self._serving = serving
+        self._settings = settings
         self._note = note
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -73,8 +73,14 @@ class BackgroundTasks:
 
     def start(self) -> None:
         """Start the threads, and submit jobs for the served roots."""
-        acts = [self._run_jobs] + ([self._watch] if self._serving.watches else [])
-        for act in (self._index_roots, self._look, self._warm, self._learn, *acts):
+        acts = [self._run_jobs] + ([self._watch] if self._settings.watches else [])
+        for act in (
+            self._index_roots,
+            self._load_views,
+            self._warm,
+            self._update_ngram_filters,
+            *acts,
+        ):
             thread = threading.Thread(target=act, name=act.__name__.strip("_"), daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -86,7 +92,7 @@ class BackgroundTasks:
             thread.join()
 
     def _index_roots(self) -> None:
-        for root in self._serving.roots:
+        for root in self._settings.roots:
             try:
                 self._catalog.jobs.submit(root)
             except ConflictError:
@@ -96,21 +102,21 @@ class BackgroundTasks:
 
     def _warm(self) -> None:
         """Load the projects that are probably searched first."""
-        for root in (self._serving.roots or self._catalog.roots())[:_MOST_WARM]:
+        for root in (self._settings.roots or self._catalog.roots())[:_MOST_WARM]:
             if self._stop.is_set():
                 return
             with suppress(EngineError):
                 self._catalog.open(root).warm()
 
-    def _learn(self) -> None:
+    def _update_ngram_filters(self) -> None:
         """Build the n-gram filters that later pattern searches use."""
-        while not self._stop.wait(_LEARN_S):
-            self._catalog.learn(self._stop.is_set)
+        while not self._stop.wait(_NGRAM_UPDATE_S):
+            self._catalog.update_ngram_filters(self._stop.is_set)
 
-    def _look(self) -> None:
+    def _load_views(self) -> None:
         """Fill the cache of project summaries before the first page; 50 projects take a second."""
         with suppress(EngineError, OSError):
-            self._catalog.views.look()
+            self._catalog.views.poll()
 
     def _run_jobs(self) -> None:
         is_failing = False
@@ -128,7 +134,7 @@ class BackgroundTasks:
 
     def _watch(self) -> None:
         while True:
-            served = self._serving.served()
+            served = self._settings.served_roots()
             for root in self._catalog.roots() if served is None else served:
                 if self._stop.is_set():
                     return
@@ -163,7 +169,7 @@ Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 def create_app(
     catalog: Catalog,
-    serving: Serving,
+    settings: ServerSettings,
     *,
     handlers: Sequence[ControllerRouterHandler] = (),
     lifespans: Sequence[Lifespan] = (),
@@ -172,7 +178,7 @@ def create_app(
 
     Args:
         catalog: The projects; stays open as long as the server lives, and is closed by the caller.
-        serving: Where the server listens, what it serves, and to whom.
+        settings: Where the server listens, what it serves, and to whom.
         handlers: Additional routes and mounted applications, behind the same checks.
         lifespans: Their contexts.
     """
@@ -185,9 +191,9 @@ def create_app(
 
     service = Service(
         catalog=catalog,
-        serving=serving,
+        settings=settings,
         observer=catalog.observer(version()),
-        treatments=Maintenance(note),
+        maintenance=Maintenance(note),
     )
     app = Litestar(
         route_handlers=[
@@ -201,16 +207,16 @@ def create_app(
         request_class=ApiRequest,
         dependencies={"service": Provide(lambda: service, sync_to_thread=False, use_cache=True)},
         exception_handlers=as_pages(handlers_of(note), pages, service),
-        lifespan=[_lifespan_of(service, BackgroundTasks(catalog, serving, log.event)), *lifespans],
+        lifespan=[_lifespan_of(service, BackgroundTasks(catalog, settings, log.event)), *lifespans],
         openapi_config=openapi_config(),
         plugins=[openapi.RecordSchemas()],
         logging_config=None,
         signature_types=[Service],
     )
     app.state.service = service
-    app.asgi_handler = Shield(
+    app.asgi_handler = SecurityMiddleware(
         app.asgi_handler,
-        serving,
+        settings,
         Logs(request=log.event, failure=note),
         page_of=refusal_page(pages),
     )
@@ -233,7 +239,7 @@ def _lifespan_of(service: Service, upkeep: BackgroundTasks) -> Lifespan:
         try:
             yield
         finally:
-            await service.end_waiting()
+            await service.begin_shutdown()
             await asyncio.to_thread(upkeep.stop)
             await asyncio.to_thread(service.executors.close)
             await asyncio.to_thread(service.observer.stop)

@@ -17,14 +17,6 @@ from engine.errors import EngineError
 if TYPE_CHECKING:
     from engine.state_records import Job  # not loaded for a search
 
-
-class Outcome(NamedTuple):
-    """Exit code and HTTP status of an error."""
-
-    exit_code: int
-    http_status: int
-
-
 _LOG_LIMIT_BYTES = 1 << 20  # then the log is rotated to cairn.log.1
 
 OK = 0
@@ -35,17 +27,6 @@ CONFLICT = 4
 UNAVAILABLE = 5
 DAMAGED = 6
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
-
-#: By error code, which is also stored with failed jobs.
-OUTCOMES: dict[str, Outcome] = {
-    "internal_error": Outcome(FAILURE, 500),
-    "validation_error": Outcome(BAD_INPUT, 400),
-    "not_found": Outcome(NOT_FOUND, 404),
-    "conflict": Outcome(CONFLICT, 409),
-    "unavailable": Outcome(UNAVAILABLE, 503),
-    "damaged_index": Outcome(DAMAGED, 500),
-}
-
 
 #: Additional codes of the HTTP server.
 REFUSALS: dict[str, int] = {
@@ -60,6 +41,35 @@ REFUSALS: dict[str, int] = {
     "too_many_requests": 429,
     "headers_too_large": 431,
     "timeout_error": 504,  # the request took longer than allowed or requested
+}
+
+_WHERE = r"(?:, where PATH is the project's folder)?"
+#: What hints refer to, as the engine writes it.
+_NAMED: Mapping[str, re.Pattern[str]] = {
+    "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
+    "why": re.compile(r"cairn why PATH\b"),
+    "cancel": re.compile(r"cairn jobs cancel (\S+)"),
+    "jobs": re.compile(r"cairn jobs list\b"),
+    "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),
+    "index": re.compile(r"\bcairn index\b"),
+}
+
+
+class Outcome(NamedTuple):
+    """Exit code and HTTP status of an error."""
+
+    exit_code: int
+    http_status: int
+
+
+#: By error code, which is also stored with failed jobs.
+OUTCOMES: dict[str, Outcome] = {
+    "internal_error": Outcome(FAILURE, 500),
+    "validation_error": Outcome(BAD_INPUT, 400),
+    "not_found": Outcome(NOT_FOUND, 404),
+    "conflict": Outcome(CONFLICT, 409),
+    "unavailable": Outcome(UNAVAILABLE, 503),
+    "damaged_index": Outcome(DAMAGED, 500),
 }
 
 
@@ -115,18 +125,6 @@ def outcome_of(error: EngineError) -> Outcome:
 def outcome_of_code(code: str) -> Outcome:
     """Return exit code and HTTP status of an error code; an unknown one is an internal error."""
     return OUTCOMES.get(code, OUTCOMES["internal_error"])
-
-
-_WHERE = r"(?:, where PATH is the project's folder)?"
-#: What hints refer to, as the engine writes it.
-_NAMED: Mapping[str, re.Pattern[str]] = {
-    "new": re.compile(r"index it: cairn index (.+)", re.DOTALL),
-    "why": re.compile(r"cairn why PATH\b"),
-    "cancel": re.compile(r"cairn jobs cancel (\S+)"),
-    "jobs": re.compile(r"cairn jobs list\b"),
-    "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),
-    "index": re.compile(r"\bcairn index\b"),
-}
 
 
 def translate(error: EngineError, words: Mapping[str, str]) -> EngineError:

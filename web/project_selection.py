@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from engine.catalog import Catalog
-from engine.cross_project import is_called, names_projects
+from engine.cross_project import matches_name, names_projects
 from engine.did_you_mean import did_you_mean
 from engine.errors import (
     DamagedIndexError,
@@ -18,6 +18,8 @@ from engine.roots import project_id_of
 
 _MOST_LISTED = 50
 _MOST_SHOWN = 200  # characters of an unknown name
+
+_NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very character
 
 
 def can_be_name(text: str) -> bool:
@@ -35,12 +37,12 @@ def open_chosen(catalog: Catalog, text: str) -> Project:
         ProjectNotFoundError: None or several match; the hint lists the projects.
     """
     if can_be_name(text) and not os.path.exists(text):
-        return open_called(catalog, text)
+        return open_named(catalog, text)
     try:
         return open_at(catalog, text)
     except ProjectNotFoundError:
         roots = catalog.roots()
-        called = [root for root in roots if is_called(root, text)]
+        called = [root for root in roots if matches_name(root, text)]
         if os.path.exists(text) and len(called) != 1:  # a folder that is not indexed yet
             raise
         if not roots:
@@ -71,7 +73,7 @@ def check_is_there(path: str, root: str) -> None:
         )
 
 
-def open_called(catalog: Catalog, name: str) -> Project:
+def open_named(catalog: Catalog, name: str) -> Project:
     """Open the only project with this name.
 
     Args:
@@ -82,7 +84,7 @@ def open_called(catalog: Catalog, name: str) -> Project:
         ProjectNotFoundError: None or several match; ``projects`` lists them.
     """
     roots = catalog.roots()
-    return catalog.open(_only(name, [root for root in roots if is_called(root, name)], roots))
+    return catalog.open(_only(name, [root for root in roots if matches_name(root, name)], roots))
 
 
 def _only(name: str, called: list[str], roots: list[str]) -> str:
@@ -97,9 +99,6 @@ def _only(name: str, called: list[str], roots: list[str]) -> str:
         what = f"no indexed project is called {shown!r}{did_you_mean(shown, names)}"
     hint = f"the projects are {', '.join(known)}" if known else "no project is indexed"
     raise ProjectNotFoundError(what, hint=hint, projects=known)
-
-
-_NOT_UTF8 = "\ufffd"  # in a listed path: bytes that are not UTF-8, or that very character
 
 
 def current_folder() -> str:

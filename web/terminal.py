@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TextIO
 
-from engine.wording import printable, printable_block, rejoined
+from engine.humanize import printable, printable_block, rejoined
 
 __all__ = [
     "Style",
@@ -31,11 +31,11 @@ class Style:
     color: bool = False
 
     def dim(self, text: str) -> str:
-        """Mark what matters less."""
+        """Mark less important text."""
         return self._marked(text, "2")
 
     def bold(self, text: str) -> str:
-        """Mark what matters most."""
+        """Mark the most important text."""
         return self._marked(text, "1")
 
     def place(self, text: str) -> str:
@@ -43,19 +43,19 @@ class Style:
         return self._marked(text, "36")
 
     def match(self, text: str) -> str:
-        """Mark what was searched for."""
+        """Mark matches of a query."""
         return self._marked(text, "1;31")
 
     def warning(self, text: str) -> str:
-        """Mark what should be noticed."""
+        """Mark warnings."""
         return self._marked(text, "33")
 
     def good(self, text: str) -> str:
-        """Mark what went well, or goes on."""
+        """Mark success or progress."""
         return self._marked(text, "32")
 
     def bad(self, text: str) -> str:
-        """Mark what went wrong."""
+        """Mark failures."""
         return self._marked(text, "31")
 
     def _marked(self, text: str, code: str) -> str:

@@ -7,6 +7,7 @@ shown, so that a file cannot send control sequences to the terminal.
 import re
 from collections.abc import Sequence
 
+from engine.humanize import count, duration, percent
 from engine.records import (
     Coverage,
     Explanation,
@@ -17,8 +18,9 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
 )
-from engine.wording import count, duration, percent
 from web.terminal import Style, printable, printable_block
+
+_BACKTICKS = re.compile("`+")
 
 
 def search_text(answer: SearchAnswer, request: SearchRequest, style: Style) -> str:
@@ -205,9 +207,6 @@ def outline_text(hits: Sequence[SymbolHit], style: Style) -> str:
         lines.append(f"{span} {'  ' * len(open_ends)}{hit.kind} {style.bold(printable(hit.name))}")
         open_ends.append(hit.line_end)
     return "\n".join(lines) + "\n"
-
-
-_BACKTICKS = re.compile("`+")
 
 
 def search_markdown(answer: SearchAnswer, totals: str = "") -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from engine.humanize import count, duration, percent, printable, size
 from engine.records import Phase
 from engine.state_records import ACTIVE, Job, JobOrigin, JobState
-from engine.wording import count, duration, percent, printable, size
 
 __all__ = [
     "activity_of",
@@ -240,8 +240,8 @@ def summary_of(job: Job) -> str:
         return f"stopped after {took}, {count(job.files_done, 'file')} kept"
     result = job.result or {}
     changed, failed = _number(result, "files_indexed"), _number(result, "files_failed")
-    said = f"{changed:,} new or changed" if changed else "no change"
-    return f"{said}{f', {failed:,} failed' if failed else ''}, in {took}"
+    changes = f"{changed:,} new or changed" if changed else "no change"
+    return f"{changes}{f', {failed:,} failed' if failed else ''}, in {took}"
 
 
 def _number(counted: Mapping[str, object], name: str) -> int:

@@ -55,6 +55,10 @@ _MOST_COUNTED = 32
 
 Counts = list[tuple[str, str, int]]  # kind, language, number
 
+#: The most of a page.
+MOST_LISTED = 1000
+_ALL = ListRequest()
+
 
 class SymbolList:
     """Lists the symbols of a project; for any number of threads.
@@ -68,26 +72,26 @@ class SymbolList:
             _MOST_COUNTED
         )  # by state, branch, name and path
 
-    def page(self, handle: Handle, branch: BranchRow, wanted: SymbolListRequest) -> SymbolPage:
+    def page(self, handle: Handle, branch: BranchRow, request: SymbolListRequest) -> SymbolPage:
         """Return a page.
 
         Raises:
-            InvalidInputError: An argument cannot be; ``details.field`` says which.
+            InvalidInputError: An argument is invalid; ``details.field`` names it.
         """
-        after = _checked(wanted)
-        path = wanted.path.strip()
+        after = _checked(request)
+        path = request.path.strip()
         choice = Choice(
             branch.id,
-            storable(wanted.name).strip().lower(),
-            wanted.kind,
-            wanted.language,
+            storable(request.name).strip().lower(),
+            request.kind,
+            request.language,
             _register(handle, path),
         )
-        rows = symbols.list_symbols(handle, choice, after, wanted.limit + 1)
+        rows = symbols.list_symbols(handle, choice, after, request.limit + 1)
         counts = self._counts(handle, choice, path)
-        kinds = _sums((kind, n) for kind, of, n in counts if wanted.language in (None, of))
-        languages = _sums((of, n) for kind, of, n in counts if wanted.kind in (None, kind))
-        shown = rows[: wanted.limit]
+        kinds = _sums((kind, n) for kind, of, n in counts if request.language in (None, of))
+        languages = _sums((of, n) for kind, of, n in counts if request.kind in (None, kind))
+        shown = rows[: request.limit]
         return SymbolPage(
             branch=branch.name,
             symbols=tuple(
@@ -104,7 +108,7 @@ class SymbolList:
                 )
                 for _, row in shown
             ),
-            total=sum(kinds.values()) if wanted.kind is None else kinds.get(wanted.kind, 0),
+            total=sum(kinds.values()) if request.kind is None else kinds.get(request.kind, 0),
             kinds=kinds,
             languages=languages,
             next_cursor=_cursor_of(shown[-1][0]) if len(rows) > len(shown) else None,
@@ -121,14 +125,14 @@ class SymbolList:
         return self._counted.get(key, lambda: symbols.count_symbols(handle, choice))
 
 
-def _checked(wanted: SymbolListRequest) -> Place:
+def _checked(request: SymbolListRequest) -> Place:
     """Validate a request, and return where its page begins."""
-    check_request(wanted)
-    if wanted.kind is not None and wanted.kind not in KINDS:
-        raise unknown("kind", wanted.kind, KINDS)
-    if wanted.language is not None and wanted.language not in LANGUAGES:
-        raise unknown("language", wanted.language, LANGUAGES)
-    return _place_of(wanted.cursor)
+    check_request(request)
+    if request.kind is not None and request.kind not in KINDS:
+        raise unknown("kind", request.kind, KINDS)
+    if request.language is not None and request.language not in LANGUAGES:
+        raise unknown("language", request.language, LANGUAGES)
+    return _place_of(request.cursor)
 
 
 def _register(handle: Handle, path: str) -> str | None:
@@ -175,10 +179,6 @@ def _place_of(cursor: str | None) -> Place:
     return place
 
 
-#: The most of a page.
-MOST_LISTED = 1000
-_ALL = ListRequest()
-
 Row = TypeVar("Row", FileListRow, SkipListRow)
 
 
@@ -195,10 +195,10 @@ class Browser:
         #: The project from above: its folders, its files by what they mean, its one file.
         self.overview = Overview(checkout)
         self._symbols = SymbolList()
-        #: What lies in a folder, which path is meant, and where a file is.
+        #: Lists folders, finds paths, and locates files.
         self.folders = Folders(checkout)
 
-    def files(self, wanted: ListRequest = _ALL, *, language: str | None = None) -> FilePage:
+    def files(self, request: ListRequest = _ALL, *, language: str | None = None) -> FilePage:
         """List indexed files by path, of all languages or of one.
 
         Raises:
@@ -206,13 +206,13 @@ class Browser:
         """
         languages = None if language is None else json.dumps(_languages(language))
         rows, told = self._page(
-            wanted,
+            request,
             partial(listing.list_files, languages=languages),
             partial(listing.count_listed_files, languages=languages),
         )
         return FilePage(files=tuple(map(_file_summary, rows)), **told)
 
-    def skips(self, wanted: ListRequest = _ALL, *, reason: str | None = None) -> SkipPage:
+    def skips(self, request: ListRequest = _ALL, *, reason: str | None = None) -> SkipPage:
         """List skipped files by path, for all reasons or for one.
 
         Raises:
@@ -220,23 +220,23 @@ class Browser:
         """
         if reason is not None and reason not in set(SkipReason):
             raise InvalidInputError(
-                f"reason is {reason!r}, wanted one of {', '.join(SkipReason)}", field="reason"
+                f"reason is {reason!r}, request one of {', '.join(SkipReason)}", field="reason"
             )
         rows, told = self._page(
-            wanted,
+            request,
             partial(listing.list_skips, reason=reason),
             partial(listing.count_listed_skips, reason=reason),
         )
         return SkipPage(skips=tuple(map(_skip_summary, rows)), **told)
 
-    def symbols(self, wanted: SymbolListRequest) -> SymbolPage:
+    def symbols(self, request: SymbolListRequest) -> SymbolPage:
         """List symbols by name, with how many there are of each kind and language.
 
         Raises:
-            InvalidInputError: An argument cannot be; ``details.field`` says which.
+            InvalidInputError: An argument is invalid; ``details.field`` names it.
         """
         with self._checkout.read() as (handle, branch):
-            return self._symbols.page(handle, branch, wanted)
+            return self._symbols.page(handle, branch, request)
 
     def languages(self) -> tuple[LanguageShare, ...]:
         """Return the share of each language, the most bytes first."""
@@ -341,16 +341,16 @@ class Browser:
 
     def _page(
         self,
-        wanted: ListRequest,
+        request: ListRequest,
         read: Callable[[Handle, int, Page], list[Row]],
         count: Callable[[Handle, int, Page], int],
     ) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of a page, and what else there is to say of it."""
-        limit = wanted.limit
+        limit = request.limit
         if not 1 <= limit <= MOST_LISTED:
-            raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_LISTED}", field="limit")
-        folder = self._checkout.path_within(wanted.folder)
-        page = Page(folder, place_of(wanted.cursor, os.fsdecode), limit + 1)
+            raise InvalidInputError(f"limit is {limit}, request 1 to {MOST_LISTED}", field="limit")
+        folder = self._checkout.path_within(request.folder)
+        page = Page(folder, place_of(request.cursor, os.fsdecode), limit + 1)
         with self._checkout.read() as (handle, branch):
             rows = read(handle, branch.id, page)
             total = count(handle, branch.id, page)

@@ -34,9 +34,54 @@ from engine.syntax.languages import DOCUMENT_LANGUAGES
 
 _NO_STAT = FileStat(0, 0, 0, 0)
 
+#: What to do about a skip.
+ADVICE = {
+    SkipReason.IGNORED: "un-ignore it with a ! rule in .cairnignore",
+    SkipReason.EXCLUDED: "index again with other --exclude patterns",
+    SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
+    SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
+    SkipReason.SECRET_FILE: "its name says keys or credentials; rename it if it holds none",
+    SkipReason.UNKNOWN_TYPE: "name it with --include to index it as plain text",
+    SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
+    SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
+    SkipReason.BINARY: "only text is indexed",
+    SkipReason.MINIFIED: "index its source instead",
+    SkipReason.LFS_POINTER: "fetch its content: git lfs pull",
+    SkipReason.UNDECODABLE: "save it as UTF-8",
+    SkipReason.NOT_REGULAR: "only regular files are read",
+    SkipReason.SYMLINK_OUTSIDE: "nothing outside the root is read",
+    SkipReason.SYMLINK_BROKEN: "the link leads nowhere",
+    SkipReason.SYMLINK_CYCLE: "the folder is indexed where it really is",
+    SkipReason.SYMLINK_REPEATED: "the folder is indexed under the first link",
+    SkipReason.TOO_DEEP: "index a folder farther down",
+    SkipReason.UNREADABLE: "make it readable, then index again",
+    SkipReason.VANISHED: "it was gone when it was to be read; index again",
+    SkipReason.CHANGING: "it changed while it was read; index again",
+    SkipReason.PARSER_FAILED: "please report it as a defect",
+}
+
+#: What a parser's result means for searches.
+PARSE_RESULTS = {
+    "ok": "all definitions are symbols",
+    "errors": "parts do not fit the grammar: definitions there may be missing as symbols, "
+    "all words are searched",
+    "timeout": "it took longer than the setting parse_timeout: no symbols, all words are searched",
+    "too_deep": "nested too deep: inner definitions are no symbols, all words are searched",
+    "failed": "it cost its parser: no symbols, all words are searched",
+    "no_grammar": "no definitions are told apart in this language, or in so large a data file; "
+    "all words are searched",
+}
+
+_OF_LINKS = frozenset(
+    {SkipReason.SYMLINK_OUTSIDE, SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE}
+)
+
+#: How a rule file and its line stand in the detail of a skip.
+_RULE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?:: (?P<rule>.*))?", re.DOTALL)
+
 
 class Forecast(NamedTuple):
-    """What a run that started now would do with a path."""
+    """The outcome of a path in a run that would start now."""
 
     skip: Skip | None  # None: nothing refuses it
     language: str | None  # of a file that would be indexed, as far as that can be told
@@ -87,52 +132,6 @@ def _by_content(path: str, content: Content, rules: WalkRules, *, exists: bool) 
     return Forecast(None, language, exists)
 
 
-#: What to do about a skip.
-ADVICE = {
-    SkipReason.IGNORED: "un-ignore it with a ! rule in .cairnignore",
-    SkipReason.EXCLUDED: "index again with other --exclude patterns",
-    SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
-    SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
-    SkipReason.SECRET_FILE: "its name says keys or credentials; rename it if it holds none",
-    SkipReason.UNKNOWN_TYPE: "name it with --include to index it as plain text",
-    SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
-    SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
-    SkipReason.BINARY: "only text is indexed",
-    SkipReason.MINIFIED: "index its source instead",
-    SkipReason.LFS_POINTER: "fetch its content: git lfs pull",
-    SkipReason.UNDECODABLE: "save it as UTF-8",
-    SkipReason.NOT_REGULAR: "only regular files are read",
-    SkipReason.SYMLINK_OUTSIDE: "nothing outside the root is read",
-    SkipReason.SYMLINK_BROKEN: "the link leads nowhere",
-    SkipReason.SYMLINK_CYCLE: "the folder is indexed where it really is",
-    SkipReason.SYMLINK_REPEATED: "the folder is indexed under the first link",
-    SkipReason.TOO_DEEP: "index a folder farther down",
-    SkipReason.UNREADABLE: "make it readable, then index again",
-    SkipReason.VANISHED: "it was gone when it was to be read; index again",
-    SkipReason.CHANGING: "it changed while it was read; index again",
-    SkipReason.PARSER_FAILED: "please report it as a defect",
-}
-
-#: What a parser's result means for searches.
-PARSE_RESULTS = {
-    "ok": "all definitions are symbols",
-    "errors": "parts do not fit the grammar: definitions there may be missing as symbols, "
-    "all words are searched",
-    "timeout": "it took longer than the setting parse_timeout: no symbols, all words are searched",
-    "too_deep": "nested too deep: inner definitions are no symbols, all words are searched",
-    "failed": "it cost its parser: no symbols, all words are searched",
-    "no_grammar": "no definitions are told apart in this language, or in so large a data file; "
-    "all words are searched",
-}
-
-_OF_LINKS = frozenset(
-    {SkipReason.SYMLINK_OUTSIDE, SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE}
-)
-
-#: How a rule file and its line stand in the detail of a skip.
-_RULE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?:: (?P<rule>.*))?", re.DOTALL)
-
-
 def explain_path(
     handle: Handle, branch_id: int, root: str, path: str, rules: WalkRules
 ) -> PathExplanation:
@@ -174,11 +173,13 @@ def _indexed(
         is_there = os.path.lexists(os.path.join(root, path))
         change = "changed on the disk" if is_there else "gone from the disk"
         detail = f"indexed, but {change} since: index again"
-    told = _facts_of(path, facts)
+    shown_facts = _facts_of(path, facts)
     is_same = is_fresh and foreseen is not None and foreseen.skip is None
-    told["next_run"] = _next_run(foreseen, is_known=True, is_same=is_same)
+    shown_facts["next_run"] = _next_run(foreseen, is_known=True, is_same=is_same)
     if facts.language == NOTEBOOK_LANGUAGE and facts.size_bytes != facts.stat.size_bytes:
-        told["stored_as"] = "the text of its cells without outputs; line numbers are of that text"
+        shown_facts["stored_as"] = (
+            "the text of its cells without outputs; line numbers are of that text"
+        )
     return PathExplanation(
         path=display_path(path),
         outcome="indexed",
@@ -186,7 +187,7 @@ def _indexed(
         detail=detail,
         rule_path=None,
         fresh=is_fresh,
-        facts=told,
+        facts=shown_facts,
     )
 
 
@@ -238,17 +239,21 @@ def _skipped_folder_above(handle: Handle, branch_id: int, path: str) -> str:
 
 
 def _skipped(path: str, skip: Skip, foreseen: Forecast | None, rules: WalkRules) -> PathExplanation:
-    told: dict[str, object] = {"is_folder": skip.is_folder}
+    shown_facts: dict[str, object] = {"is_folder": skip.is_folder}
     if skip.stat is not None:
-        told["size_bytes"] = skip.stat.size_bytes
+        shown_facts["size_bytes"] = skip.stat.size_bytes
     if skip.reason is SkipReason.TOO_LARGE:
-        told["limit_bytes"] = rules.max_file_size_bytes or LARGEST_FILE_BYTES
+        shown_facts["limit_bytes"] = rules.max_file_size_bytes or LARGEST_FILE_BYTES
     rule = _RULE.fullmatch(skip.detail) if skip.reason is SkipReason.IGNORED else None
     if rule is not None:
-        told |= {"rule_file": rule["file"], "rule_line": int(rule["line"]), "rule": rule["rule"]}
+        shown_facts |= {
+            "rule_file": rule["file"],
+            "rule_line": int(rule["line"]),
+            "rule": rule["rule"],
+        }
     again = foreseen is not None and foreseen.skip is not None and foreseen.skip[:3] == skip[:3]
     is_given_up = skip.reason is SkipReason.PARSER_FAILED  # until the file changes
-    told["next_run"] = _next_run(foreseen, is_known=True, is_same=again or is_given_up)
+    shown_facts["next_run"] = _next_run(foreseen, is_known=True, is_same=again or is_given_up)
     return PathExplanation(
         path=display_path(path),
         outcome="skipped",
@@ -256,7 +261,7 @@ def _skipped(path: str, skip: Skip, foreseen: Forecast | None, rules: WalkRules)
         detail=_advised(skip),
         rule_path=display_path(skip.path) if skip.path != path else None,
         fresh=None,
-        facts=told,
+        facts=shown_facts,
     )
 
 
@@ -295,7 +300,7 @@ def _unknown(path: str, foreseen: Forecast | None, *, exists: bool) -> PathExpla
     next_run = _next_run(foreseen, is_known=False, is_same=False)
     if foreseen is not None and (foreseen.skip is not None or not exists):
         since = "it came after the last indexing run; " if exists else f"{detail}; if it were, "
-        detail = f"{since}the next run would {_deed(path, foreseen)}"
+        detail = f"{since}the next run would {_planned_action(path, foreseen)}"
     return PathExplanation(
         path=display_path(path),
         outcome=outcome,
@@ -307,7 +312,7 @@ def _unknown(path: str, foreseen: Forecast | None, *, exists: bool) -> PathExpla
     )
 
 
-def _deed(path: str, foreseen: Forecast) -> str:
+def _planned_action(path: str, foreseen: Forecast) -> str:
     skip = foreseen.skip
     if skip is not None:
         place = f"the folder {display_path(skip.path)}" if skip.path != path else "it"

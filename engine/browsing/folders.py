@@ -23,9 +23,15 @@ from engine.store.project import BranchRow
 if TYPE_CHECKING:
     from engine.browsing.typeahead import BranchPaths, Pathfinder
 
+MOST_ENTRIES = 1000
+MOST_FOUND = 200
+#: The paths of some 350,000 files, of all projects together.
+_MOST_KEPT_BYTES = 64 << 20
+_KEPT: "ByteCache[Pathfinder]" = ByteCache(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
+
 
 class Checkout:
-    """What is checked out of one project. For any number of threads.
+    """The checked-out branch of a project. For any number of threads.
 
     Args:
         store: The project's database.
@@ -56,13 +62,6 @@ class Checkout:
 def state_of(handle: Handle, branch: BranchRow) -> tuple[int | None, int]:
     """Return a cache key that changes whenever the contents of a branch may have changed."""
     return project.count_changes(handle), branch.id
-
-
-MOST_ENTRIES = 1000
-MOST_FOUND = 200
-#: The paths of some 350,000 files, of all projects together.
-_MOST_KEPT_BYTES = 64 << 20
-_KEPT: "ByteCache[Pathfinder]" = ByteCache(_MOST_KEPT_BYTES, lambda finder: finder.size_bytes)
 
 
 class Folders:
@@ -150,7 +149,7 @@ class Folders:
         if not 1 <= limit <= MOST_FOUND:
             raise InvalidInputError(f"limit is {limit}, wanted 1 to {MOST_FOUND}", field="limit")
         return tuple(
-            FoundPath(match.path, match.rung, match.cost, match.marks)
+            FoundPath(match.path, match.tier, match.cost, match.marks)
             for match in self._pathfinder().find(typed, limit)
         )
 

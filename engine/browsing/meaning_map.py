@@ -31,9 +31,14 @@ _OUTSIDE_PERCENT = 0.5
 _LEAST_WIDTH = 1e-6
 _SKEW = 1e-3  # that rounding can give to directions of length 1 at right angles
 
+#: More dots than these are no picture, and a page of a megabyte.
+MOST_POINTS = 2000
+#: Fewer files have no shape.
+LEAST_FILES = 3
+
 
 class Axes(NamedTuple):
-    """Where the plane lies among the vectors."""
+    """The centre and the two axes of the plane, in the space of the vectors."""
 
     centre: Numbers  # (dimension)
     directions: Numbers  # (2 × dimension), of length 1, at right angles
@@ -109,13 +114,7 @@ def still_fit(spread: Spread, kept: Axes) -> bool:
     return whole <= 0 or fidelity_of(spread, kept) >= _LEAST_WORTH * best / whole
 
 
-#: More dots than these are no picture, and a page of a megabyte.
-MOST_POINTS = 2000
-#: Fewer files have no shape.
-LEAST_FILES = 3
-
-
-class _Laid(NamedTuple):
+class _FileVectors(NamedTuple):
     """Files with their vectors, row by row."""
 
     files: list[SeenFile]
@@ -136,9 +135,9 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
         branch: The branch.
     """
     model = read_current_model(handle)
-    laid = _laid(handle, model, branch) if model else None
-    if model is None or laid is None or len(laid.files) < LEAST_FILES:
-        number = laid.number if laid else 0
+    vectors_of_files = _file_vectors(handle, model, branch) if model else None
+    if model is None or vectors_of_files is None or len(vectors_of_files.files) < LEAST_FILES:
+        number = vectors_of_files.number if vectors_of_files else 0
         return MeaningMap(
             branch=branch.name,
             model=model.name if model else None,
@@ -146,30 +145,34 @@ def meaning_map(store: Store, handle: Handle, branch: BranchRow) -> MeaningMap:
             files=number,
             fidelity=0.0,
         )
-    spread = spread_of(laid.vectors)
-    axes = _axes(store, handle, model, laid.vectors, spread)
-    places = np.round(places_of(laid.vectors, axes), 4).tolist()
+    spread = spread_of(vectors_of_files.vectors)
+    axes = _axes(store, handle, model, vectors_of_files.vectors, spread)
+    places = np.round(places_of(vectors_of_files.vectors, axes), 4).tolist()
     return MeaningMap(
         branch=branch.name,
         model=model.name,
         points=tuple(
             FilePoint(path=display_path(file.path), language=file.language, x=x, y=y)
-            for file, (x, y) in zip(laid.files, places, strict=True)
+            for file, (x, y) in zip(vectors_of_files.files, places, strict=True)
         ),
-        files=laid.number,
+        files=vectors_of_files.number,
         fidelity=fidelity_of(spread, axes),
     )
 
 
 def _axes(
-    store: Store, handle: Handle, model: ModelRow, laid: NDArray[np.float32], spread: Spread
+    store: Store,
+    handle: Handle,
+    model: ModelRow,
+    vectors_of_files: NDArray[np.float32],
+    spread: Spread,
 ) -> Axes:
     """Return the stored axes, or new ones if there are none or they show too little."""
     numbers = models.read_axes(handle, model)
     kept = axes_from(numbers, model.dimension) if numbers else None
     if kept is not None and still_fit(spread, kept):
         return kept
-    fresh = axes_of(laid, spread)
+    fresh = axes_of(vectors_of_files, spread)
     try:
         with store.write(bookkeeping=True) as writing:
             models.write_axes(writing, model, fresh.as_bytes())
@@ -178,30 +181,30 @@ def _axes(
     return fresh
 
 
-def _laid(handle: Handle, model: ModelRow, branch: BranchRow) -> _Laid:
+def _file_vectors(handle: Handle, model: ModelRow, branch: BranchRow) -> _FileVectors:
     """Return a sample of files by path, each with the mean of its chunks' vectors."""
     seen = files.read_seen_files(handle, branch.id)
-    chosen = _chosen(seen)
+    chosen = _sampled(seen)
     blobs = sorted({file.first_chunk: file for file in chosen}.values(), key=_first_chunk)
     means = _means(handle, model, blobs)
     row_of = {file.blob_id: row for row, file in enumerate(blobs)}
     rows = np.array([row_of[file.blob_id] for file in chosen], np.int64)
     own = means[rows]
     has_one = np.linalg.norm(own, axis=1) > 0
-    return _Laid(
+    return _FileVectors(
         [file for file, has in zip(chosen, has_one.tolist(), strict=True) if has],
         own[has_one],
         len(seen) if has_one.all() else int(len(seen) * has_one.mean()),
     )
 
 
-def _chosen(seen: Sequence[SeenFile]) -> list[SeenFile]:
+def _sampled(seen: Sequence[SeenFile]) -> list[SeenFile]:
     if len(seen) > MOST_POINTS:
-        seen = sorted(seen, key=lambda file: _lot(file.path))[:MOST_POINTS]
+        seen = sorted(seen, key=lambda file: _sampling_key(file.path))[:MOST_POINTS]
     return sorted(seen, key=lambda file: file.path)
 
 
-def _lot(path: str) -> int:
+def _sampling_key(path: str) -> int:
     return zlib.crc32(path.encode("utf-8", "surrogateescape"))
 
 

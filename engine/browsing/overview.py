@@ -17,6 +17,9 @@ from engine.store.listing import FolderRow, folder_as_stored
 from engine.store.models import read_current_model
 from engine.store.project import BranchRow
 
+_MOST_FILES = 40
+_MOST_KEPT = 16
+
 
 @dataclass(slots=True)
 class _Folder:
@@ -80,10 +83,6 @@ def _share_of(folder: _Folder, *, above: str, may_join: bool = True) -> FolderSh
         skipped=folder.skipped + sum(each.skipped for each in inner),
         folders=tuple(inner),
     )
-
-
-_MOST_FILES = 40
-_MOST_KEPT = 16
 
 
 class Overview:

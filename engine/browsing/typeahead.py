@@ -36,6 +36,22 @@ _LETTERS, _DIGITS, _BITS = 26, 10, 64
 
 Letters = NDArray[np.uint64]
 
+_MOST_FUZZY = 400  # that are weighed
+_MOST_LETTERS = 100
+_BOUNDARY = frozenset("/_-. ")
+_SLASH = ord("/")
+_END = b"\0"  # of a path; none has it inside
+_LONGEST_NAME = 255  # of those whose length is held
+#: If more than this share of the paths may match, reading the whole text is faster.
+_SHARE_READ = 1 / 16
+
+#: Shorter ones begin too many names.
+LEAST_CHARS = 2
+_NAMES = 24
+_FILES = 200
+_MOST_CHARS = 200
+_JOINTS = ("", "_", "-", " ")  # of the words of a name; headings have spaces
+
 
 def letters_of(text: bytes) -> np.uint64:
     """Return the letter mask of a text, which is in lower case and not empty."""
@@ -99,7 +115,7 @@ class BranchPaths:
 
     @property
     def size_bytes(self) -> int:
-        """How much memory they take."""
+        """The memory that they take."""
         return len(self._text) + len(self._starts) * self._starts.itemsize
 
     def below(self, start: str) -> Mapping[str, int]:
@@ -117,7 +133,7 @@ class BranchPaths:
 
     @cached_property
     def endings(self) -> Mapping[str, int]:
-        """How many files there are of each ending, which has its dot."""
+        """The number of files by ending, which includes its dot."""
         found: Counter[str] = Counter()
         for path in self:
             stem, dot, ending = path.rpartition("/")[2].rpartition(".")
@@ -130,23 +146,14 @@ class BranchPaths:
         return bisect_left(range(len(self)), text, low, key=self.__getitem__)
 
 
-_MOST_FUZZY = 400  # that are weighed
-_MOST_LETTERS = 100
-_BOUNDARY = frozenset("/_-. ")
-_SLASH = ord("/")
-_END = b"\0"  # of a path; none has it inside
-_LONGEST_NAME = 255  # of those whose length is held
-#: When more than this share of the paths may be meant, the text is sooner read from end to end.
-_SHARE_READ = 1 / 16
-
 Span = tuple[int, int]
 
 
 class Match(NamedTuple):
     """A matching path; smaller is better."""
 
-    rung: int  # 0 to 5: how well it fits
-    cost: int  # within the rung
+    tier: int  # 0 to 5: how well it fits
+    cost: int  # within the tier
     path: str
     marks: tuple[Span, ...]  # what of it was typed, half-open, in characters
 
@@ -182,7 +189,7 @@ class Pathfinder:
 
     @property
     def size_bytes(self) -> int:
-        """How much memory it takes."""
+        """The memory that it takes."""
         letters = (self._in_names, self._in_paths, self._name_bytes, self._first_bytes)
         held = sum(each.nbytes for each in (*letters, self._order))
         places = sum(len(each) * each.itemsize for each in (self._starts, self._names))
@@ -201,21 +208,21 @@ class Pathfinder:
         letters = "".join(words)
         if "\0" in letters:
             return []
-        found: dict[int, int] = {}  # rungs, by places in the order
-        for rung, places in enumerate(self._rungs([_encoded(word) for word in words])):
+        found: dict[int, int] = {}  # tiers, by places in the order
+        for tier, places in enumerate(self._tiers([_encoded(word) for word in words])):
             for place in places:
-                found.setdefault(place, rung)
+                found.setdefault(place, tier)
                 if len(found) >= limit:
                     break
             if len(found) >= limit:
                 break
-        matches = [self._match(place, rung, words) for place, rung in found.items()]
+        matches = [self._match(place, tier, words) for place, tier in found.items()]
         if len(matches) < limit:
             matches += self._fuzzy(letters, found, limit - len(matches))
         return matches
 
-    def _rungs(self, words: list[bytes]) -> Iterator[Iterable[int]]:
-        """Yield places, rung by rung; later rungs repeat those of earlier ones."""
+    def _tiers(self, words: list[bytes]) -> Iterator[Iterable[int]]:
+        """Yield places, tier by tier; later tiers repeat those of earlier ones."""
         text, starts, names = self._text, self._starts, self._names
         last, others = words[-1], words[:-1]
         in_name = _with_letters(self._in_names, last)
@@ -269,14 +276,14 @@ class Pathfinder:
     def _path(self, place: int) -> str:
         return self.paths[int(self._order[place])]
 
-    def _match(self, place: int, rung: int, words: list[str]) -> Match:
+    def _match(self, place: int, tier: int, words: list[str]) -> Match:
         path = self._path(place)
         lower = _folded(path)
         spans = []
         for word in words:
             start = lower.rfind(word)
             spans.append((start, start + len(word)))
-        return Match(rung, len(path), path, _joined(spans))
+        return Match(tier, len(path), path, _joined(spans))
 
     def _fuzzy(self, letters: str, found: Container[int], limit: int) -> list[Match]:
         pattern = re.compile(b"".join(map(_up_to, letters)), re.DOTALL)
@@ -312,8 +319,8 @@ def _encoded(word: str) -> bytes:
 
 
 def _with_letters(held: Letters, letters: bytes) -> NDArray[np.bool_]:
-    wanted = letters_of(letters)
-    has_all: NDArray[np.bool_] = (held & wanted) == wanted
+    required = letters_of(letters)
+    has_all: NDArray[np.bool_] = (held & required) == required
     return has_all
 
 
@@ -348,14 +355,6 @@ def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-#: Shorter ones begin too many names.
-LEAST_CHARS = 2
-_NAMES = 24
-_FILES = 200
-_MOST_CHARS = 200
-_JOINTS = ("", "_", "-", " ")  # of the words of a name; headings have spaces
-
-
 def symbols_beginning(
     handle: Handle, branch_id: int, text: str, limit: int
 ) -> tuple[NamedPlace, ...]:
@@ -373,7 +372,7 @@ def symbols_beginning(
         rows = symbols.find_named(handle, branch_id, name)
         if rows:
             best.append(min(rows, key=_least_likely))
-    best.sort(key=lambda row: (not _is_called(row, forms), _least_likely(row)))
+    best.sort(key=lambda row: (not _matches_name(row, forms), _least_likely(row)))
     return tuple(map(_place, best[:limit]))
 
 
@@ -438,7 +437,7 @@ def _place(row: NamedRow) -> NamedPlace:
     return NamedPlace(path=display_path(row.path), name=row.name, kind=row.kind, line=row.line)
 
 
-def _is_called(row: NamedRow, forms: Iterable[str]) -> bool:
+def _matches_name(row: NamedRow, forms: Iterable[str]) -> bool:
     return row.name.lower().endswith(tuple(forms))
 
 

@@ -35,7 +35,7 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """What a check works with: the store, the settings and the callbacks."""
+    """The dependencies of a check: the store, the settings and the callbacks."""
 
     store: Store
     config: Config
@@ -44,7 +44,7 @@ class Context:
     cancelled: CancelToken
     checked: dict[str, int] = field(default_factory=dict)  # rows checked, by kind
 
-    def tell(self, step: str, done: int = 0, total: int | None = None) -> None:
+    def report(self, step: str, done: int = 0, total: int | None = None) -> None:
         """Report progress."""
         self.on_progress(CheckProgress(step=step, done=done, total=total))
 
@@ -59,7 +59,7 @@ class Context:
             Cancelled: It was cancelled.
         """
         self.stop_if_cancelled()
-        with self.store.read() as handle, checks.stoppable(handle, self.cancelled):
+        with self.store.read() as handle, checks.interruptible(handle, self.cancelled):
             yield handle
 
     def stop_if_cancelled(self) -> None:
@@ -94,7 +94,7 @@ class Check:
     """One kind of damage: how it is found and repaired."""
 
     name: str  # what is checked, as shown in progress
-    find: Find  # its docstring says what for
+    find: Find  # its docstring describes the damage
     fixes: Mapping[FindingCode, Fix] = field(default_factory=dict)  # by the kinds it can repair
     # Runs after all fixes with all problems: deletes orphaned rows, makes missing ones.
     settle: Fix | None = None

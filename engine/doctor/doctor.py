@@ -27,6 +27,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.faults import fault_point
+from engine.humanize import size
 from engine.jobs.operation_log import VERIFIED_SOUND, duration_of, log_block, write_log
 from engine.locks import indexing_lock, is_alive
 from engine.records import display_path
@@ -46,7 +47,6 @@ from engine.state_records import (
 )
 from engine.store import repair
 from engine.store.connection import Store
-from engine.wording import size
 
 _COMMANDS = {
     Remedy.INDEX: "cairn index PATH",
@@ -57,6 +57,11 @@ _COMMANDS = {
 _NOTES = frozenset({FindingCode.UNPARSED, FindingCode.JOB_WAITS, FindingCode.LEFTOVERS})
 #: The order of findings: causes come before their consequences.
 _ORDER = list(FindingCode)
+
+#: Findings before a repair, which deletes such rows, that the next indexing run makes up for.
+_DELETED = frozenset({FindingCode.STRAY_ROWS})
+#: Findings after a repair that it makes up for.
+_MISSING = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
 
 
 def _finding_of(problem: Problem, path: str) -> Finding:
@@ -144,12 +149,6 @@ def _describe(finding: Finding) -> Iterator[str]:
     left = finding.count - len(finding.places)
     if finding.places and left > 0:
         yield f"  and {left:,} more"
-
-
-#: Findings before a repair, which deletes such rows, that the next indexing run makes up for.
-_DELETED = frozenset({FindingCode.STRAY_ROWS})
-#: Findings after a repair that it makes up for.
-_MISSING = frozenset({FindingCode.UNPARSED, FindingCode.VECTORS_MISSING})
 
 
 class Doctor:

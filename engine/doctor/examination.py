@@ -43,7 +43,7 @@ _HOPELESS = frozenset({FindingCode.UNREADABLE, FindingCode.PAGES, FindingCode.SC
 
 @dataclass(slots=True)
 class Examination:
-    """What was checked, and the problems found."""
+    """The result of all checks: what was checked, and the problems found."""
 
     problems: list[Problem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def examine(context: Context) -> Examination:
     """
     found = Examination(checked=context.checked)
     for check in CHECKS:
-        context.tell(check.name)
+        context.report(check.name)
         context.stop_if_cancelled()
         try:
             found.problems += list(check.find(context))
@@ -94,11 +94,11 @@ def repair_findings(context: Context, found: Examination, done: list[str]) -> No
     fixes = {code: fix for check in CHECKS for code, fix in check.fixes.items()}
     for code in dict.fromkeys((*_FIRST, *fixes)):
         if code in codes:
-            context.tell(f"repairing {code.value}")
+            context.report(f"repairing {code.value}")
             done += fixes[code](context, [each for each in problems if each.code is code])
             fault_point("trouble mended", code.value)
     if codes - {FindingCode.LEFTOVERS}:
         for check in CHECKS:
             if check.settle:
-                context.tell(f"repairing {check.name}")
+                context.report(f"repairing {check.name}")
                 done += check.settle(context, problems)

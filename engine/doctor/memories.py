@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.doctor.check import Check, Context, Problem
+from engine.humanize import count
 from engine.memories.cards import terms_of_memory, text_of
 from engine.records import NewMemory
 from engine.state_records import FindingCode
 from engine.store import checks, memories, repair
 from engine.store.connection import Handle
 from engine.store.memories import MemoryRow, MemoryTerms, MemoryText
-from engine.wording import count
 
 _AT_ONCE = 20  # texts of up to 1 MiB
 _MOST_CHARS = 1024  # of a text, for the words to search for

@@ -94,17 +94,17 @@ def rebuild_file(file: Path, root: str, config: Config) -> Rebuilt:
     made = file.with_suffix(f".rebuilt-{os.getpid()}")
     delete_database(made)
     try:
-        saved = repair.save(file, config.busy_timeout)
-        kept = _make(made, file.stem, root, saved, config)
+        salvaged = repair.salvage(file, config.busy_timeout)
+        kept = _make(made, file.stem, root, salvaged, config)
         fault_point("database made anew")
-        aside = repair.put_in_place(made, file, keeps=True)
+        aside = repair.replace_database(made, file, keeps=True)
     finally:
         delete_database(made)
     return Rebuilt(aside, kept)
 
 
 def _make(
-    made: Path, project_id: str, root: str, saved: repair.Saved, config: Config
+    made: Path, project_id: str, root: str, salvaged: repair.SalvagedRows, config: Config
 ) -> dict[str, int]:
     store = Store(made, busy_timeout_ms=config.busy_timeout, create=True)
     try:
@@ -116,8 +116,8 @@ def _make(
                 max_file_size=config.max_file_size,
                 now_ms=now_ms(),
             )
-            kept = repair.put_back(handle, saved)
-            ids = checks.read_wordless(handle, checks.MEMORY_WORDS)
+            kept = repair.restore_rows(handle, salvaged)
+            ids = checks.read_owners_without_words(handle, checks.MEMORY_WORDS)
             make_readable(handle, ids)
             for row, terms in words_of_memories(handle, ids):
                 memories.insert_words(handle, row.id, terms)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
-from engine.locks import holder_of, runner_lock
+from engine.humanize import count
+from engine.locks import holder_of, runner_lock_file
 from engine.project_files import delete_temp_files, temp_files
 from engine.state_records import FindingCode
 from engine.store import checks, jobs, repair
 from engine.store.connection import Store
-from engine.wording import count
 
-#: Problems that SQLite is asked for; a damaged file has thousands.
+#: The most problems to read from SQLite; a damaged file has thousands.
 _MOST_PROBLEMS = 100
 #: How SQLite words that an index of its own does not fit its table.
 _INDEX_WORDS = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
@@ -50,7 +50,7 @@ def _find_pages(context: Context) -> Iterator[Problem]:
         problems = checks.read_problems(handle, _MOST_PROBLEMS)
     context.checked["pages"] = context.store.path.stat().st_size // 4096
     for index, code in _KEYWORD_CODES.items():
-        others = [each for each in problems if not _speaks_of_words(each, index.table)]
+        others = [each for each in problems if not _is_about_words(each, index.table)]
         if others != problems:
             message = f"Found the index {index.table} damaged"
             yield Problem(code, message, 1, names=(index.table,))
@@ -67,7 +67,7 @@ def _find_pages(context: Context) -> Iterator[Problem]:
         yield Problem(FindingCode.PAGES, message, len(pages), places=places)
 
 
-def _speaks_of_words(problem: str, table: str) -> bool:
+def _is_about_words(problem: str, table: str) -> bool:
     return "fts5" in problem.lower() and table in problem
 
 
@@ -82,7 +82,7 @@ def _find_dangling_rows(context: Context) -> Iterator[Problem]:
     with context.reading() as handle:
         context.checked |= checks.count_rows(handle)
         dangling = checks.read_dangling_rows(handle)
-        lost = checks.read_lost_symbols(handle)
+        orphaned = checks.read_orphaned_symbols(handle)
         unparsed = checks.read_unparsed(handle)
     if dangling:
         tables = sorted({row.table for row in dangling})
@@ -90,9 +90,9 @@ def _find_dangling_rows(context: Context) -> Iterator[Problem]:
             f"Found {count(len(dangling), 'row')} of {', '.join(tables)} that refer to missing rows"
         )
         yield Problem(FindingCode.STRAY_ROWS, message, len(dangling), names=tuple(tables))
-    if lost:
-        message = f"Found {count(len(lost), 'symbol')} of texts that are gone"
-        yield Problem(FindingCode.STRAY_ROWS, message, len(lost), names=("symbols",))
+    if orphaned:
+        message = f"Found {count(len(orphaned), 'symbol')} of texts that are gone"
+        yield Problem(FindingCode.STRAY_ROWS, message, len(orphaned), names=("symbols",))
     if unparsed:
         message = (
             f"Found {count(unparsed, 'file')} whose damaged contents were removed: the next"
@@ -123,7 +123,7 @@ def _waiting_job(store: Store, config: Config) -> str | None:
         row = jobs.read_active_job(handle)
     if row is None:
         return None
-    return row.uuid if holder_of(runner_lock(config.data_dir)) is None else None
+    return row.uuid if holder_of(runner_lock_file(config.data_dir)) is None else None
 
 
 def leftovers_of(file: Path) -> Iterator[Problem]:

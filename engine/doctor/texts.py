@@ -14,6 +14,7 @@ from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.doctor.memories import beginnings_of_memories, words_of_memories
 from engine.errors import EngineError, IndexCorruptError
 from engine.faults import fault_point
+from engine.humanize import count
 from engine.indexing.batch import path_terms_of
 from engine.indexing.vectors import passages_of
 from engine.records import display_path
@@ -23,11 +24,13 @@ from engine.store.blobs import read_pieces
 from engine.store.checks import BlobText, ChunkSpan, KeywordIndex
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
-from engine.wording import count
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
 _TEXTS_AT_ONCE = 200
 _HASH_BYTES = 16  # of a chunk's hash
+
+_SAMPLE = 200
+_AT_ONCE = 20  # rows in one snapshot; a memory has up to 1 MiB of text
 
 
 def _find_texts(context: Context) -> Iterator[Problem]:
@@ -54,7 +57,7 @@ def _damaged_blobs(context: Context) -> Iterator[int]:
                 yield blob.id
         after = blobs[-1].id
         done += len(blobs)
-        context.tell("texts", done, total)
+        context.report("texts", done, total)
 
 
 def _is_sound(blob: BlobText, spans: list[ChunkSpan]) -> bool:
@@ -107,9 +110,6 @@ TEXTS = Check(name="texts", find=_find_texts, fixes={FindingCode.TEXTS: _empty_b
 SYMBOLS = Check(name="symbols", find=_find_symbols, fixes={FindingCode.SYMBOLS: _empty_blobs})
 
 
-_SAMPLE = 200
-_AT_ONCE = 20  # rows in one snapshot; a memory has up to 1 MiB of text
-
 #: Yields rows with the texts that the columns should hold; missing rows are left out.
 _Words = Callable[[Handle, Sequence[int]], Iterable[tuple[int, Sequence[str]]]]
 
@@ -121,7 +121,7 @@ class _Keywords:
     index: KeywordIndex
     wrong: FindingCode
     missing: FindingCode
-    lost: FindingCode
+    orphaned: FindingCode
     says_wrong: str
     says_missing: str
     emptied: str  # what was
@@ -145,13 +145,13 @@ class _Keywords:
     def _find(self, context: Context) -> Iterator[Problem]:
         """Find orphaned rows, rows without words, and rows with the wrong words."""
         with context.reading() as handle:
-            lost = checks.read_lost_words(handle, self.index)
-            missing = checks.read_wordless(handle, self.index)
+            orphaned = checks.read_orphaned_words(handle, self.index)
+            missing = checks.read_owners_without_words(handle, self.index)
             sample = checks.read_sample(handle, self.index, _SAMPLE)
         wrong = self._with_other_words(context, sorted({*sample} - {*missing}))
-        if lost:
-            message = f"Found {self.called} of {len(lost):,} {self.index.owner} that are gone"
-            yield Problem(self.lost, message, len(lost), lost)
+        if orphaned:
+            message = f"Found {self.called} of {len(orphaned):,} {self.index.owner} that are gone"
+            yield Problem(self.orphaned, message, len(orphaned), orphaned)
         for code, ids, message in (
             (self.missing, missing, self.says_missing),
             (self.wrong, wrong, self.says_wrong),
@@ -159,8 +159,8 @@ class _Keywords:
             if ids:
                 with context.reading() as handle:
                     places = tuple(self.places_of(handle, ids[:MOST_PLACES]))
-                said = message.format(number=len(ids), sample=len(sample))
-                yield Problem(code, said, len(ids), ids, places=places)
+                description = message.format(number=len(ids), sample=len(sample))
+                yield Problem(code, description, len(ids), ids, places=places)
 
     def _with_other_words(self, context: Context, ids: Sequence[int]) -> list[int]:
         """Return those of some rows that are not found by their own words."""
@@ -183,12 +183,12 @@ class _Keywords:
     def _settle(self, context: Context, _problems: Sequence[Problem]) -> Iterator[str]:
         """Delete orphaned words, and write missing ones."""
         with context.store.read() as handle:
-            lost = checks.read_lost_words(handle, self.index)
-            missing = checks.read_wordless(handle, self.index)
+            orphaned = checks.read_orphaned_words(handle, self.index)
+            missing = checks.read_owners_without_words(handle, self.index)
         number, is_precious = 0, self.is_precious
-        for ids in context.batches(lost):
+        for ids in context.batches(orphaned):
             with context.store.write(durable=is_precious, bookkeeping=is_precious) as handle:
-                number += repair.delete_lost_words(handle, self.index, ids)
+                number += repair.delete_orphaned_words(handle, self.index, ids)
         if number:
             yield f"Deleted the {self.called} of {number:,} {self.index.owner} that are gone"
         for ids in context.batches(missing):
@@ -200,7 +200,7 @@ class _Keywords:
 def _words_of_chunks(
     handle: Handle, chunk_ids: Sequence[int]
 ) -> Iterator[tuple[int, tuple[str, str, str]]]:
-    """Yield the words of chunks; one whose text is damaged has none that could be asked for."""
+    """Yield the words of chunks; one whose text is damaged has none."""
     for piece in read_pieces(handle, chunk_ids):
         try:
             [passage] = passages_of(handle, [piece])
@@ -255,7 +255,7 @@ WORDS = _Keywords(
     index=checks.CHUNK_WORDS,
     wrong=FindingCode.WORDS,
     missing=FindingCode.WORDS_MISSING,
-    lost=FindingCode.WORDS_LOST,
+    orphaned=FindingCode.WORDS_LOST,
     says_wrong=(
         "Found {number:,} of {sample:,} chunks, a sample, that are not found by all of their words"
     ),
@@ -270,7 +270,7 @@ PATHS = _Keywords(
     index=checks.PATH_WORDS,
     wrong=FindingCode.PATHS,
     missing=FindingCode.PATHS_MISSING,
-    lost=FindingCode.PATHS_LOST,
+    orphaned=FindingCode.PATHS_LOST,
     says_wrong="Found {number:,} files that are not found by all words of their path",
     says_missing="Found {number:,} files that cannot be found by their path",
     called="paths",
@@ -284,7 +284,7 @@ MEMORY_WORDS = _Keywords(
     index=checks.MEMORY_WORDS,
     wrong=FindingCode.MEMORY_WORDS,
     missing=FindingCode.MEMORY_WORDS_MISSING,
-    lost=FindingCode.MEMORY_WORDS_LOST,
+    orphaned=FindingCode.MEMORY_WORDS_LOST,
     says_wrong="Found {number:,} memories that are not found by all of their words",
     says_missing="Found {number:,} memories that cannot be found by their words",
     emptied="memories' words",

@@ -6,6 +6,7 @@ from engine.config import Config
 from engine.doctor.check import MOST_PLACES, Check, Context, Problem
 from engine.embedding.model_setting import Backend
 from engine.errors import EmbedderUnavailableError
+from engine.humanize import count
 from engine.indexing.progress import Tally
 from engine.indexing.vectors import Backfill, reads_text
 from engine.records import display_path
@@ -13,7 +14,6 @@ from engine.state_records import FindingCode
 from engine.store import checks, jobs, models, project, repair
 from engine.store.checks import VectorTable
 from engine.store.connection import Handle
-from engine.wording import count
 
 #: Vectors of a table that must find themselves; each costs some 30 ms in 100,000.
 _SELF_QUERIES = 20
@@ -28,7 +28,7 @@ def _find_vectors(context: Context) -> Iterator[Problem]:
             yield Problem(FindingCode.VECTOR_TABLES, message, len(strange), names=tuple(strange))
         context.checked["vectors"] = 0
         for table in checks.vector_tables(handle):
-            if checks.is_there(handle, table):
+            if checks.vector_table_exists(handle, table):
                 yield from _find_in_table(context, handle, table)
                 yield from _find_missing(handle, table, context.config)
             else:
@@ -51,10 +51,10 @@ def _find_in_table(context: Context, handle: Handle, table: VectorTable) -> Iter
         yield Problem(
             FindingCode.VECTORS, message, len(flipped), flipped, places=places, table=table
         )
-    lost = checks.read_lost_vectors(handle, table)
-    if lost:
-        message = f"Found {len(lost):,} vectors of {table.owner} that are gone"
-        yield Problem(FindingCode.VECTORS_LOST, message, len(lost), lost, table=table)
+    orphaned = checks.read_orphaned_vectors(handle, table)
+    if orphaned:
+        message = f"Found {len(orphaned):,} vectors of {table.owner} that are gone"
+        yield Problem(FindingCode.VECTORS_LOST, message, len(orphaned), orphaned, table=table)
     if not (broken or flipped) and not all(_find_themselves(context, handle, table)):
         yield _broken(table, "does not find its own vectors")
 
@@ -69,7 +69,7 @@ def _find_missing(handle: Handle, table: VectorTable, config: Config) -> Iterato
     """Report missing vectors: damage where each row should have one, else a note."""
     if table.model != models.read_current_model(handle):
         return  # one that is being filled, or that goes
-    missing = checks.read_vectorless(handle, table)
+    missing = checks.read_owners_without_vectors(handle, table)
     if missing:
         is_expected = (
             config.model != Backend.STATIC
@@ -128,10 +128,11 @@ def _delete(context: Context, table: VectorTable, rows: Sequence[int]) -> str:
 def _settle(context: Context, problems: Sequence[Problem]) -> Iterator[str]:
     """Delete orphaned vectors, and make missing ones."""
     with context.store.read() as handle:
-        lost = {
-            table: checks.read_lost_vectors(handle, table) for table in checks.vector_tables(handle)
+        orphaned = {
+            table: checks.read_orphaned_vectors(handle, table)
+            for table in checks.vector_tables(handle)
         }
-    for table, rows in lost.items():
+    for table, rows in orphaned.items():
         if rows:
             yield _delete(context, table, rows)
     if any(problem.table for problem in problems):
@@ -155,7 +156,7 @@ def _embed(context: Context) -> Iterator[str]:
                         context.store, model, embedder, tally, reads_text=reads_text(model)
                     )
                     run.fill(
-                        tell=lambda done, total, _: context.tell("embedding", done, total),
+                        on_progress=lambda done, total, _: context.report("embedding", done, total),
                         cancelled=context.cancelled,
                     )
                     yield f"Embedded {count(tally.embeddings, 'chunk')}"

@@ -16,6 +16,11 @@ _FIRST_ITEMS = 8
 _QUICK_S = 1.0
 _SLOW_S = 3.0
 
+#: The store packs one sign bit of each number into bytes.
+_MULTIPLE = 8
+#: The largest dimension that the store accepts.
+MAX_DIMENSION = 8192
+
 
 def tokens_in(text: str) -> int:
     """Estimate the number of tokens in a text, at least 1."""
@@ -28,7 +33,7 @@ def valid_utf8(text: str) -> str:
 
 
 class BatchSize:
-    """How many passages make a batch.
+    """The number of passages in a batch, adapted to the backend.
 
     Args:
         max_items: The maximum number of passages.
@@ -46,14 +51,14 @@ class BatchSize:
         """The maximum number of passages in the next batch."""
         return self._items
 
-    def answered(self, items: int, took_s: float) -> None:
+    def record_success(self, items: int, took_s: float) -> None:
         """Adapt to the time that a batch took."""
         if took_s > _SLOW_S:
             self._items = max(1, min(self._items, items // 2))
         elif took_s < _QUICK_S and items >= self._items:
             self._items = min(self._items * 2, self._max_items)
 
-    def refused(self, items: int, tokens: int) -> None:
+    def record_refusal(self, items: int, tokens: int) -> None:
         """Adapt to the refusal of a batch of which half was accepted."""
         self._max_items = max(1, min(self._max_items, items // 2))
         self._max_tokens = max(1, min(self._max_tokens, tokens // 2))
@@ -80,12 +85,6 @@ def batches_of(texts: Sequence[str], size: BatchSize) -> Iterator[list[int]]:
         start = end
 
 
-#: The store packs one sign bit of each number into bytes.
-_MULTIPLE = 8
-#: The largest dimension that the store accepts.
-MAX_DIMENSION = 8192
-
-
 def padded(dimension: int) -> int:
     """Return the dimension with which a model's vectors are stored.
 
@@ -103,7 +102,7 @@ def unit_rows(given: ArrayLike, *, count: int, dimension: int | None = None) -> 
         dimension: The expected dimension before padding; None while unknown.
 
     Raises:
-        ValueError: The check failed; the text says what came instead, as the end of a sentence.
+        ValueError: The check failed; the text describes the actual value, as the end of a sentence.
     """
     rows = _matrix(given)
     if len(rows) != count:

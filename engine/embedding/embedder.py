@@ -1,4 +1,4 @@
-"""What every embedding backend offers: passages in, unit vectors out."""
+"""The protocol of all embedding backends: passages in, unit vectors out."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

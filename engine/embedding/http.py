@@ -31,6 +31,23 @@ from engine.errors import Cancelled, EmbedderUnavailableError
 _CANCEL_POLL_S = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
+_FIRST_WAIT_S = 0.5  # doubles with each retry
+_LONGEST_WAIT_S = 60.0  # a server that wants a longer pause counts as unavailable
+_RETRY_POLL_S = 0.25  # how often a wait before a retry checks for cancellation
+_SHOWN_CHARACTERS = 200
+_READ_BYTES = 1 << 16  # of an error's text; more than is shown, so that a key in it is recognised
+_NUMBER_BYTES = 32  # a number in JSON, with more digits than any server sends
+_HEAD_BYTES = 1 << 20
+
+_RUNNING = "is the server running?"
+_TOO_LARGE = frozenset({400, 413, 422})
+_PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
+#: Some servers answer 500 if a text is too long for the model.
+_SAYS_TOO_LARGE = re.compile(
+    rb"too (?:large|long)|context (?:length|size|window)|exceed|batch size|maximum .{0,30}token",
+    re.IGNORECASE,
+)
+
 
 class Response(NamedTuple):
     """A complete response."""
@@ -203,24 +220,6 @@ def _first_line(error: Exception) -> str:
     return text or type(error).__name__
 
 
-_FIRST_WAIT_S = 0.5  # doubles with each retry
-_LONGEST_WAIT_S = 60.0  # a server that wants a longer pause counts as unavailable
-_RETRY_POLL_S = 0.25  # how often a wait before a retry checks for cancellation
-_SHOWN_CHARACTERS = 200
-_READ_BYTES = 1 << 16  # of an error's text; more than is shown, so that a key in it is recognised
-_NUMBER_BYTES = 32  # a number in JSON, with more digits than any server sends
-_HEAD_BYTES = 1 << 20
-
-_RUNNING = "is the server running?"
-_TOO_LARGE = frozenset({400, 413, 422})
-_PASSING = frozenset({408, 424, 425, 429, 500, 502, 503, 504, 529})
-#: Some servers answer 500 if a text is too long for the model.
-_SAYS_TOO_LARGE = re.compile(
-    rb"too (?:large|long)|context (?:length|size|window)|exceed|batch size|maximum .{0,30}token",
-    re.IGNORECASE,
-)
-
-
 class TooLargeError(EmbedderUnavailableError):
     """The server refuses so large a request; a smaller one may succeed."""
 
@@ -291,7 +290,7 @@ class Server:
         raise AssertionError("the last wait raises")
 
     def get_info(self, address: str, policy: RetryPolicy) -> object:
-        """Return what the server says about itself, or None if it says nothing. Tried once.
+        """Return the server's description of itself, or None if there is none. Tried once.
 
         Raises:
             EmbedderUnavailableError: It is unreachable.
@@ -302,11 +301,13 @@ class Server:
         except RequestFailedError as broken:
             raise self.unavailable(f"cannot be reached: {broken}", _RUNNING) from broken
         if answer.status in _PASSING:
-            raise self.unavailable(f"answers {answer.status}{self._said(answer)}", _RUNNING)
+            raise self.unavailable(
+                f"answers {answer.status}{self._message_suffix(answer)}", _RUNNING
+            )
         return _parsed(answer.content) if answer.status == HTTPStatus.OK else None
 
     def unavailable(self, what: str, hint: str = "", **details: object) -> EmbedderUnavailableError:
-        """Return the error that says what this server does, without the key."""
+        """Return an error that names this server, without the key."""
         return EmbedderUnavailableError(self._sentence(what), hint=hint, **details)
 
     def _answer(
@@ -348,7 +349,7 @@ class Server:
                     f"answers with {kind[:40]}, not with JSON", "is this the URL of its API?"
                 )
             return "breaks off in the middle of its answer"
-        what = f"answers {status}{self._said(answer)}"
+        what = f"answers {status}{self._message_suffix(answer)}"
         if status in _TOO_LARGE or (
             status == HTTPStatus.INTERNAL_SERVER_ERROR and _SAYS_TOO_LARGE.search(answer.content)
         ):
@@ -374,7 +375,7 @@ class Server:
             )
         return what, ""
 
-    def _said(self, answer: Response) -> str:
+    def _message_suffix(self, answer: Response) -> str:
         """Return the beginning of a response's message, as the end of a sentence."""
         text = answer.content[:_READ_BYTES].decode("utf-8", "replace")
         parsed = _parsed(answer.content)

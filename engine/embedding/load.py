@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 #: Opens the embedder that the settings name; tests substitute their own.
 OpenEmbedder = Callable[[Config], "Embedder | None"]
 
+_CACHE_SIZE = 256  # vectors of queries, 1 kB each
+#: How long a backend is not tried after a failure, so that searches by words do not wait for it.
+PAUSE_S = 30.0
+
 
 def open_embedder(config: Config) -> "Embedder | None":
     """Open the backend that the settings name, or return None for ``none``.
@@ -67,11 +71,6 @@ def check_embedder(config: Config, open_embedder: OpenEmbedder, cancelled: Cance
     if embedder is not None:
         with closing(embedder):
             embedder.prepare(cancelled)
-
-
-_CACHE_SIZE = 256  # vectors of queries, 1 kB each
-#: How long a backend is not tried after a failure, so that searches by words do not wait for it.
-PAUSE_S = 30.0
 
 
 class QueryEmbedder:

@@ -23,6 +23,12 @@ from urllib.parse import urlsplit
 
 from engine.errors import InvalidConfigError
 
+_FOR_PASSAGES = "Represent this sentence for searching relevant passages: "
+_FOR_CODE = "Instruct: Given a question, retrieve the source code that answers it\nQuery: "
+
+_FOLDER_STARTS = ("/", "./", "../", "~")
+_SCHEMES = ("http://", "https://")
+
 
 class Prompts(NamedTuple):
     """The prefixes of queries and of passages."""
@@ -30,9 +36,6 @@ class Prompts(NamedTuple):
     query: str = ""
     passage: str = ""
 
-
-_FOR_PASSAGES = "Represent this sentence for searching relevant passages: "
-_FOR_CODE = "Instruct: Given a question, retrieve the source code that answers it\nQuery: "
 
 #: A part of a model's name in lower case, and its prompts; the first match counts.
 _FAMILIES: tuple[tuple[str, Prompts], ...] = (
@@ -84,8 +87,6 @@ _DEFAULT_URLS = {
     Backend.VOYAGE: "https://api.voyageai.com/v1",
 }
 _VERSIONED = frozenset({Backend.OPENAI, Backend.VOYAGE})
-_FOLDER_STARTS = ("/", "./", "../", "~")
-_SCHEMES = ("http://", "https://")
 
 
 class ModelChoice(NamedTuple):

@@ -23,7 +23,7 @@ from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
 from engine.embedding.batches import BatchSize, batches_of, padded, unit_rows, valid_utf8
 from engine.embedding.embedder import Passage, Vectors
-from engine.embedding.known import folder_of, known_model, silenced
+from engine.embedding.fastembed_models import folder_of, known_model, silenced
 from engine.embedding.model_setting import ModelChoice, Prompts, prompts_of
 from engine.errors import (
     Cancelled,
@@ -55,6 +55,15 @@ _POOLINGS = {
 _MAX_CONFIG_BYTES = 1 << 20
 _WHOLE_BYTES = 64 << 20
 _BLOCKS = 64
+
+#: Limits of a batch: memory grows with it, and with the square of the longest text.
+_MAX_ITEMS = 64
+_MAX_TOKENS = 16_384
+_CUDA = "CUDAExecutionProvider"
+_CPU = "CPUExecutionProvider"
+#: What onnxruntime runs on, by the setting ``device``; None uses the GPU if there is one.
+_PROVIDERS = {"auto": None, "cpu": [_CPU], "cuda": [_CUDA, _CPU]}
+_PROBE = "parse the configuration file"
 
 
 class ModelFolder(NamedTuple):
@@ -115,10 +124,10 @@ def _blocks_of(file: Path) -> Iterator[bytes]:
 
 
 def _pooling_of(path: Path) -> str:
-    said = _read_json(path / _POOLING_FILE)
-    chosen = [name for name, value in said.items() if name.startswith("pooling_mode_") and value]
-    if isinstance(said.get("pooling_mode"), str):
-        chosen = [str(said["pooling_mode"])]
+    config = _read_json(path / _POOLING_FILE)
+    chosen = [name for name, value in config.items() if name.startswith("pooling_mode_") and value]
+    if isinstance(config.get("pooling_mode"), str):
+        chosen = [str(config["pooling_mode"])]
     if not chosen:
         return "MEAN"
     if len(chosen) > 1 or chosen[0] not in _POOLINGS:
@@ -130,8 +139,8 @@ def _pooling_of(path: Path) -> str:
 
 
 def _prompts_of(path: Path) -> Prompts:
-    said = _read_json(path / _PROMPTS_FILE).get("prompts")
-    prompts = said if isinstance(said, Mapping) else {}
+    config = _read_json(path / _PROMPTS_FILE).get("prompts")
+    prompts = config if isinstance(config, Mapping) else {}
     passage = prompts.get("document", prompts.get("passage", ""))
     return Prompts(str(prompts.get("query", "")), str(passage))
 
@@ -140,24 +149,16 @@ def _read_json(file: Path) -> Mapping[str, object]:
     """Return the content of an optional file, empty if it is missing."""
     try:
         with file.open("rb") as opened:
-            said = json.loads(opened.read(_MAX_CONFIG_BYTES))
+            config = json.loads(opened.read(_MAX_CONFIG_BYTES))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise EmbedderUnavailableError(
             f"cannot read {file}: {error}", hint="copy the model anew"
         ) from error
-    return said if isinstance(said, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
-#: Limits of a batch: memory grows with it, and with the square of the longest text.
-_MAX_ITEMS = 64
-_MAX_TOKENS = 16_384
-_CUDA = "CUDAExecutionProvider"
-_CPU = "CPUExecutionProvider"
-#: What onnxruntime runs on, by the setting ``device``; None uses the GPU if there is one.
-_PROVIDERS = {"auto": None, "cpu": [_CPU], "cuda": [_CUDA, _CPU]}
-_PROBE = "parse the configuration file"
 #: fastembed's list of models is global, and several runs may add the same model.
 _registering = threading.Lock()
 
@@ -228,7 +229,7 @@ class OnnxEmbedder:
                 raise Cancelled("embedding was stopped")
             started_s = time.monotonic()
             vectors[batch] = self._embed_batch([asked[index] for index in batch], cancelled)
-            self._size.answered(len(batch), time.monotonic() - started_s)
+            self._size.record_success(len(batch), time.monotonic() - started_s)
         return vectors
 
     def _embed_batch(self, texts: list[str], cancelled: CancelToken) -> Vectors:
@@ -320,7 +321,7 @@ def _register(folder: ModelFolder, weights: str, pooling: str) -> str:
                 pooling=PoolingType(pooling),
                 normalization=False,  # unit_rows does
                 sources=ModelSource(hf="none/none"),  # unused: the folder is given
-                dim=1,  # unused: the first vector tells
+                dim=1,  # unused: the first vector shows it
                 model_file=folder.model_file,
             )
     return name
@@ -347,7 +348,7 @@ def _load(known_as: str, path: Path, name: str, config: Config) -> Any:
 
 @contextmanager
 def _translating_errors(name: str) -> Iterator[None]:
-    """Turn whatever the native libraries raise into an error that says what to do."""
+    """Turn whatever the native libraries raise into an error with a hint."""
     try:
         yield
     except (EmbedderUnavailableError, Cancelled):

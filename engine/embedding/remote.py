@@ -29,6 +29,23 @@ from engine.embedding.model_setting import Backend, ModelChoice, Prompts, prompt
 #: wait for gigabytes to load.
 _KEEP_ALIVE = "30m"
 
+_PATHS = {
+    Backend.OPENAI: "/embeddings",
+    Backend.VOYAGE: "/embeddings",
+    Backend.TEI: "/embed",
+    Backend.OLLAMA: "/api/embed",
+}
+_TAKES_BASE64 = ("https://api.openai.com/", "https://api.voyageai.com/")
+
+#: A batch that is refused is halved so many times; at the last but one its texts go singly.
+_MAX_SPLITS = 6
+#: Retries of transient failures; fewer for queries, which users wait for and words answer too.
+_RETRIES = 3
+_QUERY_RETRIES = 1
+#: A server that does not answer a batch for so long counts as unavailable.
+_SILENCE_S = 14.0
+_PROBE = "parse the configuration file"
+
 
 class Limits(NamedTuple):
     """The maximum size of a request."""
@@ -45,13 +62,6 @@ LIMITS = {
     Backend.TEI: Limits(32, 16_000),
     Backend.OLLAMA: Limits(32, 16_000),
 }
-_PATHS = {
-    Backend.OPENAI: "/embeddings",
-    Backend.VOYAGE: "/embeddings",
-    Backend.TEI: "/embed",
-    Backend.OLLAMA: "/api/embed",
-}
-_TAKES_BASE64 = ("https://api.openai.com/", "https://api.voyageai.com/")
 
 
 def address_of(choice: ModelChoice) -> str:
@@ -116,16 +126,6 @@ def _numbers(embedding: object) -> object:
         raise ValueError("a vector whose base64 cannot be read") from error
 
 
-#: A batch that is refused is halved so many times; at the last but one its texts go singly.
-_MAX_SPLITS = 6
-#: Retries of transient failures; fewer for queries, which users wait for and words answer too.
-_RETRIES = 3
-_QUERY_RETRIES = 1
-#: A server that does not answer a batch for so long counts as unavailable.
-_SILENCE_S = 14.0
-_PROBE = "parse the configuration file"
-
-
 class RemoteEmbedder:
     """A server; see ``embedder.Embedder``.
 
@@ -153,7 +153,7 @@ class RemoteEmbedder:
         self._longest_bytes: int | None = None  # of a text, once a longer one was refused
         self._too_long = 0  # texts that were refused for their length
         self._numbers: int | None = None  # in a vector as the server gives it
-        self._served: str | None = None  # what a TEI server says it runs
+        self._reported_model: str | None = None  # as reported by a TEI server
 
     @property
     def name(self) -> str:
@@ -199,11 +199,11 @@ class RemoteEmbedder:
     def embed_query(self, text: str) -> Vectors:
         """Embed a query, within ``query_timeout``."""
         policy = self._policy(self._query_s)
-        asked = self._prompts(policy).query + valid_utf8(text if text.strip() else _PROBE)
+        requested = self._prompts(policy).query + valid_utf8(text if text.strip() else _PROBE)
         try:
-            rows = self._request([asked], policy, is_query=True)
+            rows = self._request([requested], policy, is_query=True)
         except TooLargeError as refusal:
-            rows = self._embed_shortened(asked, policy, refusal, is_query=True)
+            rows = self._embed_shortened(requested, policy, refusal, is_query=True)
         row: Vectors = rows[0]
         return row
 
@@ -214,15 +214,15 @@ class RemoteEmbedder:
     def _embed(self, texts: Sequence[str], cancelled: CancelToken) -> Vectors:
         policy = self._renewed(RetryPolicy(self._request_s, 0.0, cancelled, _RETRIES))
         prompt = self._prompts(policy).passage
-        wanted = [index for index, text in enumerate(texts) if text.strip()]
-        asked = [self._cut(prompt + valid_utf8(texts[index])) for index in wanted]
+        non_blank = [index for index, text in enumerate(texts) if text.strip()]
+        requested = [self._cut(prompt + valid_utf8(texts[index])) for index in non_blank]
         found: list[tuple[list[int], Vectors]] = []
-        for batch in batches_of(asked, self._size):
-            batch_texts = [self._cut(asked[index]) for index in batch]
+        for batch in batches_of(requested, self._size):
+            batch_texts = [self._cut(requested[index]) for index in batch]
             started_s = self._clock.elapsed_s()
             rows = self._embed_batch(batch_texts, self._renewed(policy))
-            self._size.answered(len(batch), self._clock.elapsed_s() - started_s)
-            found.append(([wanted[index] for index in batch], rows))
+            self._size.record_success(len(batch), self._clock.elapsed_s() - started_s)
+            found.append(([non_blank[index] for index in batch], rows))
         self._learn_dimension(policy)  # if all texts are blank, no request was sent
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for indexes, rows in found:
@@ -254,12 +254,12 @@ class RemoteEmbedder:
             known = self._too_long
             rows = self._embed_in_parts(texts, policy, refusals + 1, is_second=is_second)
             if self._too_long == known:  # so the batch was too large, not a text
-                self._size.refused(len(texts), len(texts) * max(map(tokens_in, texts)))
+                self._size.record_refusal(len(texts), len(texts) * max(map(tokens_in, texts)))
             return rows
         except TimedOutError:
             if is_second:
                 raise
-            self._size.answered(len(texts), math.inf)
+            self._size.record_success(len(texts), math.inf)
             return self._embed_in_parts(texts, policy, refusals, is_second=True)
 
     def _embed_in_parts(
@@ -336,16 +336,16 @@ class RemoteEmbedder:
         return prompts_of(self._model(policy))
 
     def _model(self, policy: RetryPolicy) -> str:
-        """Return the model's name; a TEI server is asked for it once, and may not tell.
+        """Return the model's name; a TEI server is asked for it once, and may not answer.
 
         Raises:
             EmbedderUnavailableError: The server is unreachable.
         """
         if self._choice.backend is not Backend.TEI:
             return self._choice.model
-        if self._served is None:
-            said = self._server.get_info(f"{self._choice.url}/info", policy)
-            about = said if isinstance(said, Mapping) else {}
+        if self._reported_model is None:
+            info = self._server.get_info(f"{self._choice.url}/info", policy)
+            about = info if isinstance(info, Mapping) else {}
             parts = [about.get("model_id"), about.get("model_sha")]
-            self._served = "@".join(part for part in parts if isinstance(part, str))
-        return self._served
+            self._reported_model = "@".join(part for part in parts if isinstance(part, str))
+        return self._reported_model

@@ -39,6 +39,8 @@ _TINY: Final = np.float32(1e-12)
 
 Floats = NDArray[np.float32]
 
+_AT_ONCE = 512
+
 
 class Splitter:
     """Cuts words into rows.
@@ -269,9 +271,6 @@ def load_static() -> StaticModel:
     """Return the built-in model; read once per process."""
     with open(_MODEL_FILE, "rb") as file:
         return StaticModel(file.read())
-
-
-_AT_ONCE = 512
 
 
 class StaticEmbedder:

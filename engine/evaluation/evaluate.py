@@ -17,12 +17,12 @@ from typing import Protocol
 
 from engine.errors import InvalidInputError
 from engine.evaluation.golden import (
-    Asked,
-    AskedCallback,
     Change,
     Comparison,
     Evaluation,
+    EvaluationCallback,
     EvaluationOptions,
+    EvaluationProgress,
     Figures,
     GoldenQuery,
     Latency,
@@ -40,6 +40,18 @@ from engine.store.connection import Handle
 _RESAMPLES = 10_000
 _DRAWN_AT_ONCE = 1 << 20  # numbers, which bounds the memory to some 20 MB
 _SEED = 20_000
+
+_NAMES_SHOWN = 3
+
+#: The group of queries without a category, when others have one.
+NO_CATEGORY = "(none)"
+MOST_ROUNDS = 100
+#: Fewer queries than this prove little about a difference.
+FEW_QUERIES = 20
+
+_EQUAL = 1e-9  # differences of the NDCG below this are rounding
+#: Settings of indexing; settings of searching take effect at once.
+_OF_INDEXING = frozenset({"model", "max_file_size", "parse_timeout", "worker_memory"})
 
 
 class Place(Protocol):
@@ -89,7 +101,7 @@ def _rank_of(hits: Sequence[Place], target: Target) -> int | None:
 def ndcg_of(ranks: Sequence[int | None], limit: int) -> float:
     """Return the discounted gain of the distinct ranks as a share of a perfect answer's gain.
 
-    A perfect answer has every target at a rank of its own, as far as ``limit`` goes.
+    A perfect answer has every target at a rank of its own, up to ``limit``.
     """
     gain = sum(map(_discount, sorted({rank for rank in ranks if rank})))
     return gain / sum(map(_discount, range(1, min(limit, len(ranks)) + 1)))
@@ -133,9 +145,6 @@ def interval_of(differences: Sequence[float]) -> tuple[float, float]:
         means.extend(values[chosen].mean(axis=1).tolist())
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
-
-
-_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,16 +227,6 @@ def _ambiguity_notes(several: Mapping[str, int]) -> Iterable[str]:
         )
 
 
-#: The group of queries without a category, when others have one.
-NO_CATEGORY = "(none)"
-MOST_ROUNDS = 100
-#: Fewer queries than this prove little about a difference.
-FEW_QUERIES = 20
-
-_EQUAL = 1e-9  # differences of the NDCG below this are rounding
-#: Settings of indexing; settings of searching take effect at once.
-_OF_INDEXING = frozenset({"model", "max_file_size", "parse_timeout", "worker_memory"})
-
 Search = Callable[[SearchRequest], SearchAnswer]
 #: Reopens the project with some settings changed, as a process without any queries so far.
 OpenSearch = Callable[[Mapping[str, int | str]], AbstractContextManager[Search]]
@@ -236,18 +235,20 @@ OpenSearch = Callable[[Mapping[str, int | str]], AbstractContextManager[Search]]
 class _Clock:
     """Counts the queries and reports progress."""
 
-    def __init__(self, on_asked: AskedCallback | None, total: int) -> None:
-        self._on_asked = on_asked
+    def __init__(self, on_progress: EvaluationCallback | None, total: int) -> None:
+        self._on_progress = on_progress
         self._total = total
         self._done = 0
         self._started_s = time.monotonic()
 
     def count(self, variant: str) -> None:
         self._done += 1
-        if self._on_asked:
+        if self._on_progress:
             elapsed_ms = int((time.monotonic() - self._started_s) * 1000)
-            self._on_asked(
-                Asked(variant=variant, done=self._done, total=self._total, elapsed_ms=elapsed_ms)
+            self._on_progress(
+                EvaluationProgress(
+                    variant=variant, done=self._done, total=self._total, elapsed_ms=elapsed_ms
+                )
             )
 
 
@@ -257,7 +258,7 @@ def evaluate(
     options: EvaluationOptions,
     reach: Reach,
     open_search: OpenSearch,
-    on_asked: AskedCallback | None = None,
+    on_progress: EvaluationCallback | None = None,
 ) -> Evaluation:
     """Run all queries in all variants, one variant after the other.
 
@@ -267,7 +268,7 @@ def evaluate(
         options: The variants, the number of rounds, and how many hits count.
         reach: The unreachable targets, for the record.
         open_search: Opens the search of a variant.
-        on_asked: Called in this thread after each query; an exception ends the evaluation.
+        on_progress: Called in this thread after each query; an exception ends the evaluation.
 
     Raises:
         InvalidInputError: There is no query, a number is out of its range, a query cannot be read
@@ -275,14 +276,14 @@ def evaluate(
         UnavailableError: A mode needs something that this index lacks.
     """
     _check(queries, options)
-    clock = _Clock(on_asked, len(options.variants) * options.rounds * len(queries))
+    clock = _Clock(on_progress, len(options.variants) * options.rounds * len(queries))
     notes = dict.fromkeys((*_notes(queries, options), *reach.notes))
     results: list[VariantResult] = []
     for variant in options.variants:
         with open_search(variant.settings) as search:
-            result, said = _measured(variant, queries, search, options, clock)
+            result, new_notes = _measured(variant, queries, search, options, clock)
         results.append(result)
-        notes |= dict.fromkeys(said)
+        notes |= dict.fromkeys(new_notes)
     return Evaluation(
         project=project,
         queries=len(queries),
@@ -334,7 +335,7 @@ def figures_of(results: Sequence[QueryResult]) -> Figures:
 
 
 def compare(variant: VariantResult, against: VariantResult, changes: int) -> Comparison:
-    """Compare two variants that were asked the same queries in the same order.
+    """Compare two variants that have run the same queries in the same order.
 
     Args:
         variant: Is better where differences are positive.
@@ -414,7 +415,7 @@ def _measured(
     later: list[list[float]] = [[] for _ in queries]
     for number in range(options.rounds):
         for query, times in zip(queries, later, strict=True):
-            answer, took_ms = _asked(search, query, variant.mode, options.limit)
+            answer, took_ms = _timed_search(search, query, variant.mode, options.limit)
             if number:
                 times.append(took_ms)
             else:
@@ -438,7 +439,7 @@ def _measured(
     return result, list(notes)
 
 
-def _asked(
+def _timed_search(
     search: Search, query: GoldenQuery, mode: Mode, limit: int
 ) -> tuple[SearchAnswer, float]:
     """Ask one query; the answer and how many milliseconds it took.

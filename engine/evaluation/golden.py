@@ -16,6 +16,15 @@ from typing import Any, NamedTuple
 from engine.errors import InvalidInputError
 from engine.records import Mode, display_path, is_path
 
+#: More than anyone writes by hand; a larger file is something else.
+MOST_QUERIES = 100_000
+LONGEST_LINE_BYTES = 1 << 20
+
+_KEYS = ("query", "relevant", "category", "mode", "language", "path", "kind", "note")
+_TARGET_KEYS = ("path", "start_line", "end_line")
+_WITH_LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+_LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start_line and end_line'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -37,7 +46,7 @@ class GoldenQuery:
 
     query: str
     relevant: tuple[Target, ...]  # at least one
-    mode: Mode | None = None  # how it is always asked; None: as the variant says
+    mode: Mode | None = None  # the mode of this query; None: that of the variant
     category: str = ""
     language: str | None = None
     path: str | None = None  # prefix or glob
@@ -64,7 +73,7 @@ class EvaluationOptions:
 
     variants: tuple[Variant, ...] = (Variant(),)  # the first is compared with each of the others
     limit: int = 10  # hits that count, 1 to 100
-    rounds: int = 3  # times that every query is asked: once first, then warm; 1 to 100
+    rounds: int = 3  # how often each query is run, the first time cold; 1 to 100
     changes: int = 10  # queries that a comparison lists at most
 
 
@@ -90,7 +99,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How long answers took, in a process that asked nothing before and when it is warm."""
+    """The time that answers took, cold and warm."""
 
     first: Percentiles
     warm: Percentiles | None  # of the medians of the later rounds; None when there was one round
@@ -98,7 +107,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """How one query was answered."""
+    """The result of one query."""
 
     line: int  # of the golden file
     query: str
@@ -123,7 +132,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantResult:
-    """How one variant answered all queries."""
+    """The results of one variant for all queries."""
 
     name: str
     mode: Mode
@@ -163,7 +172,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostTarget:
-    """A target that no answer can hold, because the index does not."""
+    """A target that no answer can contain, because the index does not contain it."""
 
     path: str
     line_start: int
@@ -175,7 +184,7 @@ class LostTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """How well an index answers golden queries; ``cairn eval --json`` prints these keys."""
+    """The quality of answers to golden queries; ``cairn eval --json`` prints these keys."""
 
     project: str  # the root path
     queries: int
@@ -189,26 +198,16 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """How far an evaluation is; handed to the caller's callback after each query."""
+class EvaluationProgress:
+    """The progress of an evaluation; passed to the caller's callback after each query."""
 
     variant: str
-    done: int  # queries asked, over all variants and rounds
+    done: int  # queries run, over all variants and rounds
     total: int
     elapsed_ms: int
 
 
-AskedCallback = Callable[[Asked], None]
-
-
-#: More than anyone writes by hand; a larger file is something else.
-MOST_QUERIES = 100_000
-LONGEST_LINE_BYTES = 1 << 20
-
-_KEYS = ("query", "relevant", "category", "mode", "language", "path", "kind", "note")
-_TARGET_KEYS = ("path", "start_line", "end_line")
-_WITH_LINES = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
-_LINES_FORM = 'wanted "src/a.py", "src/a.py:10-40" or an object with path, start_line and end_line'
+EvaluationCallback = Callable[[EvaluationProgress], None]
 
 
 class GoldenFile(NamedTuple):

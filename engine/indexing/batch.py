@@ -1,4 +1,4 @@
-"""Rows on their way into one write transaction."""
+"""The rows of one write transaction, collected file by file."""
 
 import hashlib
 import os

@@ -50,6 +50,21 @@ from engine.store import blobs, files, fulltext, project
 from engine.store.connection import Store
 from engine.store.project import BranchRow
 
+_ORPHANS_AT_ONCE = 100
+_ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
+
+_TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
+_TASK_FILES = 16
+_LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
+# Files that are parsed but not written are parsed again after a kill: at most so many, or this
+# part of all. Up to ``_AHEAD`` times as many are with the workers.
+_UNWRITTEN_FILES = 16
+_UNWRITTEN_PART = 4000
+_AHEAD = 3
+_LAST_BATCHES = 8  # the batches at the end are smaller by this factor
+#: Skips that may mean that the whole root is gone or closed.
+_OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
+
 
 def end_branch(
     store: Store, before: BranchRow, *, is_whole: bool, is_checked_out: Callable[[], bool]
@@ -75,9 +90,6 @@ def end_branch(
             project.delete_stale_fingerprints(handle)
         fault_point("branch finished")
 
-
-_ORPHANS_AT_ONCE = 100
-_ORPHAN_BYTES = 512 << 10  # of text, deleted in one transaction of some 200 ms
 
 #: Called between transactions; raises ``Cancelled`` when the run was cancelled.
 CheckCancelled = Callable[[], None]
@@ -128,21 +140,8 @@ def purge_words(store: Store, check: CheckCancelled) -> None:
         is_first = False
 
 
-_TASK_BYTES = 32 << 10  # source in one message to a worker: small ones keep all cores busy
-_TASK_FILES = 16
-_LARGE_BYTES = 64 << 10  # files of this size go first: one alone at the end leaves cores idle
-# Files that are parsed but not written are parsed again after a kill: at most so many, or this
-# part of all. Up to ``_AHEAD`` times as many are with the workers.
-_UNWRITTEN_FILES = 16
-_UNWRITTEN_PART = 4000
-_AHEAD = 3
-_LAST_BATCHES = 8  # the batches at the end are smaller by this factor
-#: Skips that may mean that the whole root is gone or closed.
-_OF_THE_ROOT = frozenset({SkipReason.UNREADABLE, SkipReason.VANISHED})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunParameters:
     """Parameters of an indexing run."""
 
     root: str
@@ -177,7 +176,7 @@ class Indexer:
         run: What to index, and who is told.
     """
 
-    def __init__(self, store: Store, pool: WorkerPool, run: Run) -> None:
+    def __init__(self, store: Store, pool: WorkerPool, run: RunParameters) -> None:
         self._store = store
         self._channel = pool.channel()
         self._run = run
@@ -225,7 +224,9 @@ class Indexer:
         found = self._scan()
         self._progress.total = len(found.changed)
         self._progress.bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
-        self._journal.found([entry.path for entry in found.changed], self._progress.bytes_total)
+        self._journal.record_files(
+            [entry.path for entry in found.changed], self._progress.bytes_total
+        )
         with self._channel:
             self._parse(found.changed)
         self._finish()
@@ -242,7 +243,9 @@ class Indexer:
             self._before.was_cut_off
             or any(file.fingerprint_id != run.fingerprint_id for file in self._known.files.values())
         )
-        found = scan(items, self._known, any_text=bool(run.rules.include), tell=self._tell_scan)
+        found = scan(
+            items, self._known, any_text=bool(run.rules.include), on_progress=self._report_scan
+        )
         self._tally.files_unchanged = max(0, found.unchanged - self._tally.earlier)
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
@@ -302,7 +305,7 @@ class Indexer:
             detail = "indexing it crashed this program several times"
             self._store_skip(Skip(entry.path, SkipReason.PARSER_FAILED, detail, stat=entry.stat))
             return
-        self._journal.holds(entry.path)
+        self._journal.mark_in_flight(entry.path)
         fault_point("read", entry.path)
         content = reader.read(entry, limit)
         if isinstance(content, Skip):
@@ -311,7 +314,7 @@ class Indexer:
             self._store_skip(content)
         else:
             self._assign_blob(entry.path, content.data, content.stat)
-        self._journal.holds("")
+        self._journal.mark_in_flight("")
 
     def _assign_blob(self, path: str, data: bytes, stat: FileStat) -> None:
         """Find the blob of a file: stored already, with the workers, or to be parsed now."""
@@ -479,7 +482,7 @@ class Indexer:
                 f"{self._tally.done} of {self._progress.total} files were finished and are kept"
             )
 
-    def _tell_scan(self, number: int, path: str) -> None:
+    def _report_scan(self, number: int, path: str) -> None:
         self._progress.path = path
         self._progress.report(Phase.SCANNING, found=number)
 

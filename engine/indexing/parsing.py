@@ -1,4 +1,4 @@
-"""What happens inside a worker process: the bytes of a file in, what the index stores of it out.
+"""The work of a worker process: the bytes of a file in, the contents for the index out.
 
 ``workers`` starts the processes and hands out the batches. The records that travel between them are
 defined here too. A worker opens and writes no file.
@@ -49,7 +49,7 @@ class Parsed(NamedTuple):
     redactions: int
     licence: str | None  # an SPDX expression
     generator: str | None  # the program that wrote it
-    vectors: "Stored | None" = None  # of its chunks, when the task asks for them
+    vectors: "Stored | None" = None  # of its chunks, if requested by the task
 
 
 class Outcome(NamedTuple):

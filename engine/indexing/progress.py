@@ -1,4 +1,4 @@
-"""What a run counts, remembers and reports.
+"""The counts, the journal and the progress reports of a run.
 
 ``Tally`` counts what a run did. A ``Journal`` belongs to a job: it continues the counts of an
 earlier attempt that was cut off, and knows which files crashed the process; a run without a job has
@@ -12,10 +12,12 @@ from typing import Protocol
 
 from engine.records import FileError, Phase, Progress, ProgressCallback
 
+_REPORT_INTERVAL_S = 0.1
+
 
 @dataclass(slots=True)
 class Tally:
-    """What a run did, earlier attempts of the same job included."""
+    """The counts of a run, including earlier attempts of the same job."""
 
     files_indexed: int = 0
     files_unchanged: int = 0
@@ -30,7 +32,7 @@ class Tally:
 
 
 class Journal(Protocol):
-    """Is told what a run does, in the thread of the run."""
+    """Records what a run does; called in the thread of the run."""
 
     #: Updated by the run; stored in the transaction that is being written.
     tally: Tally
@@ -39,7 +41,7 @@ class Journal(Protocol):
     def has_begun(self) -> bool:
         """Whether an earlier attempt of the same run already knew its files."""
 
-    def found(self, paths: Sequence[str], size_bytes: int) -> None:
+    def record_files(self, paths: Sequence[str], size_bytes: int) -> None:
         """Note the files that will be read, before any is read.
 
         Args:
@@ -47,7 +49,7 @@ class Journal(Protocol):
             size_bytes: Their total size.
         """
 
-    def holds(self, path: str) -> None:
+    def mark_in_flight(self, path: str) -> None:
         """Note which file's bytes this process handles now, or ``""`` for none."""
 
     def is_poison(self, path: str) -> bool:
@@ -65,18 +67,15 @@ class NoJournal:
         """False: there was no earlier attempt."""
         return False
 
-    def found(self, paths: Sequence[str], size_bytes: int) -> None:
+    def record_files(self, paths: Sequence[str], size_bytes: int) -> None:
         """Do nothing."""
 
-    def holds(self, path: str) -> None:
+    def mark_in_flight(self, path: str) -> None:
         """Do nothing."""
 
     def is_poison(self, _path: str) -> bool:
         """Return False."""
         return False
-
-
-_REPORT_INTERVAL_S = 0.1
 
 
 class ProgressReporter:

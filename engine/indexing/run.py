@@ -28,7 +28,7 @@ from engine.errors import (
 )
 from engine.faults import fault_point
 from engine.indexing.batch import FirstIds
-from engine.indexing.indexer import Indexer, Run
+from engine.indexing.indexer import Indexer, RunParameters
 from engine.indexing.progress import Journal, Tally
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial
 from engine.indexing.vectors import ModelSwitch
@@ -44,6 +44,18 @@ from engine.source.git import GitHead, branch_exists, read_branch, read_head
 from engine.source.partial_walk import PathSet
 from engine.store import project, repair
 from engine.store.connection import Handle, Store
+
+#: The share of the file that may be unused: a fresh file, at 0.1, may grow by a factor of 1.2.
+_MAX_WASTE = 0.2
+#: A file is measured again when its pages per chunk have grown by this share.
+_ROOMIER = 0.05
+_MIN_BYTES = 512 << 10
+_MAX_BYTES = 256 << 20  # two to three seconds
+
+# A run is repeated, at most so many times, if another branch was checked out meanwhile.
+_MAX_BRANCH_SWITCHES = 2
+
+_NEVER = 1 << 30
 
 
 def report_of(
@@ -85,7 +97,7 @@ def _sorted(errors: Sequence[FileError]) -> tuple[FileError, ...]:
 
 
 class Start(NamedTuple):
-    """What a run starts from."""
+    """The starting point of a run."""
 
     branch_id: int
     branch_names: dict[int, str]  # of all branches, by id; empty in a run over some paths
@@ -136,14 +148,6 @@ def reusable_start(handle: Handle, root: str, scope: Scope, head: GitHead) -> St
     return Start(branches[0].id, {}, row.fingerprint_id, scope.only)
 
 
-#: The share of the file that may be unused: a fresh file, at 0.1, may grow by a factor of 1.2.
-_MAX_WASTE = 0.2
-#: A file is measured again when its pages per chunk have grown by this share.
-_ROOMIER = 0.05
-_MIN_BYTES = 512 << 10
-_MAX_BYTES = 256 << 20  # two to three seconds
-
-
 def compact_if_wasteful(store: Store) -> None:
     """Compact the database file if a fifth of it or more is unused.
 
@@ -165,11 +169,7 @@ def compact_if_wasteful(store: Store) -> None:
             repair.record_usage(handle)
 
 
-# A run is repeated, at most so many times, if another branch was checked out meanwhile.
-_MAX_BRANCH_SWITCHES = 2
-
-
-class Indexing:
+class IndexingRun:
     """Brings one project up to date with the disk.
 
     Args:
@@ -194,7 +194,7 @@ class Indexing:
         self._pool = pool
         self._open_embedder = open_embedder
         #: Why vectors are missing after a run that was otherwise completed, or None.
-        self.embedder_away: EmbedderUnavailableError | None = None
+        self.embedder_error: EmbedderUnavailableError | None = None
 
     def bring_up_to_date(
         self,
@@ -222,7 +222,7 @@ class Indexing:
                 if run.is_checked_out():
                     break
             switch.complete(on_progress, journal.tally, new=new)
-        self.embedder_away = switch.away
+        self.embedder_error = switch.embedder_error
         compact_if_wasteful(self._store)
         if new is None:
             self._store.checkpoint()
@@ -236,11 +236,11 @@ class Indexing:
         journal: Journal,
         on_progress: ProgressCallback,
         cancelled: CancelToken,
-    ) -> Run:
+    ) -> RunParameters:
         """Start a run over what is checked out now."""
         head = read_head(self._root)
         begun = start_run(self._store, self._root, scope, options, head, switch)
-        return Run(
+        return RunParameters(
             root=self._root,
             branch_id=begun.branch_id,
             is_checked_out=lambda: read_branch(self._root) == head.branch,
@@ -262,7 +262,6 @@ class Indexing:
         )
 
 
-_NEVER = 1 << 30
 _lock = threading.Lock()
 _thresholds: list[tuple[int, int, int]] = []  # as they were before each of the active runs
 

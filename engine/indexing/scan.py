@@ -43,7 +43,7 @@ _RACY_COARSE_NS = 2_000_000_000  # on file systems with a resolution of a millis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedState:
-    """What the index knows of a branch, by path."""
+    """The indexed state of a branch, by path."""
 
     files: Mapping[str, KnownFile]
     skips: Mapping[str, KnownSkip]
@@ -68,7 +68,7 @@ def scan(
     known: IndexedState,
     *,
     any_text: bool,
-    tell: Callable[[int, str], None],
+    on_progress: Callable[[int, str], None],
 ) -> Scan:
     """Compare a walk with the index.
 
@@ -77,7 +77,7 @@ def scan(
         known: What the index has of the same paths.
         any_text: Whether files of unknown type count as text, as they do when the caller names
             what to include.
-        tell: Called every 500 items with their number and the current path.
+        on_progress: Called every 500 items with their number and the current path.
     """
     changed: list[FileEntry] = []
     seen: set[str] = set()
@@ -85,7 +85,7 @@ def scan(
     known_files, known_skips, fingerprint_id = known.files, known.skips, known.fingerprint_id
     for number, item in enumerate(items):
         if number % _TELL_EVERY == 0:
-            tell(number, item.path)
+            on_progress(number, item.path)
         path = item.path
         if isinstance(item, Skip):
             if item.reason is not SkipReason.VANISHED:  # as if it had never been listed
@@ -184,7 +184,7 @@ def _deleted_files(
 
 
 class ScanTarget(NamedTuple):
-    """Which part of a tree and of a branch to compare."""
+    """The part of a tree and of a branch to compare."""
 
     root: str
     rules: WalkRules
@@ -194,7 +194,7 @@ class ScanTarget(NamedTuple):
 
 
 class ScanInputs(NamedTuple):
-    """What is on the disk, and what the index knows of the same paths."""
+    """The files on the disk, and the indexed state of the same paths."""
 
     items: Iterable[FileEntry | Skip]
     known: IndexedState

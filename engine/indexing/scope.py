@@ -1,4 +1,4 @@
-"""Which files belong to a project, which of them a call is about, and the contents' fingerprint.
+"""The scope of a project (its files), the paths of a call, and the contents' fingerprint.
 
 The fingerprint is one hash of all that determines what the index stores of a file. Two programs
 with the same fingerprint make the same rows of the same bytes. When it differs from the stored one,
@@ -21,10 +21,21 @@ from engine.source.walker import WalkRules
 from engine.store.project import BranchRow, ProjectRow
 from engine.syntax.languages import grammar_packages
 
+#: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
+#: to remember to raise a version: a needless reindex is cheaper than a stale index.
+_HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
+#: Modules of ``engine.source`` that only decide which files are read, or read them.
+_NOT_HASHED = frozenset(
+    (
+        "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
+        "open_folders.py partial_walk.py reader.py walker.py wildmatch.py"
+    ).split()
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which files belong to a project, and which of them a run is about."""
+    """The rules for the files of a project, and the paths that a run is restricted to."""
 
     include_patterns: tuple[str, ...]
     exclude_patterns: tuple[str, ...]
@@ -153,18 +164,6 @@ def path_within(root: str, path: str) -> str:
             path=display_path(path),
         )
     return absolute.removeprefix(prefix)
-
-
-#: The packages that turn the bytes of a file into rows. Their source is hashed, so that nobody has
-#: to remember to raise a version: a needless reindex is cheaper than a stale index.
-_HASHED_PACKAGES = ("engine.source", "engine.syntax", "engine.syntax.queries")
-#: Modules of ``engine.source`` that only decide which files are read, or read them.
-_NOT_HASHED = frozenset(
-    (
-        "__init__.py default_excludes.py folder_rules.py git.py git_files.py ignore.py "
-        "open_folders.py partial_walk.py reader.py walker.py wildmatch.py"
-    ).split()
-)
 
 
 def _shapes_contents(package: str, name: str) -> bool:

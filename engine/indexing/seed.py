@@ -32,7 +32,7 @@ def seed(file: Path, root: str, siblings: Iterable[Path], config: Config) -> boo
         config: The settings in force.
 
     Returns:
-        Whether the database was begun.
+        Whether the database was filled.
     """
     for sibling in siblings:
         if sibling == file or not sibling.exists():

@@ -42,7 +42,12 @@ _FILES_AT_ONCE = 256
 _COPIES_AT_ONCE = 1000
 
 #: Called with the number of chunks done, their total, and the current file.
-Tell = Callable[[int, int, str], None]
+VectorProgress = Callable[[int, int, str], None]
+
+_BITS = 8  # sign bits are stored in whole bytes, so a dimension must be a multiple of 8
+_REPORT_INTERVAL_S = 0.1
+#: A run over some paths empties at most so many blocks of vectors, so as not to delay the next.
+_EMPTIED_AT_ONCE = 30
 
 
 class Backfill:
@@ -72,11 +77,13 @@ class Backfill:
         self._tally = tally
         self._reads_text = reads_text
 
-    def fill(self, *, tell: Tell, cancelled: CancelToken, new: FirstIds | None = None) -> None:
+    def fill(
+        self, *, on_progress: VectorProgress, cancelled: CancelToken, new: FirstIds | None = None
+    ) -> None:
         """Make the missing vectors.
 
         Args:
-            tell: Reports progress.
+            on_progress: Reports progress.
             cancelled: Polled; true ends the call.
             new: Only chunks and files from these ids on; None: all.
 
@@ -97,11 +104,11 @@ class Backfill:
         for start in range(0, len(ids), _CHUNKS_AT_ONCE):
             some = ids[start : start + _CHUNKS_AT_ONCE]
             with self._store.read() as handle:
-                path = blobs.a_path_of(handle, some[0])
-            tell(start, len(ids), path)
+                path = blobs.path_of_chunk(handle, some[0])
+            on_progress(start, len(ids), path)
             self._fill_chunks(some, cancelled)
         if ids:
-            tell(len(ids), len(ids), path)
+            on_progress(len(ids), len(ids), path)
         if self._reads_text and ids:
             copy_to_equal_texts(self._store, self._model, cancelled)
 
@@ -171,13 +178,7 @@ def _stop_if(cancelled: CancelToken) -> None:
         raise Cancelled("all files are indexed; the vectors made so far are kept")
 
 
-_BITS = 8  # sign bits are stored in whole bytes, so a dimension must be a multiple of 8
-_REPORT_INTERVAL_S = 0.1
-#: A run over some paths empties at most so many blocks of vectors, so as not to delay the next.
-_EMPTIED_AT_ONCE = 30
-
-
-class _Opened(NamedTuple):
+class _OpenModel(NamedTuple):
     embedder: Embedder
     name: str
     identity: str
@@ -210,15 +211,15 @@ class ModelSwitch:
         self._opened: list[Embedder] = []
         with store.read() as handle:
             self._current = models.read_current_model(handle)
-        self._wanted: ModelRow | None = None
+        self._target: ModelRow | None = None
         self._builtin: Embedder | None = None
         #: Notes on the run for the user, in sentences.
         self.notes: list[str] = []
         #: The model whose vectors are written with their chunks, set by ``begin``.
         self.inline_model: InlineModel | None = None
         #: Why wanted vectors are missing, or None.
-        self.away: EmbedderUnavailableError | None = None
-        self._asked: _Opened | None = None
+        self.embedder_error: EmbedderUnavailableError | None = None
+        self._open_model: _OpenModel | None = None
         try:
             self._open(open_embedder, config)
         except BaseException:
@@ -227,13 +228,13 @@ class ModelSwitch:
 
     def _open(self, open_embedder: OpenEmbedder, config: Config) -> None:
         try:
-            self._asked = self._ready(
+            self._open_model = self._ready(
                 run_cancellable(lambda: open_embedder(config), self._cancelled)
             )
         except EmbedderUnavailableError as error:
             self._note(error)
-        if self._asked and self._asked.name == Backend.STATIC:
-            self._builtin = self._asked.embedder
+        if self._open_model and self._open_model.name == Backend.STATIC:
+            self._builtin = self._open_model.embedder
         elif self._current and not reads_text(self._current) and config.model != Backend.NONE:
             self._builtin = open_embedder(replace(config, model=Backend.STATIC.value))
 
@@ -249,37 +250,37 @@ class ModelSwitch:
 
     def begin(self, handle: Handle, *, now_ms: int) -> None:
         """Create the tables of the wanted model, in the transaction that starts a run."""
-        if self._asked:
-            self._wanted = models.add_model(
+        if self._open_model:
+            self._target = models.add_model(
                 handle,
-                identity=self._asked.identity,
-                name=self._asked.name,
-                dimension=self._asked.dimension,
+                identity=self._open_model.identity,
+                name=self._open_model.name,
+                dimension=self._open_model.dimension,
                 now_ms=now_ms,
             )
             if self._current is None:
-                models.switch_model(handle, self._wanted)
-                self._current = self._wanted
+                models.switch_model(handle, self._target)
+                self._current = self._target
         self._choose_inline_model()
 
     def resume(self, handle: Handle) -> bool:
         """Use the tables of an earlier run; return False if ``begin`` has to create some."""
-        if self._asked:
+        if self._open_model:
             stored = {model.identity: model for model in models.read_models(handle)}
-            self._wanted = stored.get(self._asked.identity)
-            if self._wanted is None or self._current is None:
+            self._target = stored.get(self._open_model.identity)
+            if self._target is None or self._current is None:
                 return False
         self._choose_inline_model()
         return True
 
     def _choose_inline_model(self) -> None:
-        for model in (self._wanted, self._current):
+        for model in (self._target, self._current):
             if model and self._builtin and model.identity == self._builtin.identity:
                 self.inline_model = InlineModel(model, self._builtin)
 
     def keep_vectors(self) -> None:
         """Copy vectors from chunks that are about to be deleted to chunks of the same text."""
-        for model in {self._wanted, self._current}:
+        for model in {self._target, self._current}:
             if model and reads_text(model):
                 copy_to_equal_texts(self._store, model, self._cancelled)
 
@@ -297,43 +298,43 @@ class ModelSwitch:
         Raises:
             Cancelled: ``cancelled`` returned true; what is written stays.
         """
-        if self._asked and self._wanted:
+        if self._open_model and self._target:
             backfill = Backfill(
                 self._store,
-                self._wanted,
-                self._asked.embedder,
+                self._target,
+                self._open_model.embedder,
                 tally,
-                reads_text=reads_text(self._wanted),
+                reads_text=reads_text(self._target),
             )
-            teller = _EmbeddingProgress(on_progress)
+            reporter = _EmbeddingProgress(on_progress)
             try:
-                backfill.fill(tell=teller.update, cancelled=self._cancelled, new=new)
+                backfill.fill(on_progress=reporter.update, cancelled=self._cancelled, new=new)
             except EmbedderUnavailableError as error:
                 self._note(error)
             finally:
-                teller.catch_up()
+                reporter.catch_up()
             if new is None:
-                self._switch(self._wanted)
+                self._switch(self._target)
                 self._drop_others()
         self._fill_holes(most=_EMPTIED_AT_ONCE if new else None)
 
-    def _switch(self, wanted: ModelRow) -> None:
-        if wanted == self._current:
+    def _switch(self, target: ModelRow) -> None:
+        if target == self._current:
             return
         with self._store.read() as handle:
-            if models.lacks_vectors(handle, wanted):
+            if models.lacks_vectors(handle, target):
                 return
         with self._store.write(durable=True) as handle:
-            models.switch_model(handle, wanted)
+            models.switch_model(handle, target)
             fault_point("model switched")
-        self._current = wanted
+        self._current = target
 
     def _drop_others(self) -> None:
         """Delete models that are neither current nor wanted, in small transactions."""
         with self._store.read() as handle:
             found = models.read_models(handle)
         for model in found:
-            more = model not in (self._wanted, self._current)
+            more = model not in (self._target, self._current)
             while more:
                 self._stop_if_cancelled()
                 with self._store.write() as handle:
@@ -355,13 +356,13 @@ class ModelSwitch:
                 models.empty_block(handle, table, block)
                 fault_point("block emptied")
 
-    def _ready(self, embedder: Embedder | None) -> _Opened | None:
+    def _ready(self, embedder: Embedder | None) -> _OpenModel | None:
         """Read name, identity and dimension of a model; this can mean asking a server."""
         if embedder is None:
             return None
         self._opened.append(embedder)
         embedder.prepare(self._cancelled)
-        ready = _Opened(embedder, embedder.name, embedder.identity, embedder.dimension)
+        ready = _OpenModel(embedder, embedder.name, embedder.identity, embedder.dimension)
         if ready.dimension % _BITS:
             raise EmbedderUnavailableError(
                 f"the model {ready.name} has vectors of {ready.dimension} numbers,"
@@ -374,7 +375,7 @@ class ModelSwitch:
             raise Cancelled("all files are indexed; old vectors are still to be deleted")
 
     def _note(self, error: EmbedderUnavailableError) -> None:
-        self.away = error
+        self.embedder_error = error
         hint = f": {error.hint}" if error.hint else ""
         self.notes.append(
             f"{error.message}{hint}; all words are searched, and the next run makes the vectors"

@@ -35,6 +35,16 @@ from engine.indexing.parsing import Outcome, Task
 from engine.processes import import_paths
 from engine.records import Skip, SkipReason
 
+_RUNNABLE = frozenset("RD")  # running or waiting for a CPU; waiting for memory or disk
+_STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
+
+_FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
+_GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
+_MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
+_POLL_S = 0.25
+_ATTEMPTS = 2
+_START_S = 60.0  # a cold start takes 0.1 s
+
 
 @dataclass(eq=False, slots=True)
 class WorkItem:
@@ -134,10 +144,6 @@ def _pool_closed() -> UnavailableError:
     return UnavailableError("the worker pool was closed")
 
 
-_RUNNABLE = frozenset("RD")  # running or waiting for a CPU; waiting for memory or disk
-_STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
-
-
 class CpuUsage(NamedTuple):
     """The CPU usage of a process so far."""
 
@@ -148,9 +154,9 @@ class CpuUsage(NamedTuple):
 def cpu_usage_of(process: int) -> CpuUsage | None:
     """Return the CPU usage of a process, or None if it is gone or the system has no /proc."""
     with suppress(OSError, ValueError, IndexError):
-        told = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
-        ticks = int(told[_USER]) + int(told[_SYSTEM])
-        state = told[_STATE].decode("ascii")
+        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+        ticks = int(fields[_USER]) + int(fields[_SYSTEM])
+        state = fields[_STATE].decode("ascii")
         return CpuUsage(state in _RUNNABLE, ticks / os.sysconf("SC_CLK_TCK"))
     return None
 
@@ -166,14 +172,6 @@ def is_cpu_starved(before: CpuUsage | None, now: CpuUsage | None, allowed_s: flo
     if before is None or now is None or not now.is_runnable:
         return False
     return now.cpu_s - before.cpu_s < allowed_s / 2
-
-
-_FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
-_GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
-_MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
-_POLL_S = 0.25
-_ATTEMPTS = 2
-_START_S = 60.0  # a cold start takes 0.1 s
 
 
 class WorkerLimits(NamedTuple):
@@ -288,7 +286,7 @@ class _Worker:
 
 
 class _WorkerThread:
-    """A thread with its worker, which it starts on demand and replaces when it is lost."""
+    """A thread with its worker, which it starts on demand and replaces when it dies."""
 
     def __init__(self, limits: WorkerLimits) -> None:
         self._limits = limits

@@ -34,6 +34,15 @@ from engine.telemetry.metrics import Stages
 _LENGTH_BYTES: Final = 4
 _MOST_BYTES: Final = 1 << 16
 
+_POISON_TRIES = 3
+
+_EVENT_UNITS = 100
+_EVENT_MS = 10_000
+_CHECKPOINT_FILES = 500
+_CHECKPOINT_MS = 30_000
+_BLOCKED_BEAT_MS = 10_000
+_COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
+
 
 class InFlightFile:
     """The note of a project's file in flight, among the lock files while a job runs.
@@ -52,7 +61,7 @@ class InFlightFile:
         self._file = new_file(file)
         self._is_empty = True
 
-    def hold(self, path: str) -> None:
+    def mark(self, path: str) -> None:
         """Note a path, or ``""`` for no file in flight; a full disk is ignored."""
         if not path and self._is_empty:
             return
@@ -76,9 +85,6 @@ def _path_in(file: Path) -> str:
         return ""
     except OSError as error:
         raise UnavailableError(f"cannot read {file}: {error.strerror}") from error
-
-
-_POISON_TRIES = 3
 
 
 class CrashTracker:
@@ -105,14 +111,6 @@ class CrashTracker:
             name = display_path(path)
             times[name] = self._times.get(name, 0) + 1
         return json.dumps(times)
-
-
-_EVENT_UNITS = 100
-_EVENT_MS = 10_000
-_CHECKPOINT_FILES = 500
-_CHECKPOINT_MS = 30_000
-_BLOCKED_BEAT_MS = 10_000
-_COUNTED = ("files_indexed", "symbols", "chunks", "embeddings", "reused")
 
 
 class _Marks(NamedTuple):
@@ -167,11 +165,11 @@ class JobContext:
         self._next_marks = self._marks
         self._is_checkpoint = False
         #: The sequence number of the last event of earlier attempts.
-        self.told_before = 0
+        self.last_event_before = 0
         if row.attempt > 1:
             with store.read() as handle:
                 last, _ = jobs.read_last_event_place(handle, row.id)
-            self.told_before = last - 1  # the last one says that it was resumed
+            self.last_event_before = last - 1  # the last one records the resumption
         self._has_list = False  # whether this attempt has stored its list of files
         #: Whether it is blocked, and so makes no progress.
         self.is_blocked = False
@@ -232,7 +230,7 @@ class JobContext:
             self.stages.enter(f"job.{progress.phase}")
         self._tracker.note(progress)
 
-    def found(self, paths: Sequence[str], size_bytes: int) -> None:
+    def record_files(self, paths: Sequence[str], size_bytes: int) -> None:
         """Store the list of files to read, before the first is read.
 
         After a restart it no longer has the files done by earlier attempts, but has those that are
@@ -252,12 +250,12 @@ class JobContext:
             CheckpointKind.FILE_LIST, at_ms, json.dumps(state), pack_paths(list(paths))
         )
         with self._store.write(durable=True, bookkeeping=True) as handle:
-            self.began(handle)
+            self.after_begin(handle)
             jobs.insert_checkpoint(handle, self.row.id, row)
             jobs.update_job(
                 handle, self.row.id, {"files_total": total, "files_done": self.files_done}
             )
-            context = {"kind": row.kind, **self._told(), **state}
+            context = {"kind": row.kind, **self._event_context(), **state}
             jobs.append_event(
                 handle, self.row.id, EventType.CHECKPOINT, at_ms=at_ms, context=context
             )
@@ -265,9 +263,9 @@ class JobContext:
         self._floor = self.files_done
         self._has_list = True
 
-    def holds(self, path: str) -> None:
+    def mark_in_flight(self, path: str) -> None:
         """Note the file in flight, so that one that kills the process is known."""
-        self._in_flight.hold(path)
+        self._in_flight.mark(path)
 
     def is_poison(self, path: str) -> bool:
         """Return whether a file was in flight at too many crashes."""
@@ -284,12 +282,12 @@ class JobContext:
         )
         return self._is_checkpoint
 
-    def began(self, handle: Handle) -> None:
+    def after_begin(self, handle: Handle) -> None:
         """Refuse to write if another runner has taken over the job."""
         if not jobs.is_held(handle, self.row.id, self.row.attempt):
             raise StaleClaim(self.row.uuid)
 
-    def committing(self, handle: Handle) -> None:
+    def before_commit(self, handle: Handle) -> None:
         """Write the progress with the rows that make it."""
         now = self._clock()
         units = self.files_done + self.chunks_done
@@ -304,7 +302,7 @@ class JobContext:
         self._next_marks = marks
         fault_point("job batch filled")
 
-    def committed(self) -> None:
+    def after_commit(self) -> None:
         """Record that the transaction was committed."""
         fault_point("job batch committed")
         self._marks = self._next_marks
@@ -345,7 +343,7 @@ class JobContext:
                 return
             changes: dict[str, object] = {"heartbeat_at_ms": now}
             if row.blocked_at_ms is None:
-                changes |= self._momentary()
+                changes |= self._live_columns()
                 if is_event_due:
                     self._append_progress(handle, now, row)
             jobs.update_job(handle, self.row.id, changes)
@@ -356,7 +354,7 @@ class JobContext:
         """Free its resources."""
         self._in_flight.close()
 
-    def resumes(self) -> None:
+    def record_resume(self) -> None:
         """Record that the job resumes after a wait."""
         self.is_blocked = False
         self._tracker.restart()
@@ -366,7 +364,7 @@ class JobContext:
         reused_files = self.tally.reused - self._reused_before
         return self._tracker.measured(self.tally.done, reused_files)
 
-    def on_record(self) -> dict[str, object]:
+    def committed_progress(self) -> dict[str, object]:
         """Return the committed progress as columns."""
         return {"files_done": self._floor, "chunks_done": self._chunks_floor}
 
@@ -377,10 +375,10 @@ class JobContext:
             "chunks_done": self.chunks_done,
             "chunks_total": self._chunks_total,
             "counts": json.dumps(self._counts()),
-            **self._momentary(),
+            **self._live_columns(),
         }
 
-    def _momentary(self) -> dict[str, object]:
+    def _live_columns(self) -> dict[str, object]:
         """Return the columns that mean nothing once the job has ended."""
         tracker = self._tracker
         return {
@@ -395,7 +393,7 @@ class JobContext:
         counts = {name: getattr(self.tally, name) for name in _COUNTED}
         return {**counts, "files_failed": len(self.tally.errors)}
 
-    def _told(self) -> dict[str, object]:
+    def _event_context(self) -> dict[str, object]:
         """Return the context of every event."""
         return {
             "files_processed": self.files_done,
@@ -406,7 +404,7 @@ class JobContext:
     def _append_progress(self, handle: Handle, now: int, row: JobRow | None = None) -> None:
         done = row.files_done if row else self.files_done
         context = {
-            **self._told(),
+            **self._event_context(),
             "files_processed": done,
             "chunks_done": row.chunks_done if row else self.chunks_done,
             "chunks_total": self._chunks_total,
@@ -429,5 +427,5 @@ class JobContext:
         row = CheckpointRow(kind, now, json.dumps(state), None)
         jobs.insert_checkpoint(handle, self.row.id, row)
         fault_point("job checkpoint filled")
-        context = {"kind": kind, **self._told(), "path": state["path"]}
+        context = {"kind": kind, **self._event_context(), "path": state["path"]}
         jobs.append_event(handle, self.row.id, EventType.CHECKPOINT, at_ms=now, context=context)

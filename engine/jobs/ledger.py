@@ -39,6 +39,10 @@ TRANSITIONS: dict[JobState, dict[JobState, EventType]] = {
     JobState.CANCELLED: {},
 }
 
+#: Columns that mean nothing once a job has ended.
+_MOMENTARY = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
+_PROJECT_DIGITS = 12  # of a job id: 48 bits that RFC 9562 leaves to the application in version 8
+
 
 class IllegalTransitionError(Exception):
     """A transition that is not in the table: a defect of this program, never a user's error."""
@@ -57,10 +61,6 @@ def event_of(before: JobState, after: JobState) -> EventType:
 
 
 Clock = Callable[[], int]
-
-#: Columns that mean nothing once a job has ended.
-_MOMENTARY = {"waiting": None, "current_path": None, "rate": None, "remaining_ms": None}
-_PROJECT_DIGITS = 12  # of a job id: 48 bits that RFC 9562 leaves to the application in version 8
 
 
 def new_job_id(project_id: str) -> str:
@@ -140,7 +140,7 @@ class Ledger:
             request_id = caller().request_id
             if request_id is not None:
                 created["request_id"] = request_id
-            _tell(handle, row, EventType.CREATED, at_ms, created)
+            _append_event(handle, row, EventType.CREATED, at_ms, created)
         fault_point("job enqueued")
         return Enqueued(row, is_duplicate=False)
 
@@ -176,7 +176,7 @@ class Ledger:
                 if suspects is not None:
                     changes["suspects"] = suspects
                 jobs.update_job(handle, found.id, changes)
-                _tell(handle, found, EventType.RESUMED, at_ms, context)
+                _append_event(handle, found, EventType.RESUMED, at_ms, context)
             else:
                 self._move(handle, found, JobState.RUNNING, changes, context)
             return jobs.read_job(handle, row.uuid)
@@ -253,7 +253,7 @@ class Ledger:
             if found.cancel_requested_at_ms is None:
                 at_ms = self._now_ms(handle, found)
                 jobs.update_job(handle, found.id, {"cancel_requested_at_ms": at_ms})
-                _tell(handle, found, EventType.CANCEL_REQUESTED, at_ms, context)
+                _append_event(handle, found, EventType.CANCEL_REQUESTED, at_ms, context)
             if found.state == JobState.PENDING or is_orphan:
                 self._move(handle, found, JobState.CANCELLED, {}, _reason_of(handle, found))
             asked = self._found(handle, job_id)
@@ -328,7 +328,7 @@ class Ledger:
             stamps |= {"finished_at_ms": at_ms, **_MOMENTARY}
             jobs.delete_checkpoints(handle, row.id)
         jobs.update_job(handle, row.id, {**changes, **stamps})
-        _tell(handle, self._found(handle, row.uuid), event, at_ms, context)
+        _append_event(handle, self._found(handle, row.uuid), event, at_ms, context)
 
     def _now_ms(self, handle: Handle, row: JobRow) -> int:
         """Return the time, never earlier than the job's last event."""
@@ -340,12 +340,16 @@ def canonical(parameters: Mapping[str, object]) -> str:
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
 
 
-def _tell(
+def _append_event(
     handle: Handle, row: JobRow, event: EventType, at_ms: int, context: Mapping[str, object]
 ) -> None:
     """Append an event with the progress of the job."""
-    told = {"files_processed": row.files_done, "files_total": row.files_total, "phase": row.phase}
-    jobs.append_event(handle, row.id, event, at_ms=at_ms, context={**told, **context})
+    progress = {
+        "files_processed": row.files_done,
+        "files_total": row.files_total,
+        "phase": row.phase,
+    }
+    jobs.append_event(handle, row.id, event, at_ms=at_ms, context={**progress, **context})
 
 
 def _reason_of(handle: Handle, row: JobRow) -> dict[str, object]:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from engine.clock import iso_time
 from engine.errors import EngineError
+from engine.humanize import count, printable, size
 from engine.records import display_path
 from engine.state_records import CheckpointKind, EventType
 from engine.store import jobs, models
 from engine.store.connection import Store
 from engine.store.jobs import EventRow, JobRow
-from engine.wording import count, printable, size
 
 MOST_FILES = 1000  # failed files that are named
 _MOST_EVENTS = 100_000  # that are read
@@ -226,9 +226,9 @@ def _lines(row: JobRow, events: Sequence[EventRow], facts: LogFacts) -> Iterator
         shown = f"{facts.model} ({facts.dimension}D)" if facts.dimension else facts.model
         yield from log_block(row.started_at_ms or row.created_at_ms, "Embedding", f"Model: {shown}")
     result: Mapping[str, Any] = json.loads(row.result) if row.result else {}
-    told = _told_progress(events)
+    sampled = _sampled_progress(events)
     for event in events:
-        yield from _event_lines(event, is_told=event.sequence in told)
+        yield from _event_lines(event, is_shown=event.sequence in sampled)
     yield from _failures(row, result.get("errors", ()))
     yield from _end(row, result, facts)
 
@@ -259,14 +259,14 @@ def _start(row: JobRow, facts: LogFacts) -> Iterator[str]:
     yield from log_block(row.created_at_ms, f"{row.kind.upper()} START", *lines)
 
 
-def _told_progress(events: Sequence[EventRow]) -> frozenset[int]:
+def _sampled_progress(events: Sequence[EventRow]) -> frozenset[int]:
     """Choose the progress events to show: a few, spread over all."""
     found = [event.sequence for event in events if event.type == EventType.PROGRESS]
     step = max(1, -(-len(found) // _MOST_PROGRESS))
     return frozenset(found[step - 1 :: step])
 
 
-def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
+def _event_lines(event: EventRow, *, is_shown: bool) -> Iterator[str]:
     context: Mapping[str, Any] = json.loads(event.context)
     done = _done(context)
     if event.type == EventType.CHECKPOINT and context.get("kind") == CheckpointKind.FILE_LIST:
@@ -274,7 +274,7 @@ def _event_lines(event: EventRow, *, is_told: bool) -> Iterator[str]:
             f"{count(_whole(context.get('files')), 'file')}, {size(_whole(context.get('bytes')))}"
         )
         yield from log_block(event.at_ms, "Scanning", f"To be read: {found}")
-    elif event.type == EventType.PROGRESS and is_told:
+    elif event.type == EventType.PROGRESS and is_shown:
         phase = str(context.get("phase") or "working").capitalize()
         yield from log_block(event.at_ms, printable(phase), done)
     elif event.type == EventType.PAUSED:

@@ -59,7 +59,7 @@ class ProgressTracker:
         self._lock = threading.Lock()
         self._started_s = self._last_s = self._moved_s = self._phase_s = clock()
         self._last: Progress | None = None
-        self._waits = True  # nothing was told since it began or waited
+        self._waits = True  # no report since it began or waited
         self._bytes = _Speed(self._expected.bytes_a_second, _FADES_S)
         self._chunks = _Speed(self._expected.chunks_a_second or 0.0, _FADES_S)
         self._shown = _Speed(0.0, _RATE_FADES_S)
@@ -121,7 +121,7 @@ class ProgressTracker:
 
     @property
     def reason_to_wait(self) -> str | None:
-        """What a stalled run is waiting for; None while it makes progress."""
+        """The reason why a run is stalled; None while it makes progress."""
         idle_s = self._clock() - self._moved_s
         if idle_s < _SLOW_S:
             return None

@@ -19,10 +19,10 @@ from engine.clock import now_ms
 from engine.errors import EngineError, StaleClaim
 from engine.faults import fault_point
 from engine.jobs.context import CrashTracker, InFlightFile, JobContext
+from engine.jobs.execution import IsBack, JobExecution, OpenProject, PatienceFor, Resources
 from engine.jobs.ledger import Clock
 from engine.jobs.progress import Expected
-from engine.jobs.run import IsBack, OpenProject, PatienceFor, Resources, Run
-from engine.jobs.watchlist import Found, Watchlist
+from engine.jobs.watchlist import ActiveJob, Watchlist
 from engine.state_records import JobState
 from engine.store.jobs import EventRow, JobRow
 from engine.telemetry.metrics import on_behalf_of
@@ -34,7 +34,7 @@ _DAILY_S = 24 * 3600.0
 _TIDY_S = 1.0  # for housekeeping to close its files when the runner ends
 
 
-class RunnerContext(NamedTuple):
+class RunnerDependencies(NamedTuple):
     """The dependencies of the runner."""
 
     data_dir: Path
@@ -53,18 +53,18 @@ class Runner:
     """Runs the jobs of a data directory; the caller holds its lock.
 
     Args:
-        around: Its dependencies.
+        dependencies: Its dependencies.
     """
 
-    def __init__(self, around: RunnerContext) -> None:
-        self._around = around
-        self.boot_id = uuid4().hex
-        self._watchlist = Watchlist(around.data_dir)
-        self._runs: dict[str, Run] = {}  # by job id, running and blocked
+    def __init__(self, dependencies: RunnerDependencies) -> None:
+        self._dependencies = dependencies
+        self.runner_id = uuid4().hex
+        self._watchlist = Watchlist(dependencies.data_dir)
+        self._executions: dict[str, JobExecution] = {}  # by job id, running and blocked
         self._lock = threading.Condition()
         self._starting = 0  # jobs that are being claimed, each with a slot already
         self._returning = 0  # jobs that were blocked and wait for a slot: they go first
-        self._waiting: dict[str, Found] = {}
+        self._waiting: dict[str, ActiveJob] = {}
         self._wake = threading.Event()
         self._is_stopping = False
         #: Whether it stopped while there were jobs that another process can resume.
@@ -83,15 +83,15 @@ class Runner:
             until_idle: Called when there has been none; false waits for more.
             cancelled: Called several times a second; true ends.
         """
-        pulse = threading.Thread(target=self._beat, name="pulse", daemon=True)
-        pulse.start()
+        heartbeat = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        heartbeat.start()
         idle_since_s = time.monotonic()
         try:
-            while not cancelled() and self._around.data_dir.exists():
+            while not cancelled() and self._dependencies.data_dir.exists():
                 self._run_housekeeping()
-                self._look()
-                self._start_some()
-                if self._runs or self._waiting:
+                self._find_jobs()
+                self._start_pending()
+                if self._executions or self._waiting:
                     idle_since_s = time.monotonic()
                 elif time.monotonic() - idle_since_s > _IDLE_S and until_idle():
                     break
@@ -99,44 +99,44 @@ class Runner:
                 self._wake.clear()
         finally:
             self._suspend_all()
-            pulse.join()
+            heartbeat.join()
             if self._housekeeping:
                 self._housekeeping.join(_TIDY_S)
 
-    def _look(self) -> None:
+    def _find_jobs(self) -> None:
         """Find active jobs in databases that were written since the last call."""
         with self._lock:
-            runs = list(self._runs.values())
-        for run in runs:
-            run.check_cancel()
-            if not run.file.exists():  # the project was forgotten
-                run.context.suspend()
+            executions = list(self._executions.values())
+        for execution in executions:
+            execution.check_cancel()
+            if not execution.file.exists():  # the project was forgotten
+                execution.context.suspend()
         for found in self._watchlist.changed():
             if found.row is None:
                 self._waiting.pop(found.file.stem, None)
-            elif found.row.runner != self.boot_id:
+            elif found.row.runner != self.runner_id:
                 self._waiting[found.file.stem] = found
 
-    def _start_some(self) -> None:
+    def _start_pending(self) -> None:
         """Start pending jobs in order, while there are free slots."""
-        for found in sorted(self._waiting.values(), key=_turn):
+        for found in sorted(self._waiting.values(), key=_queue_order):
             with self._lock:
                 if not self._has_room(self._returning + 1):
                     return
-                if any(run.file == found.file for run in self._runs.values()):
+                if any(execution.file == found.file for execution in self._executions.values()):
                     continue  # it is just ending
                 self._starting += 1
             del self._waiting[found.file.stem]
             try:
                 self._start(found)
             except EngineError:
-                self._watchlist.look_again(found.file)
+                self._watchlist.mark_changed(found.file)
             finally:
                 with self._lock:
                     self._starting -= 1
 
-    def _start(self, found: Found) -> None:
-        project = self._around.open_project(found.file)
+    def _start(self, found: ActiveJob) -> None:
+        project = self._dependencies.open_project(found.file)
         row = found.row
         assert row
         with ExitStack() as undo:
@@ -144,87 +144,91 @@ class Runner:
             in_flight = InFlightFile(found.file)
             undo.callback(in_flight.close)
             suspects = CrashTracker(row.suspects).after_crash(in_flight.left_path)
-            claimed = project.ledger.claim(row, self.boot_id, suspects)
+            claimed = project.ledger.claim(row, self.runner_id, suspects)
             if claimed is None:
-                self._watchlist.look_again(found.file)
+                self._watchlist.mark_changed(found.file)
                 return
             undo.pop_all()
         fault_point("job claimed")
-        expected = self._around.expected(claimed)
-        context = JobContext(project.ledger.store, claimed, in_flight, expected, self._around.clock)
-        run = Run(found.file, project, context, self)
+        expected = self._dependencies.expected(claimed)
+        context = JobContext(
+            project.ledger.store, claimed, in_flight, expected, self._dependencies.clock
+        )
+        execution = JobExecution(found.file, project, context, self)
         with self._lock:
-            self._runs[claimed.uuid] = run
-        thread = threading.Thread(target=self._serve, args=(run,), name="job", daemon=True)
+            self._executions[claimed.uuid] = execution
+        thread = threading.Thread(target=self._serve, args=(execution,), name="job", daemon=True)
         thread.start()
 
     def unwritten_end(self, job_id: str) -> EngineError | None:
         """Return the error of a failed job, if it cannot be written."""
         with self._lock:
-            run = self._runs.get(job_id)
-            return run.unwritten_end if run else None
+            execution = self._executions.get(job_id)
+            return execution.unwritten_end if execution else None
 
     def _has_room(self, jobs: int) -> bool:
         """Return whether this many more jobs can run. The caller holds the lock."""
-        running = self._starting + sum(run.has_slot for run in self._runs.values())
-        return running + jobs <= self._around.most_running
+        running = self._starting + sum(
+            execution.has_slot for execution in self._executions.values()
+        )
+        return running + jobs <= self._dependencies.most_running
 
-    def give_slot(self, run: Run) -> None:
+    def release_slot(self, execution: JobExecution) -> None:
         """Free the slot of a blocked job."""
         with self._lock:
-            run.has_slot = False
+            execution.has_slot = False
             self._lock.notify_all()
         self._wake.set()
 
-    def take_slot(self, run: Run) -> bool:
+    def acquire_slot(self, execution: JobExecution) -> bool:
         """Wait for a slot for a job that was blocked; return False if it is to stop."""
         with self._lock:
             self._returning += 1
             try:
-                while not run.context.cancelled():
+                while not execution.context.cancelled():
                     if self._has_room(1):
-                        run.has_slot = True
+                        execution.has_slot = True
                         return True
                     self._lock.wait(_LOOK_EVERY_S)
             finally:
                 self._returning -= 1
         return False
 
-    def _serve(self, run: Run) -> None:
+    def _serve(self, execution: JobExecution) -> None:
         try:
-            run.run(Resources(self._around.is_back, self._around.patience_s))
-            self._ended(run)
+            execution.run(Resources(self._dependencies.is_back, self._dependencies.patience_s))
+            self._ended(execution)
         except StaleClaim:
             pass  # the runner that has it now reports its end
         finally:
-            run.close()
+            execution.close()
             with self._lock:
-                del self._runs[run.context.row.uuid]
+                del self._executions[execution.context.row.uuid]
                 self._lock.notify_all()
-            self._watchlist.look_again(run.file)
+            self._watchlist.mark_changed(execution.file)
             self._wake.set()
 
-    def _log(self, run: Run) -> None:
-        with on_behalf_of("runner", run.request_id):
-            for event in run.new_events():
-                self._around.log(run.project, run.context.row, event)
+    def _log(self, execution: JobExecution) -> None:
+        with on_behalf_of("runner", execution.request_id):
+            for event in execution.new_events():
+                self._dependencies.log(execution.project, execution.context.row, event)
 
-    def _ended(self, run: Run) -> None:
-        self._log(run)
-        row = run.last_row()
+    def _ended(self, execution: JobExecution) -> None:
+        self._log(execution)
+        row = execution.last_row()
         if row is not None and row.finished_at_ms is not None:
-            self._around.on_end(run.project, row, run.context)
-        elif run.unwritten_end is None:
+            self._dependencies.on_end(execution.project, row, execution.context)
+        elif execution.unwritten_end is None:
             self.has_left_work = True
 
     def _beat(self) -> None:
         """Write the jobs' heartbeats, in a separate thread, which a slow disk may block."""
         while not self._is_stopping:
             with self._lock:
-                runs = list(self._runs.values())
-            for run in runs:
-                run.beat()
-                self._log(run)
+                executions = list(self._executions.values())
+            for execution in executions:
+                execution.beat()
+                self._log(execution)
             with self._lock:
                 self._lock.wait_for(lambda: self._is_stopping, _BEAT_EVERY_S)
 
@@ -233,7 +237,7 @@ class Runner:
         if now_s >= self._next_daily_s:
             self._next_daily_s = now_s + _DAILY_S
             self._housekeeping = threading.Thread(
-                target=self._around.daily,
+                target=self._dependencies.daily,
                 args=(lambda: self._is_stopping,),
                 name="housekeeping",
                 daemon=True,
@@ -244,14 +248,14 @@ class Runner:
         with self._lock:
             self._is_stopping = True
             self.has_left_work = bool(self._waiting)
-            for run in self._runs.values():
-                run.context.suspend()
+            for execution in self._executions.values():
+                execution.context.suspend()
             self._lock.notify_all()
-            while self._runs:
+            while self._executions:
                 self._lock.wait()
 
 
-def _turn(found: Found) -> tuple[int, int, str]:
+def _queue_order(found: ActiveJob) -> tuple[int, int, str]:
     """Return a job's sort key: those that had begun by start time, then the others by age."""
     row = found.row
     assert row

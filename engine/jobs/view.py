@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
-from engine.jobs.run import as_noted
+from engine.jobs.execution import as_noted
 from engine.records import Phase, display_path
 from engine.state_records import (
     ACTIVE,

@@ -1,4 +1,4 @@
-"""Which projects of a data directory have an active job, without reading every database.
+"""Find the projects with an active job in a data directory, without reading every database.
 
 SQLite changes the size or the time of a database file or of its WAL with each commit, so comparing
 both shows whether reading is worth it, for some microseconds a project. Two commits within one tick
@@ -19,11 +19,11 @@ _ID_CHARS = 64
 _BUSY_TIMEOUT_MS = 1000
 _RACY_NS = 100_000_000
 
-_Look = tuple[tuple[int, int, int] | None, ...]
-_UNLIKE_ANY: _Look = ()
+_FileStats = tuple[tuple[int, int, int] | None, ...]
+_ALWAYS_CHANGED: _FileStats = ()
 
 
-class Found(NamedTuple):
+class ActiveJob(NamedTuple):
     """A project with its active job."""
 
     file: Path
@@ -39,9 +39,9 @@ class Watchlist:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._seen: dict[Path, _Look] = {}
+        self._seen: dict[Path, _FileStats] = {}
 
-    def changed(self) -> Iterator[Found]:
+    def changed(self) -> Iterator[ActiveJob]:
         """Yield the active jobs of databases that were written since the last call.
 
         A damaged one has no job until it is written again; one that cannot be read now is read
@@ -50,14 +50,14 @@ class Watchlist:
         files = database_files(self._data_dir)
         for gone in self._seen.keys() - set(files):
             del self._seen[gone]
-            yield Found(gone, None)
+            yield ActiveJob(gone, None)
         for file in files:
-            look = _look_of(file)
-            if self._seen.get(file) == look:
+            stats = _stats_of(file)
+            if self._seen.get(file) == stats:
                 continue
-            row, is_sure = _asked(file)
-            self._seen[file] = look if is_sure and not _is_racy(look) else _UNLIKE_ANY
-            yield Found(file, row)
+            row, is_sure = _read_active_job(file)
+            self._seen[file] = stats if is_sure and not _is_racy(stats) else _ALWAYS_CHANGED
+            yield ActiveJob(file, row)
 
     def touched(self) -> Iterator[Path]:
         """Yield the databases that were written, made or deleted since the last call.
@@ -69,15 +69,15 @@ class Watchlist:
             del self._seen[gone]
             yield gone
         for file in files:
-            look = _look_of(file)
-            if self._seen.get(file) != look:
-                self._seen[file] = _UNLIKE_ANY if _is_racy(look) else look
+            stats = _stats_of(file)
+            if self._seen.get(file) != stats:
+                self._seen[file] = _ALWAYS_CHANGED if _is_racy(stats) else stats
                 yield file
 
-    def look_again(self, file: Path) -> None:
+    def mark_changed(self, file: Path) -> None:
         """Report a database as changed by the next call."""
         if file in self._seen:
-            self._seen[file] = _UNLIKE_ANY
+            self._seen[file] = _ALWAYS_CHANGED
 
 
 def database_files(data_dir: Path) -> list[Path]:
@@ -85,7 +85,7 @@ def database_files(data_dir: Path) -> list[Path]:
     return sorted(file for file in data_dir.glob("*.db") if len(file.stem) == _ID_CHARS)
 
 
-def _asked(file: Path) -> tuple[JobRow | None, bool]:
+def _read_active_job(file: Path) -> tuple[JobRow | None, bool]:
     """Return the active job of a database, and whether that is final until it is written."""
     try:
         store = Store(file, busy_timeout_ms=_BUSY_TIMEOUT_MS)
@@ -98,18 +98,18 @@ def _asked(file: Path) -> tuple[JobRow | None, bool]:
         return None, isinstance(error, DamagedIndexError)
 
 
-def _is_racy(look: _Look) -> bool:
-    newest_ns = max((each[2] for each in look if each), default=0)
+def _is_racy(stats: _FileStats) -> bool:
+    newest_ns = max((each[2] for each in stats if each), default=0)
     return time.time_ns() - newest_ns < _RACY_NS
 
 
-def _look_of(file: Path) -> _Look:
-    looks: list[tuple[int, int, int] | None] = []
+def _stats_of(file: Path) -> _FileStats:
+    stats_of_files: list[tuple[int, int, int] | None] = []
     for name in (file, f"{file}-wal"):
         try:
             found = Path(name).stat()
         except OSError:
-            looks.append(None)
+            stats_of_files.append(None)
         else:
-            looks.append((found.st_ino, found.st_size, found.st_mtime_ns))
-    return tuple(looks)
+            stats_of_files.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(stats_of_files)

@@ -37,13 +37,13 @@ def tags_of_file(path: str, language: str) -> tuple[str, ...]:
 
 
 class Choice(NamedTuple):
-    """What a search or a list may give: what has all of some tags and none of others."""
+    """A filter by tags: all of the wanted ones, and none of the refused ones."""
 
     rule: TagRule
 
     @classmethod
     def of(cls, tags: Sequence[str], *, only_memories: bool = False) -> Self:
-        """Read tags as they are asked for.
+        """Parse the tags of a request.
 
         Raises:
             InvalidInputError: One cannot be a tag, or there are too many.

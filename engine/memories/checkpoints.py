@@ -40,7 +40,7 @@ from engine.records import (
     Mode,
     NewMemory,
 )
-from engine.search.question import question_of
+from engine.search.prepared_query import prepare_query
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
 from engine.source.secrets import redact
@@ -146,23 +146,23 @@ class Checkpoints:
     Args:
         store: The project's database.
         searcher: Knows which branch answers.
-        questions: The model that the settings name.
+        query_embedder: The model that the settings name.
         root: The resolved root.
     """
 
     def __init__(
-        self, store: Store, searcher: Searcher, questions: QueryEmbedder, root: str
+        self, store: Store, searcher: Searcher, query_embedder: QueryEmbedder, root: str
     ) -> None:
         self._store = store
         self._searcher = searcher
-        self._vectors = MemoryVectors(store, questions)
+        self._vectors = MemoryVectors(store, query_embedder)
         self._root = root
 
     def save(self, new: NewMemory) -> Checkpoint:
         """Save a memory with its secrets redacted.
 
         Raises:
-            InvalidInputError: A part of it is not valid; ``details.field`` says which.
+            InvalidInputError: A part of it is invalid; ``details.field`` names it.
             UnavailableError: The disk is full, or the database stayed locked.
         """
         text = _checked(new)
@@ -276,14 +276,16 @@ class Checkpoints:
         check_limit(limit, MAX_FOUND)
         choice = Choice.of(tags, only_memories=only_memories)
         read = plain_query(query)
-        asked = self._vectors.asked(" ".join(term.text for term in read.words))
+        query_vector = self._vectors.embed_query(" ".join(term.text for term in read.words))
         with self._store.read() as handle:
-            if asked and blobs.has_any(handle):  # another model may have been chosen just now
+            if query_vector and blobs.has_any(
+                handle
+            ):  # another model may have been chosen just now
                 model = models.read_current_model(handle)
-                is_same = model is not None and model.identity == asked.model.identity
-                asked = asked._replace(model=model) if model and is_same else None
-            question = question_of(read, Mode.HYBRID, limit, asked)
-            ranked = ranked_owners(handle, question, choice, self._branch_id(handle))[:limit]
+                is_same = model is not None and model.identity == query_vector.model.identity
+                query_vector = query_vector._replace(model=model) if model and is_same else None
+            prepared = prepare_query(read, Mode.HYBRID, limit, query_vector)
+            ranked = ranked_owners(handle, prepared, choice, self._branch_id(handle))[:limit]
             found = checkpoints_of(handle, [owner for owner, _ in ranked], self._root)
         return tuple(
             replace(checkpoint, score=score)

@@ -1,4 +1,4 @@
-"""Ranking of memories among the files that answer a question, and the vectors of memories.
+"""Ranking of memories among the files that answer a query, and the vectors of memories.
 
 There is one ranking for all searches (``search.rank``). A memory takes part as a file with a single
 chunk: its summary is the file name, its summary, tags and text are the words of the chunk, and its
@@ -11,7 +11,7 @@ word among all chunks and memories together.
 
 A memory has one vector, of the current model. It is made when the memory is saved, if the model is
 available and fast, else by the next search that could use it. The same holds after a change of
-model: old vectors are never compared with a question, and are replaced one batch at a time.
+model: old vectors are never compared with a query, and are replaced one batch at a time.
 """
 
 import math
@@ -25,8 +25,8 @@ from engine.embedding.load import QueryEmbedder
 from engine.errors import Cancelled, UnavailableError
 from engine.memories.cards import Choice, Owner, terms_of_memory
 from engine.search.candidates import gather
+from engine.search.prepared_query import PreparedQuery
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
-from engine.search.question import Question
 from engine.search.rank import Candidate, rank
 from engine.search.weights import (
     FILE_SHARE,
@@ -49,21 +49,23 @@ _AT_ONCE = 64  # memories in a request and in a transaction
 #: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
 
+_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
+
 
 class MemoryVectors:
-    """Embeds memories and the questions they are compared with; thread-safe.
+    """Embeds memories and the queries they are compared with; thread-safe.
 
     Args:
         store: The project's database.
-        questions: The model that the settings name.
+        query_embedder: The model that the settings name.
     """
 
-    def __init__(self, store: Store, questions: QueryEmbedder) -> None:
+    def __init__(self, store: Store, query_embedder: QueryEmbedder) -> None:
         self._store = store
-        self._questions = questions
+        self._query_embedder = query_embedder
 
-    def asked(self, text: str) -> "QueryVector | None":
-        """Embed a question, and the memories that lack a vector to compare it with.
+    def embed_query(self, text: str) -> "QueryVector | None":
+        """Embed a query, and the memories that lack a vector to compare it with.
 
         The model is the index's, or the one in the settings when nothing is indexed.
         Returns None when the model is missing, unavailable or another one: words alone answer.
@@ -74,7 +76,7 @@ class MemoryVectors:
             model = self._model()
             if model is None:
                 return None
-            vector = self._questions.embed(text, model.identity)
+            vector = self._query_embedder.embed(text, model.identity)
         except UnavailableError:
             return None
         self._complete(model.identity)
@@ -99,11 +101,11 @@ class MemoryVectors:
             model = models.read_current_model(handle)
             is_empty = not blobs.has_any(handle)
         if model is None and is_empty:
-            return ModelRow(0, self._questions.identity(_deadline()), "", 0)
+            return ModelRow(0, self._query_embedder.identity(_deadline()), "", 0)
         return model
 
     def _complete(self, identity: str) -> None:
-        """Make vectors until none lack, time is up, or the model or the disk says no."""
+        """Make vectors until none lack, time is up, or the model or the disk fails."""
         cancelled = _deadline()
         while not cancelled():
             with self._store.read() as handle:
@@ -111,7 +113,7 @@ class MemoryVectors:
             if not rows:
                 return
             try:
-                made = self._questions.embed_passages(_passages(rows), identity, cancelled)
+                made = self._query_embedder.embed_passages(_passages(rows), identity, cancelled)
                 packed = _stored(made)
                 # Nothing that a process keeps of the files depends on this.
                 with self._store.write(bookkeeping=True) as handle:
@@ -122,24 +124,24 @@ class MemoryVectors:
                 return
 
 
-def cosines_of_memories(handle: Handle, asked: "QueryVector") -> dict[int, float]:
-    """Return the cosine of each memory embedded by the question's model."""
+def cosines_of_memories(handle: Handle, query_vector: "QueryVector") -> dict[int, float]:
+    """Return the cosine of each memory embedded by the query's model."""
     import numpy as np
 
     from engine.search.meaning import CachedVectors
     from engine.store.models import row_bytes_of
     from engine.store.vectors import StoredVectors, unpacked
 
-    size = row_bytes_of(asked.model.dimension)
+    size = row_bytes_of(query_vector.model.dimension)
     rows = [
         row
-        for row in memories.read_vectors(handle, asked.model.identity)
+        for row in memories.read_vectors(handle, query_vector.model.identity)
         if len(row.vector) == size
     ]
     ids = np.array([row.memory_id for row in rows], np.int64)
     flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
     kept = CachedVectors(ids, StoredVectors(ids, unpacked(flat)))
-    return dict(zip(ids.tolist(), kept.cosines(asked).tolist(), strict=True))
+    return dict(zip(ids.tolist(), kept.cosines(query_vector).tolist(), strict=True))
 
 
 def _stored(made: object) -> list[bytes]:
@@ -166,11 +168,8 @@ def _deadline() -> CancelToken:
     return lambda: time.monotonic() > end_s
 
 
-_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
-
-
 def plain_query(text: str) -> Query:
-    """Read a question as plain words: nothing in it is a filter or an operator.
+    """Read a query as plain words: nothing in it is a filter or an operator.
 
     A search for a note often quotes error messages and fragments of sentences, in which a colon or
     a quote has no special meaning.
@@ -180,21 +179,21 @@ def plain_query(text: str) -> Query:
 
 
 def ranked_owners(
-    handle: Handle, question: Question, choice: Choice, branch_id: int
+    handle: Handle, prepared: PreparedQuery, choice: Choice, branch_id: int
 ) -> list[tuple[Owner, float]]:
-    """Return the files of a branch and the memories that answer a question, best first.
+    """Return the files of a branch and the memories that answer a query, best first.
 
     A file counts by its best place; of files with equal contents that pass, one is given. Tags hold
     before anything is cut.
     """
-    if not question.lexical.chunk_match:  # no word in it
+    if not prepared.lexical.chunk_match:  # no word in it
         return []
     candidates: list[Candidate] = []
     if choice.may_be_files and blobs.has_any(handle):
-        candidates, _ = gather(handle, question, choice.filters(branch_id))
+        candidates, _ = gather(handle, prepared, choice.filters(branch_id))
     if choice.may_be_memories:
-        candidates += _memory_candidates(handle, question, choice)
-    rank(candidates, question.lexical, question.weights, shown=0)
+        candidates += _memory_candidates(handle, prepared, choice)
+    rank(candidates, prepared.lexical, prepared.weights, shown=0)
     best: dict[Owner, float] = {}
     for candidate in candidates:
         file_id = candidate.chunk.file_id
@@ -202,24 +201,24 @@ def ranked_owners(
     return list(best.items())
 
 
-def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> list[Candidate]:
-    """Return the memories that pass and share a word with the question, or are close to it."""
+def _memory_candidates(handle: Handle, prepared: PreparedQuery, choice: Choice) -> list[Candidate]:
+    """Return the memories that pass and share a word with the query, or are close to it."""
     passing = frozenset(memories.read_passing(handle, choice.rule))
     if not passing:
         return []
     by_word = {
         word: {id_: score for id_, score in scores.items() if id_ in passing}
-        for word, scores in _scores_by_word(handle, question.lexical.alternatives).items()
+        for word, scores in _scores_by_word(handle, prepared.lexical.alternatives).items()
     }
     totals: dict[int, float] = {}
     for scores in by_word.values():
         for memory_id, score in scores.items():
             totals[memory_id] = totals.get(memory_id, 0.0) + score
     cosines: Mapping[int, float] = {}
-    if question.asked:
-        cosines = cosines_of_memories(handle, question.asked)
+    if prepared.query_vector:
+        cosines = cosines_of_memories(handle, prepared.query_vector)
     # Beside files, they have to be as near as places have to be.
-    among_files = question.min_similarity / (1 + FILE_SHARE)
+    among_files = prepared.min_similarity / (1 + FILE_SHARE)
     least = among_files if choice.may_be_files else MIN_MEMORY_SIMILARITY
     near = [id_ for id_ in cosines.keys() & passing if cosines[id_] >= least]
     chosen = {
@@ -227,14 +226,14 @@ def _memory_candidates(handle: Handle, question: Question, choice: Choice) -> li
         *nlargest(MAX_BY_MEANING, near, key=cosines.__getitem__),
     }
     summaries = memories.read_summaries(handle, chosen)
-    columns = question.lexical.path_words if question.weights.file_words else ()
+    columns = prepared.lexical.path_words if prepared.weights.file_words else ()
     return [
         Candidate(
             chunk=_chunk_of(memory_id, summary),
             lexical=totals.get(memory_id, 0.0),
             word_scores=[by_word.get(word, {}).get(memory_id, 0.0) for word in columns],
-            cosine=cosines.get(memory_id, 0.0) if question.asked else None,
-            file_cosine=cosines.get(memory_id, 0.0) if question.asked else None,
+            cosine=cosines.get(memory_id, 0.0) if prepared.query_vector else None,
+            file_cosine=cosines.get(memory_id, 0.0) if prepared.query_vector else None,
         )
         for memory_id, summary in sorted(summaries.items())
     ]

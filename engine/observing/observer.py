@@ -1,4 +1,4 @@
-"""Metrics and status of a server and its data directory, for as long as the server lives.
+"""Metrics and status of a server and its data directory, while the server runs.
 
 The status opens nothing, and shows no secret.
 """
@@ -20,19 +20,19 @@ from engine.clock import iso_time
 from engine.config import SETTINGS, Config, Origin
 from engine.embedding.model_setting import Backend, parse_model_setting, redacted_setting
 from engine.errors import EngineError, InvalidConfigError
-from engine.locks import holder_of, runner_lock
+from engine.locks import holder_of, runner_lock_file
+from engine.observing.collector import Collector
 from engine.observing.instruments import Instruments, Values, peak_memory_bytes
-from engine.observing.survey import Survey
 from engine.observing.tracing import traced
 from engine.records import display_path
 from engine.state_records import (
     DiskUse,
+    EffectiveModel,
+    EffectiveSetting,
     LoggedProblem,
     MemoryUse,
-    ModelInForce,
     RunnerState,
-    ServerCondition,
-    SettingInForce,
+    ServerStatus,
 )
 from engine.store.migrate import versions
 from engine.store.models import ModelRow
@@ -44,6 +44,9 @@ _MOST_WARNINGS: Final = 5
 _MOST_EVENTS: Final = 500  # that are looked through for them
 _CGROUP: Final = "/sys/fs/cgroup/memory.max"
 _STATM: Final = "/proc/self/statm"
+
+# A watcher's jobs are forgotten after the next 30; so many do not end within this time.
+_LOOK_S = 5.0
 
 
 def versions_of(program: str) -> dict[str, str]:
@@ -83,7 +86,7 @@ def memory_use() -> MemoryUse:
     )
 
 
-def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> ModelInForce:
+def effective_model(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> EffectiveModel:
     """Return the model that the settings choose.
 
     Args:
@@ -93,12 +96,12 @@ def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> 
     try:
         choice = parse_model_setting(config.model)
     except InvalidConfigError as error:
-        return ModelInForce(name=redacted_setting(config.model), source="", problem=error.message)
+        return EffectiveModel(name=redacted_setting(config.model), source="", problem=error.message)
     source = choice.url or ("built in" if choice.backend is Backend.STATIC else "this machine")
     if choice.backend is Backend.NONE:
         source = ""
     row, indexes = used.get(choice.name, (None, 0))
-    return ModelInForce(
+    return EffectiveModel(
         name=choice.name,
         source=source,
         identity=row.identity if row else None,
@@ -109,7 +112,7 @@ def model_in_force(config: Config, used: Mapping[str, tuple[ModelRow, int]]) -> 
 
 def runner_of(data_dir: Path) -> RunnerState:
     """Return which process runs the jobs of a data directory."""
-    file = runner_lock(data_dir)
+    file = runner_lock_file(data_dir)
     holder = holder_of(file)
     if holder is None or not holder.isdecimal():
         return RunnerState(pid=None, since=None)
@@ -119,10 +122,10 @@ def runner_of(data_dir: Path) -> RunnerState:
     return RunnerState(pid=int(holder), since=since)
 
 
-def settings_in_force(config: Config) -> tuple[SettingInForce, ...]:
+def effective_settings(config: Config) -> tuple[EffectiveSetting, ...]:
     """Return all settings, in the order of their table."""
     return tuple(
-        SettingInForce(
+        EffectiveSetting(
             name=setting.name,
             value=_shown(getattr(config, setting.name), setting.unit),
             unit=setting.unit,
@@ -162,10 +165,10 @@ def problems_of(data_dir: Path) -> tuple[LoggedProblem, ...]:
 
 def _together(events: Sequence[Mapping[str, object]]) -> list[LoggedProblem]:
     """Return each problem once; the newest event comes first."""
-    told: dict[LoggedProblem, list[LoggedProblem]] = {}
+    same: dict[LoggedProblem, list[LoggedProblem]] = {}
     for problem in map(_problem_in, events):
-        told.setdefault(replace(problem, at=""), []).append(problem)
-    return [replace(each[0], times=len(each)) for each in told.values()]
+        same.setdefault(replace(problem, at=""), []).append(problem)
+    return [replace(each[0], times=len(each)) for each in same.values()]
 
 
 def _problem_in(event: Mapping[str, object]) -> LoggedProblem:
@@ -192,10 +195,6 @@ def _request_in(event: Mapping[str, object]) -> str:
     return f"{event.get('method')} {event.get('route')} was answered with {event.get('status')}"
 
 
-# A watcher's jobs are forgotten after the next 30; so many do not end within this time.
-_LOOK_S = 5.0
-
-
 class Observer:
     """Records from ``start`` to ``stop``; ``exposition`` is for any thread.
 
@@ -212,7 +211,7 @@ class Observer:
         self._version = version
         self._started_s = time.monotonic()
         self._instruments = Instruments(self._gauges)
-        self._survey = Survey(config, self._instruments)
+        self._collector = Collector(config, self._instruments)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -238,26 +237,26 @@ class Observer:
         Databases that were written since the last look are read first.
         """
         with self._lock:
-            self._survey.look()
+            self._collector.collect()
             return self._instruments.text()
 
-    def condition(self) -> ServerCondition:
+    def status(self) -> ServerStatus:
         """Return the status of the server and its data directory; as fast as ``exposition``."""
         with self._lock:
-            self._survey.look()
-            values, models = self._survey.values(), self._survey.models()
+            self._collector.collect()
+            values, models = self._collector.values(), self._collector.models()
         data_dir = self._config.data_dir
-        return ServerCondition(
+        return ServerStatus(
             versions=versions_of(self._version),
             data_dir=display_path(str(data_dir)),
             data_dir_origin=self._config.origins.get("data_dir", Origin.DEFAULT),
             disk=disk_use_of(data_dir),
             memory=memory_use(),
-            model=model_in_force(self._config, models),
+            model=effective_model(self._config, models),
             runner=runner_of(data_dir),
             jobs={state: int(number) for (state,), number in values[Measure.JOBS].items()},
             unreadable=int(values[Measure.PROJECTS][("false",)]),
-            settings=settings_in_force(self._config),
+            settings=effective_settings(self._config),
             problems=problems_of(data_dir),
         )
 
@@ -265,15 +264,15 @@ class Observer:
         while True:
             try:
                 with self._lock:
-                    self._survey.look()
-            except (EngineError, OSError):  # such as a data directory that is away
+                    self._collector.collect()
+            except (EngineError, OSError):  # such as a missing data directory
                 pass
             if self._stop.wait(_LOOK_S):
                 return
 
     def _gauges(self) -> dict[Measure, Values]:
         return {
-            **self._survey.values(),
+            **self._collector.values(),
             Measure.PEAK_MEMORY: {(): peak_memory_bytes()},
             Measure.UPTIME: {(): time.monotonic() - self._started_s},
             Measure.BUILD: {(self._version,): 1},

@@ -75,12 +75,12 @@ def _exported(names: Sequence[str], data_dir: Path, process: str) -> Iterator[No
     log = spans_log(data_dir)
     exporters = [each for each in (_exporter(name, log) for name in names) if each is not None]
     known = {"service.name": _NAME, "service.instance.id": f"{process}-{os.getpid()}"}
-    # What the environment says of the service comes first.
+    # Attributes from the environment take precedence.
     resource = Resource.create(known).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)  # what libraries tell, such as that of MCP, goes along
+    trace.set_tracer_provider(provider)  # spans of libraries, such as that of MCP, are exported too
     try:
         with record_spans_to(_OtelTracer(provider)):
             yield
@@ -140,11 +140,11 @@ class _OtelTracer:
         with self._tracer.start_as_current_span(
             name, record_exception=False, set_status_on_exception=False
         ) as span:
-            told = _OtelSpan(span)
+            wrapper = _OtelSpan(span)
             try:
-                yield told
+                yield wrapper
             except BaseException as error:
-                told.fail(str(getattr(error, "code", type(error).__name__)))
+                wrapper.set_error(str(getattr(error, "code", type(error).__name__)))
                 raise
 
 
@@ -152,18 +152,18 @@ class _OtelSpan:
     def __init__(self, span: "OtelSpan") -> None:
         self._span = span
 
-    def tell(self, **facts: str | float | bool | None) -> None:
+    def set_attributes(self, **facts: str | float | bool | None) -> None:
         """Add attributes."""
         for name, value in facts.items():
             if value is not None:
                 self._span.set_attribute(f"cairn.{name}", value)
 
-    def name(self, name: str) -> None:
+    def update_name(self, name: str) -> None:
         """Rename it."""
         self._span.update_name(name)
 
-    def fail(self, code: str) -> None:
-        """Return it a status of error."""
+    def set_error(self, code: str) -> None:
+        """Set its status to error."""
         from opentelemetry.trace import StatusCode  # is loaded already
 
         self._span.set_status(StatusCode.ERROR, code)

@@ -288,7 +288,7 @@ def _compared(
         fingerprint_id=index.fingerprint_id,
     )
     found: dict[str, Any] = Counter(files=len(seen))
-    for entry in scan(entries, side, any_text=any_text, tell=lambda *_: None).changed:
+    for entry in scan(entries, side, any_text=any_text, on_progress=lambda *_: None).changed:
         before, size_bytes = known.get(entry.path), entry.stat.size_bytes
         is_stored, is_current = index.is_seeded, index.fingerprint_id != 0
         if before:

@@ -1,4 +1,4 @@
-"""What the runner does besides running jobs: probes, logs, learning rates, and retention.
+"""The runner's work besides running jobs: probes, logs, learning rates, and retention.
 
 Ended jobs are kept for some days, and of a watcher's successful jobs only the latest. Active jobs
 are always kept; one that stays active beyond the retention period is flagged for a person to look
@@ -21,14 +21,14 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder, check_embedder
 from engine.errors import Cancelled, DiskFullError, EmbedderUnavailableError, EngineError
 from engine.jobs.context import JobContext
+from engine.jobs.execution import OpenProject
 from engine.jobs.operation_log import keep_operation_log
-from engine.jobs.run import OpenProject
 from engine.jobs.watchlist import database_files
 from engine.project_files import clean_up
 from engine.records import display_path
 from engine.roots import is_project_id
 from engine.scheduler.estimate import Estimator
-from engine.scheduler.runner_process import has_room
+from engine.scheduler.runner_host import has_room
 from engine.state_records import EventType, JobOrigin, JobState
 from engine.store import jobs, project
 from engine.store.connection import Store
@@ -45,6 +45,8 @@ _EVENTS_AT_ONCE = 2000
 _WATCHED_KEPT = 30
 _WATCHED_AT_ONCE = 10
 _LOG_NAME = re.compile(r"\.?[a-z]+-[0-9-]+\.log(\.[0-9]+)?")  # of a finished one, or half written
+
+_MOST_EVENTS = 10_000
 
 
 class Pruned(NamedTuple):
@@ -85,7 +87,7 @@ def prune(store: Store, logs: Path, *, now_ms: int, retention_ms: int) -> Pruned
     return Pruned(removed, flagged, _delete_orphaned_logs(logs, kept, before_ms))
 
 
-def thin(store: Store) -> int:
+def prune_watch_jobs(store: Store) -> int:
     """Delete a watcher's older successful jobs; return how many.
 
     A watcher has a job for every few saves, whose parameters name the saved files: kept for
@@ -186,9 +188,6 @@ def _delete(file: Path) -> None:
         file.unlink()
 
 
-_MOST_EVENTS = 10_000
-
-
 class Housekeeper:
     """Does the runner's work besides jobs.
 
@@ -220,20 +219,20 @@ class Housekeeper:
                 diagnostics={"embedding": {"model": self._config.model, "status": "unavailable"}},
             ) from error
 
-    def is_back(self, away: EngineError, cancelled: CancelToken) -> bool:
+    def is_back(self, unavailable: EngineError, cancelled: CancelToken) -> bool:
         """Return whether the resource that a job waits for seems to be available again."""
-        if isinstance(away, DiskFullError):
+        if isinstance(unavailable, DiskFullError):
             return has_room(self._config)
-        if isinstance(away, EmbedderUnavailableError):
+        if isinstance(unavailable, EmbedderUnavailableError):
             try:
                 check_embedder(self._config, self._open_embedder, cancelled)
             except (EmbedderUnavailableError, Cancelled):
                 return False
         return True
 
-    def patience_s(self, away: EngineError) -> float:
+    def patience_s(self, unavailable: EngineError) -> float:
         """Return for how many seconds a job waits for this resource."""
-        if isinstance(away, DiskFullError):
+        if isinstance(unavailable, DiskFullError):
             return self._config.storage_patience
         return self._config.embedder_patience
 
@@ -244,7 +243,7 @@ class Housekeeper:
         self.keep_log(project, row.uuid)
         if row.origin == JobOrigin.WATCH:
             with suppress(EngineError):  # the next one tries again
-                thin(project.ledger.store)
+                prune_watch_jobs(project.ledger.store)
 
     def keep_log(self, project: OpenProject, job_id: str) -> None:
         """Write the operation log of an ended job that has none."""
@@ -283,9 +282,12 @@ class Housekeeper:
                 return
             with project.ledger.store.read() as handle:
                 events = jobs.read_events(handle, row.id, limit=_MOST_EVENTS)
-            told = (EventType.CANCEL_REQUESTED, EventType.CANCELLED)  # a runner logged the others
+            types_to_log = (
+                EventType.CANCEL_REQUESTED,
+                EventType.CANCELLED,
+            )  # a runner logged the others
             for event in events:
-                if not row.attempt or event.type in told:
+                if not row.attempt or event.type in types_to_log:
                     self.log(project, row, event)
 
     def run_housekeeping(self, cancelled: CancelToken) -> None:
@@ -321,8 +323,8 @@ class Housekeeper:
 def _keep_logs(store: Store, folder: Path) -> None:
     with store.read() as handle:
         row = project.read_project(handle)
-        unlogged = jobs.read_unlogged(handle)
+        types_to_log = jobs.read_unlogged(handle)
     if row is None:
         return
-    for uuid in unlogged:
+    for uuid in types_to_log:
         keep_operation_log(store, folder, os.fsdecode(row.root), uuid)

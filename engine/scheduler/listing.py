@@ -11,8 +11,8 @@ from engine.clock import now_ms
 from engine.config import Config
 from engine.cursors import cursor_of, place_of
 from engine.errors import EngineError, InvalidInputError, ProjectNotFoundError
+from engine.jobs.execution import as_noted
 from engine.jobs.ledger import project_digits_of
-from engine.jobs.run import as_noted
 from engine.jobs.view import job_of
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.state_records import Job, JobFilter, JobPage, JobState

@@ -43,6 +43,11 @@ from engine.store.project import read_root
 
 _RACY_NS = 100_000_000  # two logs within one tick of the clock can look like one
 
+_JOBS_A_PROJECT = 3  # the newest; one at most is active
+_OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # those that show the state of a project
+
+_SHARE_OF_TIME = 20  # counting a project that changes all the time takes at most 1/20 of the time
+
 
 class LastChecks:
     """Caches the outcome of the last checks until a log is added; a call then costs one ``stat``.
@@ -91,10 +96,6 @@ def _says(log: OperationLog, words: str, *, if_gone: bool) -> bool:
         return if_gone
 
 
-_JOBS_A_PROJECT = 3  # the newest; one at most is active
-_OUTCOMES = (JobState.COMPLETED, JobState.FAILED)  # what says how a project is
-
-
 class ActivityPoller:
     """Polls a data directory; for any thread.
 
@@ -112,7 +113,7 @@ class ActivityPoller:
         self._checks = LastChecks()
         self._lock = threading.Lock()
 
-    def look(self) -> tuple[ProjectActivity, ...]:
+    def poll(self) -> tuple[ProjectActivity, ...]:
         """Return the activity of each readable project."""
         with self._lock:
             self._read_changed()
@@ -131,7 +132,9 @@ class ActivityPoller:
 
     def active(self) -> tuple[Job, ...]:
         """Return the active jobs."""
-        return tuple(job for pulse in self.look() for job in pulse.jobs if job.status in ACTIVE)
+        return tuple(
+            job for activity in self.poll() for job in activity.jobs if job.status in ACTIVE
+        )
 
     def _read_changed(self) -> None:
         changed = {found.file for found in self._watchlist.changed()}
@@ -171,9 +174,6 @@ def _waits(jobs: tuple[Job, ...]) -> bool:
     return any(job.status is JobState.PENDING for job in jobs)
 
 
-_SHARE_OF_TIME = 20  # counting a project that changes all the time takes at most 1/20 of the time
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
     """The counted contents of a project."""
@@ -191,15 +191,15 @@ class ProjectViews:
 
     Args:
         config: The settings in force.
-        feed: Polls the activity of projects.
+        activity: Polls the activity of projects.
         open_file: Opens the project of a database file.
     """
 
     def __init__(
-        self, config: Config, feed: ActivityPoller, open_file: Callable[[Path], Project]
+        self, config: Config, activity: ActivityPoller, open_file: Callable[[Path], Project]
     ) -> None:
         self._config = config
-        self._feed = feed
+        self._activity = activity
         self._open_file = open_file
         self._watchlist = Watchlist(config.data_dir)
         self._counted: dict[Path, _Counted] = {}
@@ -212,7 +212,7 @@ class ProjectViews:
         """End all calls at the next project, and refuse new ones."""
         self._ended.set()
 
-    def look(self) -> tuple[ProjectView, ...]:
+    def poll(self) -> tuple[ProjectView, ...]:
         """Return all projects by path, unreadable ones with their error.
 
         The first call counts all of them: 50 small ones take a second.
@@ -220,7 +220,7 @@ class ProjectViews:
         Raises:
             UnavailableError: It was ended.
         """
-        pulses = {each.project_id: each for each in self._feed.look()}
+        activities = {each.project_id: each for each in self._activity.poll()}
         with self._lock:
             self._stale.update(self._watchlist.touched())
             files = database_files(self._config.data_dir)
@@ -230,7 +230,7 @@ class ProjectViews:
             for file in files:
                 self._check_not_ended()
                 self._refresh(file)
-            views = [self._view(file, pulses.get(file.stem)) for file in files]
+            views = [self._view(file, activities.get(file.stem)) for file in files]
         return tuple(sorted(views, key=lambda each: each.summary.path))
 
     def _check_not_ended(self) -> None:
@@ -277,13 +277,13 @@ class ProjectViews:
             took_s=now_s - began_s,
         )
 
-    def _view(self, file: Path, pulse: ProjectActivity | None) -> ProjectView:
+    def _view(self, file: Path, activity: ProjectActivity | None) -> ProjectView:
         counted = self._counted.get(file)
         if counted is None:
             return ProjectView(summary=self._broken[file])
         status = counted.status
-        if pulse is not None:
-            status = replace(status, jobs=_notable(pulse.jobs), watch=pulse.watch)
+        if activity is not None:
+            status = replace(status, jobs=_notable(activity.jobs), watch=activity.watch)
         return ProjectView(
             summary=ProjectSummary(
                 project_id=file.stem,
@@ -295,7 +295,7 @@ class ProjectViews:
             status=status,
             languages=counted.languages,
             is_root_there=os.path.isdir(counted.root),
-            is_damaged=pulse is not None and pulse.is_damaged,
+            is_damaged=activity is not None and activity.is_damaged,
         )
 
 

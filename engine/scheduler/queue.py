@@ -27,12 +27,13 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.humanize import size
 from engine.indexing.scope import check_options, options_of, parameters_of
 from engine.jobs.context import JobContext
+from engine.jobs.execution import OpenProject
 from engine.jobs.ledger import Enqueued, Ledger
 from engine.jobs.operation_log import OperationLog, operation_logs
-from engine.jobs.run import OpenProject
-from engine.jobs.runner import RunnerContext
+from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
 from engine.locks import delete_notes
 from engine.project import Project
@@ -40,7 +41,7 @@ from engine.records import IndexOptions, display_path
 from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.scheduler.listing import JobListing
-from engine.scheduler.runner_process import RunnerHost
+from engine.scheduler.runner_host import RunnerHost
 from engine.state_records import (
     TERMINAL,
     EventType,
@@ -51,20 +52,25 @@ from engine.state_records import (
     JobOrigin,
     JobPage,
     JobState,
-    Submitted,
-    Waits,
+    SubmittedJob,
+    WaitMode,
 )
 from engine.store import jobs
 from engine.store.jobs import JobRow
-from engine.wording import size
 
 if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
 
 _WAITING_LIMIT_S: Final = 60.0  # jobs estimated to take longer run in the background
 _ROOM_BYTES: Final = 64 << 20  # required free space when no estimate is made
-_MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a person asks for another
+_MAKE_ROOM_S: Final = 5.0  # for a watcher's job to stop when a user requests another
 _WAIT_POLL_S: Final = 0.1
+
+_PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
+_MOST_SAMPLES = 240
+_POLL_S = 0.1
+_TRY_TO_RUN_S = 0.5
+_TRY_TO_START_S = 10.0  # a process takes a second or two until it runs jobs
 
 
 class Projects(Protocol):
@@ -83,7 +89,7 @@ class Projects(Protocol):
         """Return the doctor of a project, whose index may be impossible to open."""
 
 
-class Requests:
+class Submitter:
     """Accepts requests for jobs.
 
     Args:
@@ -109,8 +115,8 @@ class Requests:
         self._ended = ended
 
     def submit(
-        self, path: str, options: IndexOptions, origin: JobOrigin, waits: Waits
-    ) -> Submitted:
+        self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
+    ) -> SubmittedJob:
         """Submit a job; see ``Jobs.submit``."""
         check_options(options)  # before anything is created: another request may be creating it too
         try:
@@ -122,22 +128,22 @@ class Requests:
         return self._enqueue(path, options, origin, waits)
 
     def _enqueue(
-        self, path: str, options: IndexOptions, origin: JobOrigin, waits: Waits
-    ) -> Submitted:
+        self, path: str, options: IndexOptions, origin: JobOrigin, waits: WaitMode
+    ) -> SubmittedJob:
         is_request = origin is JobOrigin.REQUEST
         index = self._projects.create(path) if is_request else self._projects.open(path)
         index.check(options)
-        if waits is Waits.ALWAYS:
+        if waits is WaitMode.ALWAYS:
             self._keeper.check_embedder()
         ledger = index.for_jobs().ledger
-        is_surveyed = is_request and waits is not Waits.ALWAYS
+        is_surveyed = is_request and waits is not WaitMode.ALWAYS
         estimate = None
         if is_surveyed or options.only:
             estimate = self._estimator.before(ledger.store, index.root, options)
         needed_bytes = estimate.needed_bytes if estimate else _ROOM_BYTES
         check_room(ledger.store.path.parent, index.root, needed_bytes)
         seconds = estimate.seconds if estimate else None
-        if waits is Waits.IF_SHORT and _is_short(seconds):
+        if waits is WaitMode.IF_SHORT and _is_short(seconds):
             self._keeper.check_embedder()
         estimated_ms = None if seconds is None else round(seconds * 1000)
         parameters = parameters_of(options)
@@ -146,10 +152,10 @@ class Requests:
         except JobConflictError as conflict:
             if not is_request or conflict.details.get("origin") != JobOrigin.WATCH:
                 raise
-            enqueued = self._instead_of_watch(ledger, str(conflict.details["job_id"]), parameters)
+            enqueued = self._replace_watch_job(ledger, str(conflict.details["job_id"]), parameters)
         return _submitted(enqueued)
 
-    def _instead_of_watch(
+    def _replace_watch_job(
         self, ledger: Ledger, watch_job: str, parameters: dict[str, object]
     ) -> Enqueued:
         """Cancel a watcher's job in favour of this one; the watcher still has its changes."""
@@ -164,10 +170,10 @@ class Requests:
                 self._ended.wait(_WAIT_POLL_S)
 
 
-def _submitted(enqueued: Enqueued) -> Submitted:
+def _submitted(enqueued: Enqueued) -> SubmittedJob:
     row, is_duplicate = enqueued
     seconds = None if row.estimated_ms is None else row.estimated_ms / 1000
-    return Submitted(
+    return SubmittedJob(
         job_id=row.uuid,
         status=JobState(row.state),
         duplicate=is_duplicate,
@@ -218,12 +224,6 @@ def _is_short(seconds: float | None) -> bool:
     return seconds is None or seconds <= _WAITING_LIMIT_S
 
 
-_PROGRESS = frozenset({EventType.PROGRESS, EventType.CHECKPOINT})
-_MOST_SAMPLES = 240
-_POLL_S = 0.1
-_TRY_TO_RUN_S = 0.5
-_TRY_TO_START_S = 10.0  # a process takes a second or two until it runs jobs
-
 ChangeCallback = Callable[[Job], None]
 
 
@@ -253,8 +253,8 @@ class Jobs:
         estimator = Estimator(config)
         self._keeper = Housekeeper(config, open_embedder, estimator)
         self._ended = threading.Event()
-        self._requests = Requests(projects, estimator, self._keeper, self._make_room, self._ended)
-        around = RunnerContext(
+        self._submitter = Submitter(projects, estimator, self._keeper, self._make_room, self._ended)
+        dependencies = RunnerDependencies(
             data_dir=config.data_dir,
             most_running=config.jobs,
             open_project=lambda file: projects.open_file(file).for_jobs(),
@@ -265,7 +265,7 @@ class Jobs:
             log=self._keeper.log,
             daily=self._keeper.run_housekeeping,
         )
-        self._host = RunnerHost(config, around)
+        self._host = RunnerHost(config, dependencies)
 
     @property
     def retention_days(self) -> int:
@@ -278,8 +278,8 @@ class Jobs:
         options: IndexOptions | None = None,
         *,
         origin: JobOrigin = JobOrigin.REQUEST,
-        waits: Waits = Waits.NEVER,
-    ) -> Submitted:
+        waits: WaitMode = WaitMode.NEVER,
+    ) -> SubmittedJob:
         """Submit a job that indexes a folder; nothing is written if it cannot be indexed.
 
         Args:
@@ -295,7 +295,7 @@ class Jobs:
             JobConflictError: A job with other parameters is active on this project.
             IndexCorruptError: The index cannot be read; with ``force_clean`` it is rebuilt.
         """
-        submitted = self._requests.submit(path, options or IndexOptions(), origin, waits)
+        submitted = self._submitter.submit(path, options or IndexOptions(), origin, waits)
         self._host.wake()
         return submitted
 
@@ -401,7 +401,7 @@ class Jobs:
         self._keeper.note_cancelled(project, job_id, is_orphan=is_orphan)
         return self._shown(project, job_id)
 
-    def retry(self, job_id: str) -> Submitted:
+    def retry(self, job_id: str) -> SubmittedJob:
         """Submit a new job with the parameters of a failed or cancelled one.
 
         Raises:
@@ -487,7 +487,7 @@ class Jobs:
         return self._host.become()
 
     def ensure_runner(self) -> bool:
-        """Make sure that a runner lives: this process, or a new one if this one may not run jobs.
+        """Make sure that there is a runner: this process, or a new one if this one may not be it.
 
         Returns:
             Whether a process was started; it takes a moment to become the runner.

@@ -1,7 +1,7 @@
 """Search: a query → a ranked answer.
 
 ``query`` parses the query language, ``selection`` turns filters into conditions and chooses the
-branch, ``lexical`` turns words into FTS5 expressions; ``question`` puts them together.
+branch, ``lexical`` turns words into FTS5 expressions; ``prepared_query`` puts them together.
 ``candidates`` finds what may answer, in the database or in the ``branch_index`` that a process has
 in its ``cache``, with ``symbols`` for definitions and ``meaning`` for vectors. ``features`` states
 what is known of each candidate, ``weights`` what it counts, and ``rank`` adds it up; ``hits`` makes

@@ -1,4 +1,4 @@
-"""What a process caches of a project between queries; never an answer.
+"""The data of a project that a process caches between queries; never an answer.
 
 All of it belongs to one state of the index, identified by the change counter of the database in the
 snapshot that the query reads. A write by any process makes a new state, and what was cached of the

@@ -13,8 +13,8 @@ from engine.records import Mode
 from engine.search.branch_index import BranchIndex, IndexedFile
 from engine.search.features import Evidence, features_of
 from engine.search.lexical import Lexical, excluded_match, holds_phrases
+from engine.search.prepared_query import PreparedQuery
 from engine.search.query import Query
-from engine.search.question import Question
 from engine.search.rank import Candidate, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
 from engine.search.weights import MAX_BY_DEFINITION, MAX_BY_PATH
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_PHRASE_CHUNKS = 4_000
 
 
-class Found(NamedTuple):
+class RankedCandidates(NamedTuple):
     """Frozen record of the candidates of a query."""
 
     shown: list[Candidate]  # the best, in order, each with its breakdown
@@ -44,71 +44,71 @@ class Found(NamedTuple):
 
 
 def find_candidates(
-    handle: Handle, question: Question, filters: Filters, cached: "BranchVectors | None" = None
-) -> Found:
+    handle: Handle, prepared: PreparedQuery, filters: Filters, cached: "BranchVectors | None" = None
+) -> RankedCandidates:
     """Find and rank in the database; filters apply before any limit does.
 
     Args:
         handle: A read transaction.
-        question: The question.
-        filters: Of the question.
+        prepared: The query.
+        filters: Of the query.
         cached: The cached vectors of the branch, if the filters only choose whole files.
     """
-    if is_symbol_search(question):
-        return _by_name(handle, question.query, filters, question.limit)
-    candidates, is_capped = gather(handle, question, filters, cached)
+    if is_symbol_search(prepared):
+        return _by_name(handle, prepared.query, filters, prepared.limit)
+    candidates, is_capped = gather(handle, prepared, filters, cached)
     with span("search.rank"):
-        rank(candidates, question.lexical, question.weights, shown=question.limit)
-    return Found(
-        candidates[: question.limit],
+        rank(candidates, prepared.lexical, prepared.weights, shown=prepared.limit)
+    return RankedCandidates(
+        candidates[: prepared.limit],
         [candidate.lexical for candidate in candidates],
         is_capped,
         cosines=[each.cosine for each in candidates if each.cosine is not None],
     )
 
 
-def is_symbol_search(question: Question) -> bool:
+def is_symbol_search(prepared: PreparedQuery) -> bool:
     """Return whether only definitions can answer."""
-    return question.mode is Mode.SYMBOL or not question.lexical.chunk_match
+    return prepared.mode is Mode.SYMBOL or not prepared.lexical.chunk_match
 
 
 def gather(
-    handle: Handle, question: Question, filters: Filters, cached: "BranchVectors | None" = None
+    handle: Handle, prepared: PreparedQuery, filters: Filters, cached: "BranchVectors | None" = None
 ) -> tuple[list[Candidate], bool]:
     """Return the candidates to rank, unordered, and whether more match the words."""
-    query, lexical = question.query, question.lexical
-    most = _MAX_PHRASE_CHUNKS if query.phrases else question.max_by_words
+    query, lexical = prepared.query, prepared.lexical
+    most = _MAX_PHRASE_CHUNKS if query.phrases else prepared.max_by_words
     matched: list[tuple[ChunkFacts, float]] = []
     more: dict[int, tuple[ChunkFacts, float]] = {}
     defined: dict[int, SymbolFacts] = {}
     with span("search.words"):
-        if question.is_by_words or query.phrases:  # a phrase also filters where meaning ranks
+        if prepared.is_by_words or query.phrases:  # a phrase also filters where meaning ranks
             matched = chunks.match_chunks(handle, lexical.chunk_match, filters, most)
         found = {chunk.id: (chunk, score) for chunk, score in matched}
-        if question.is_by_words:
+        if prepared.is_by_words:
             defined = _definitions(handle, lexical, filters)
             scores = _best_chunks_by_path(handle, lexical, filters, found)
             scores.update((id_, 0.0) for id_ in defined.keys() - found.keys() - scores.keys())
             facts = chunks.read_chunks(handle, list(scores), filters)
             more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
     with span("search.vectors"):
-        _add_by_meaning(handle, question, filters, cached, found, more)
+        _add_by_meaning(handle, prepared, filters, cached, found, more)
     for id_ in _excluded(handle, query, more):
         del more[id_]
     candidates = [
         Candidate(chunk=chunk, lexical=score, symbol=defined.get(chunk.id))
         for chunk, score in (*more.values(), *found.values())
     ]
-    _set_word_scores(handle, question, candidates)
-    _set_cosines(handle, question, candidates)
+    _set_word_scores(handle, prepared, candidates)
+    _set_cosines(handle, prepared, candidates)
     if query.phrases:
-        candidates = _with_phrases(handle, candidates, query, question.max_by_words + len(more))
+        candidates = _with_phrases(handle, candidates, query, prepared.max_by_words + len(more))
     return candidates, len(matched) == most
 
 
 def _add_by_meaning(
     handle: Handle,
-    question: Question,
+    prepared: PreparedQuery,
     filters: Filters,
     cached: "BranchVectors | None",
     found: Collection[int],
@@ -118,46 +118,48 @@ def _add_by_meaning(
 
     Args:
         handle: A read transaction.
-        question: The question.
-        filters: Of the question.
+        prepared: The query.
+        filters: Of the query.
         cached: As for ``find_candidates``.
         found: The chunks found by words.
         more: The chunks found otherwise, with their scores.
     """
-    if question.asked is None:
+    if prepared.query_vector is None:
         return
     from engine.search import meaning  # numpy
 
     near_chunks = cached.near_chunks if cached else meaning.near_chunks
-    for chunk in near_chunks(handle, question.asked, filters, question.min_similarity):
+    for chunk in near_chunks(handle, prepared.query_vector, filters, prepared.min_similarity):
         if chunk.id not in found:
             more.setdefault(chunk.id, (chunk, 0.0))
-    if question.is_by_words and more:
-        scores = chunks.scores_among(handle, question.lexical.chunk_match, list(more))
+    if prepared.is_by_words and more:
+        scores = chunks.scores_among(handle, prepared.lexical.chunk_match, list(more))
         more.update((id_, (more[id_][0], score)) for id_, score in scores.items())
 
 
-def _set_word_scores(handle: Handle, question: Question, candidates: Sequence[Candidate]) -> None:
-    """Set the score of each word of the question alone."""
-    if not question.weights.file_words:
+def _set_word_scores(
+    handle: Handle, prepared: PreparedQuery, candidates: Sequence[Candidate]
+) -> None:
+    """Set the score of each word of the query alone."""
+    if not prepared.weights.file_words:
         return
     ids = [candidate.chunk.id for candidate in candidates]
-    columns = [chunks.scores_among(handle, word, ids) for word in question.lexical.path_words]
+    columns = [chunks.scores_among(handle, word, ids) for word in prepared.lexical.path_words]
     for candidate in candidates:
         candidate.word_scores = [column.get(candidate.chunk.id, 0.0) for column in columns]
 
 
-def _set_cosines(handle: Handle, question: Question, candidates: list[Candidate]) -> None:
+def _set_cosines(handle: Handle, prepared: PreparedQuery, candidates: list[Candidate]) -> None:
     """Set the cosines; where words do not count, clear the keyword scores."""
-    if question.asked is None:
+    if prepared.query_vector is None:
         return
     from engine.search import meaning  # numpy
 
     pairs = [(each.chunk.id, each.chunk.file_id) for each in candidates]
-    cosines = meaning.cosines_of(handle, question.asked, pairs)
+    cosines = meaning.cosines_of(handle, prepared.query_vector, pairs)
     for candidate, cosine, of_file in zip(candidates, *cosines, strict=True):
         candidate.cosine, candidate.file_cosine = cosine, of_file
-    if not question.is_by_words:
+    if not prepared.is_by_words:
         candidates.sort(key=_by_cosine)
         for candidate in candidates:
             candidate.lexical = 0.0
@@ -192,7 +194,7 @@ def _best_chunks_by_path(
 
 
 def _definitions(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int, SymbolFacts]:
-    """Return the chunks that define a name of the question, each with that symbol."""
+    """Return the chunks that define a name of the query, each with that symbol."""
     names = [name.lower() for name in lexical.names]
     if not names:
         return {}
@@ -218,7 +220,7 @@ def _definitions(handle: Handle, lexical: Lexical, filters: Filters) -> dict[int
 def one_per_chunk(
     starts: Iterable[tuple[int, SymbolFacts]], lexical: Lexical
 ) -> dict[int, SymbolFacts]:
-    """Keep one symbol where several start: the first, or the first in the case of the question."""
+    """Keep one symbol where several start: the first, or the first in the case of the query."""
     defined: dict[int, SymbolFacts] = {}
     for start, symbol in starts:
         known = defined.get(start)
@@ -246,7 +248,7 @@ def _with_phrases(
     return cached
 
 
-def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Found:
+def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> RankedCandidates:
     """Answer with definitions only: one candidate per symbol, best first."""
     names = [term.text for term in (*query.words, *query.phrases) if not term.negated]
     names += [term.value for term in query.values("sym") if not term.negated]
@@ -273,7 +275,7 @@ def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Foun
         if places.get(id_) in facts
     ]
     candidates.sort(key=lambda candidate: (-candidate.score, candidate.chunk.path))
-    return Found(candidates[:limit], [0.0] * len(candidates), is_capped)
+    return RankedCandidates(candidates[:limit], [0.0] * len(candidates), is_capped)
 
 
 def _by_cosine(candidate: Candidate) -> float:
@@ -282,26 +284,26 @@ def _by_cosine(candidate: Candidate) -> float:
 
 def find_in_branch(
     handle: Handle,
-    question: Question,
+    prepared: PreparedQuery,
     branch_index: BranchIndex,
     similarities: "Similarities | None",
-) -> Found:
+) -> RankedCandidates:
     """Find and rank like ``find_candidates``, for words without any filter.
 
     Args:
         handle: A read transaction on the state of the branch index.
-        question: A question of words.
+        prepared: A query of words.
         branch_index: The branch.
-        similarities: Of its places to the question, if meaning counts.
+        similarities: Of its places to the query, if meaning counts.
     """
     with span("search.words"):
-        found = _find_places(handle, question, branch_index, similarities)
+        found = _find_places(handle, prepared, branch_index, similarities)
     with span("search.rank"):
-        return _rank_places(handle, question, branch_index, found, similarities)
+        return _rank_places(handle, prepared, branch_index, found, similarities)
 
 
 class _Places(NamedTuple):
-    """The places that may answer a question."""
+    """The places that may answer a query."""
 
     scores: dict[int, float]  # BM25
     defined: dict[int, SymbolFacts]  # by place, the requested names they define
@@ -310,19 +312,19 @@ class _Places(NamedTuple):
 
 def _find_places(
     handle: Handle,
-    question: Question,
+    prepared: PreparedQuery,
     branch_index: BranchIndex,
     similarities: "Similarities | None",
 ) -> _Places:
-    lexical, words = question.lexical, question.lexical.alternatives
+    lexical, words = prepared.lexical, prepared.lexical.alternatives
     scores: dict[int, float] = {}
     defined: dict[int, SymbolFacts] = {}
     is_capped = False
-    if question.is_by_words:
+    if prepared.is_by_words:
         scores.update(
-            zip(*branch_index.best_places(handle, words, question.max_by_words), strict=True)
+            zip(*branch_index.best_places(handle, words, prepared.max_by_words), strict=True)
         )
-        is_capped = len(scores) == question.max_by_words
+        is_capped = len(scores) == prepared.max_by_words
         known = set(branch_index.files_at(scores))
         named = branch_index.best_paths(handle, lexical.path_words, MAX_BY_PATH)
         only_named = list(dict.fromkeys(file for file in named if file not in known))
@@ -330,8 +332,8 @@ def _find_places(
         defined = _defined_in(handle, lexical, branch_index)
     more = list(defined.keys() - scores.keys())
     if similarities:
-        more = sorted({*more, *similarities.nearest(question.min_similarity)} - scores.keys())
-    if similarities and question.is_by_words:
+        more = sorted({*more, *similarities.nearest(prepared.min_similarity)} - scores.keys())
+    if similarities and prepared.is_by_words:
         of_more = branch_index.scores_at(handle, words, more)
         scores.update(zip(more, of_more, strict=True))
     else:
@@ -341,24 +343,24 @@ def _find_places(
 
 def _rank_places(
     handle: Handle,
-    question: Question,
+    prepared: PreparedQuery,
     branch_index: BranchIndex,
     found: _Places,
     similarities: "Similarities | None",
-) -> Found:
+) -> RankedCandidates:
     places = sorted(found.scores)
     scores = [found.scores[place] for place in places]
     files = branch_index.files_at(places)
     definitions = {bisect_left(places, place): found.defined[place] for place in found.defined}
     cosines = similarities.cosines_at(places) if similarities else None
     words: list[list[float]] = []
-    if question.weights.file_words:
-        words = branch_index.word_scores_at(handle, question.lexical.path_words, places)
+    if prepared.weights.file_words:
+        words = branch_index.word_scores_at(handle, prepared.lexical.path_words, places)
     evidence = Evidence(files, scores, words, definitions, cosines)
     ranking = Ranking(
-        features_of(question.lexical, evidence, branch_index.vocabulary), question.weights
+        features_of(prepared.lexical, evidence, branch_index.vocabulary), prepared.weights
     )
-    best = ranking.best(question.limit)
+    best = ranking.best(prepared.limit)
     chunk_ids = [files[ranked.place].chunk_of(places[ranked.place]) for ranked in best]
     spans = branch_index.spans(handle, chunk_ids)
     shown = [
@@ -375,7 +377,7 @@ def _rank_places(
         for ranked, chunk_id in zip(best, chunk_ids, strict=True)
     ]
     of_all = cosines.places if cosines else ()
-    return Found(shown, scores, found.is_capped, cosines=of_all)
+    return RankedCandidates(shown, scores, found.is_capped, cosines=of_all)
 
 
 def _facts(file: IndexedFile, chunk_id: int, span: Span) -> ChunkFacts:
@@ -393,7 +395,7 @@ def _facts(file: IndexedFile, chunk_id: int, span: Span) -> ChunkFacts:
 def _defined_in(
     handle: Handle, lexical: Lexical, branch_index: "BranchIndex"
 ) -> dict[int, SymbolFacts]:
-    """Return the places of a branch that define a name of the question, each with that symbol."""
+    """Return the places of a branch that define a name of the query, each with that symbol."""
     names = [name.lower() for name in lexical.names]
     if not names:
         return {}

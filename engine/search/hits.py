@@ -22,7 +22,7 @@ from engine.records import (
     display_path,
     tokens_of,
 )
-from engine.search.candidates import Found
+from engine.search.candidates import RankedCandidates
 from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
 from engine.source.open_folders import stat_beneath
@@ -338,7 +338,12 @@ def _enclosing_symbols(
 
 
 def with_explanations(
-    handle: Handle, lexical: Lexical, found: Found, hits: Sequence[Hit], *, limit: int | None = None
+    handle: Handle,
+    lexical: Lexical,
+    found: RankedCandidates,
+    hits: Sequence[Hit],
+    *,
+    limit: int | None = None,
 ) -> list[Hit]:
     """Return the hits, each with its explanation.
 
@@ -358,7 +363,9 @@ def with_explanations(
     return [*first, *hits[len(first) :]]
 
 
-def _explanation(candidate: Candidate, found: Found, words: tuple[WordMatch, ...]) -> Explanation:
+def _explanation(
+    candidate: Candidate, found: RankedCandidates, words: tuple[WordMatch, ...]
+) -> Explanation:
     bm25, cosine = candidate.lexical, candidate.cosine
     return Explanation(
         score=candidate.score,

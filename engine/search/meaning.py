@@ -82,9 +82,9 @@ class CachedVectors:
         """The memory of the vectors."""
         return self._rows.nbytes + self._norms.nbytes
 
-    def cosines(self, asked: QueryVector) -> Numbers:
+    def cosines(self, query_vector: QueryVector) -> Numbers:
         """Return the cosine of each row."""
-        return _cosines(self._rows, self._norms, asked)
+        return _cosines(self._rows, self._norms, query_vector)
 
 
 class BranchVectors:
@@ -120,14 +120,14 @@ class BranchVectors:
         own = self._blobs.nbytes + self._file_of.nbytes
         return own + self._places.size_bytes + self._files.size_bytes
 
-    def similarities(self, asked: QueryVector) -> "CachedSimilarities":
+    def similarities(self, query_vector: QueryVector) -> "CachedSimilarities":
         """Compare all places with a query."""
         return CachedSimilarities(
-            self._places.cosines(asked), self._files.cosines(asked)[self._file_of]
+            self._places.cosines(query_vector), self._files.cosines(query_vector)[self._file_of]
         )
 
     def near_chunks(
-        self, handle: Handle, asked: QueryVector, filters: Filters, least: float
+        self, handle: Handle, query_vector: QueryVector, filters: Filters, least: float
     ) -> list[ChunkFacts]:
         """Return the most similar chunks that pass filters on files.
 
@@ -136,7 +136,7 @@ class BranchVectors:
         """
         passing = np.array(files.read_passing_blobs(handle, filters), np.int64)
         is_in = np.isin(self._blobs, passing)[self._file_of]
-        places = self.similarities(asked).among(is_in).nearest(least)
+        places = self.similarities(query_vector).among(is_in).nearest(least)
         found = self._branch_index.files_at(places)
         ids = [file.chunk_of(place) for file, place in zip(found, places, strict=True)]
         return list(chunks.read_chunks(handle, ids, filters).values())
@@ -168,19 +168,19 @@ class CachedSimilarities:
 
 
 class StoredSimilarities:
-    """The same for a branch with too many vectors to cache: asks the database."""
+    """The same for a branch with too many vectors to cache: reads the database."""
 
     def __init__(
-        self, handle: Handle, asked: QueryVector, filters: Filters, branch_index: BranchIndex
+        self, handle: Handle, query_vector: QueryVector, filters: Filters, branch_index: BranchIndex
     ) -> None:
         self._handle = handle
-        self._asked = asked
+        self._query_vector = query_vector
         self._filters = filters
         self._branch_index = branch_index
 
     def nearest(self, least: float) -> list[int]:
         """Return the most similar places of at least ``least``, by number."""
-        found = near_chunks(self._handle, self._asked, self._filters, least)
+        found = near_chunks(self._handle, self._query_vector, self._filters, least)
         places = [self._branch_index.place_of(chunk.id) for chunk in found]
         return sorted(place for place in places if place is not None)
 
@@ -190,7 +190,7 @@ class StoredSimilarities:
         pairs = [
             (file.chunk_of(place), file.file_id) for file, place in zip(found, places, strict=True)
         ]
-        return cosines_of(self._handle, self._asked, pairs)
+        return cosines_of(self._handle, self._query_vector, pairs)
 
 
 #: The similarities of a query to the places of a branch.
@@ -208,7 +208,7 @@ def read_branch_vectors(
 
 
 def near_chunks(
-    handle: Handle, asked: QueryVector, filters: Filters, least: float
+    handle: Handle, query_vector: QueryVector, filters: Filters, least: float
 ) -> list[ChunkFacts]:
     """Return the most similar chunks that pass filters, from the database.
 
@@ -217,61 +217,69 @@ def near_chunks(
     Candidates are the chunks with the most similar texts and those with the most similar paths, so
     among many thousands a chunk can be missed whose text and path are both only fairly similar.
     """
-    if not asked.length:
+    if not query_vector.length:
         return []
-    near = vectors.nearest_chunks(handle, asked.model, asked.vector, MAX_BY_MEANING, filters)
+    near = vectors.nearest_chunks(
+        handle, query_vector.model, query_vector.vector, MAX_BY_MEANING, filters
+    )
     ids = {id_ for id_, _ in near}
     near_files = vectors.nearest_files(
-        handle, asked.model, asked.vector, MAX_SIMILAR_PATHS, filters
+        handle, query_vector.model, query_vector.vector, MAX_SIMILAR_PATHS, filters
     )
     ranges = chunks.chunks_of_files(handle, [file_id for file_id, _ in near_files])
     for first, last in ranges.values():
-        ids.update(_nearest_in_file(handle, asked, range(first, last + 1)))
+        ids.update(_nearest_in_file(handle, query_vector, range(first, last + 1)))
     found = list(chunks.read_chunks(handle, sorted(ids), filters).values())
     found.sort(key=_by_id)
-    cosines = cosines_of(handle, asked, [(chunk.id, chunk.file_id) for chunk in found])
+    cosines = cosines_of(handle, query_vector, [(chunk.id, chunk.file_id) for chunk in found])
     similarities = np.array(cosines.places) + FILE_SHARE * np.array(cosines.files)
     return [found[at] for at in _most_similar(similarities, MAX_BY_MEANING, least)]
 
 
 def near_by_text(
-    handle: Handle, asked: QueryVector, filters: Filters, number: int
+    handle: Handle, query_vector: QueryVector, filters: Filters, number: int
 ) -> dict[int, float]:
     """Return the cosines of the chunks whose text is most similar, whatever their paths."""
-    near = vectors.nearest_chunks(handle, asked.model, asked.vector, number, filters)
-    return _chunk_cosines(handle, asked, [chunk_id for chunk_id, _ in near])
+    near = vectors.nearest_chunks(handle, query_vector.model, query_vector.vector, number, filters)
+    return _chunk_cosines(handle, query_vector, [chunk_id for chunk_id, _ in near])
 
 
-def asked_of_chunks(
+def query_vector_of_chunks(
     handle: Handle, model: ModelRow, chunk_ids: Sequence[int]
 ) -> QueryVector | None:
     """Return the sum of the unit vectors of chunks as a query; None when they have no vectors."""
     stored = vectors.read_some_vectors(handle, model, chunk_ids).vectors
     lengths = _norms(stored)[:, np.newaxis]
     units = np.divide(stored, lengths, out=np.zeros(stored.shape), where=lengths > 0)
-    asked = QueryVector.of(model, units.sum(axis=0).astype(np.float32))
-    return asked if asked.length else None
+    query_vector = QueryVector.of(model, units.sum(axis=0).astype(np.float32))
+    return query_vector if query_vector.length else None
 
 
-def _nearest_in_file(handle: Handle, asked: QueryVector, chunk_ids: Sequence[int]) -> Sequence[int]:
+def _nearest_in_file(
+    handle: Handle, query_vector: QueryVector, chunk_ids: Sequence[int]
+) -> Sequence[int]:
     """Return the most similar chunks of one file; all of them unless it is large."""
     if len(chunk_ids) <= MAX_CHUNKS_PER_SIMILAR_PATH:
         return chunk_ids
-    cosines = _chunk_cosines(handle, asked, chunk_ids)
+    cosines = _chunk_cosines(handle, query_vector, chunk_ids)
     return nlargest(MAX_CHUNKS_PER_SIMILAR_PATH, cosines, key=cosines.__getitem__)
 
 
-def cosines_of(handle: Handle, asked: QueryVector, pairs: Sequence[tuple[int, int]]) -> Cosines:
+def cosines_of(
+    handle: Handle, query_vector: QueryVector, pairs: Sequence[tuple[int, int]]
+) -> Cosines:
     """Return the cosines of chunks and of the files that show them, from the database.
 
     Args:
         handle: A read transaction.
-        asked: The query.
+        query_vector: The query.
         pairs: Ids of a chunk and of a file.
     """
-    of_chunks = _chunk_cosines(handle, asked, [chunk_id for chunk_id, _ in pairs])
+    of_chunks = _chunk_cosines(handle, query_vector, [chunk_id for chunk_id, _ in pairs])
     file_ids = sorted({file_id for _, file_id in pairs})
-    of_files = _cosines_by_id(vectors.read_some_file_vectors(handle, asked.model, file_ids), asked)
+    of_files = _cosines_by_id(
+        vectors.read_some_file_vectors(handle, query_vector.model, file_ids), query_vector
+    )
     return Cosines(
         [of_chunks.get(chunk_id, 0.0) for chunk_id, _ in pairs],
         [of_files.get(file_id, 0.0) for _, file_id in pairs],
@@ -279,18 +287,20 @@ def cosines_of(handle: Handle, asked: QueryVector, pairs: Sequence[tuple[int, in
 
 
 def _chunk_cosines(
-    handle: Handle, asked: QueryVector, chunk_ids: Sequence[int]
+    handle: Handle, query_vector: QueryVector, chunk_ids: Sequence[int]
 ) -> dict[int, float]:
     """Return the cosines of chunks, from the database; those without a vector are left out."""
-    return _cosines_by_id(vectors.read_some_vectors(handle, asked.model, chunk_ids), asked)
+    return _cosines_by_id(
+        vectors.read_some_vectors(handle, query_vector.model, chunk_ids), query_vector
+    )
 
 
-def _cosines_by_id(stored: StoredVectors, asked: QueryVector) -> dict[int, float]:
-    cosines = _cosines(stored.vectors, _norms(stored.vectors), asked)
+def _cosines_by_id(stored: StoredVectors, query_vector: QueryVector) -> dict[int, float]:
+    cosines = _cosines(stored.vectors, _norms(stored.vectors), query_vector)
     return dict(zip(stored.ids.tolist(), cosines.tolist(), strict=True))
 
 
-def _cosines(rows: Stored, lengths: Numbers, asked: QueryVector) -> Numbers:
+def _cosines(rows: Stored, lengths: Numbers, query_vector: QueryVector) -> Numbers:
     """Return the cosine of each row with a query; 0 where either is a zero vector."""
     products = np.empty(len(rows), np.float32)
     size = max(1, _BLOCK_NUMBERS // rows.shape[1])
@@ -299,8 +309,8 @@ def _cosines(rows: Stored, lengths: Numbers, asked: QueryVector) -> Numbers:
         part = rows[start : start + size]
         floats = block[: len(part)]
         np.copyto(floats, part)
-        np.dot(floats, asked.vector, out=products[start : start + size])
-    scale = lengths * asked.length
+        np.dot(floats, query_vector.vector, out=products[start : start + size])
+    scale = lengths * query_vector.length
     return np.divide(products, scale, out=np.zeros(len(rows)), where=scale > 0)
 
 

@@ -257,8 +257,8 @@ class NgramFilter:
     def __init__(self) -> None:
         self._known = _Known(Signatures.empty(), _Texts.of(()))
         self._view: tuple[int | None, _View] | None = None
-        self._learning = threading.Lock()
-        self._is_wanted = True  # made because patterns were searched
+        self._update_lock = threading.Lock()
+        self._needs_update = True  # made because patterns were searched
 
     @property
     def size_bytes(self) -> int:
@@ -277,7 +277,7 @@ class NgramFilter:
             return None
         view = self._current_view(handle)
         has_room = MAX_BYTES - view.known.signatures.size_bytes > _MIN_FREE_BYTES
-        self._is_wanted = view.unknown > _MAX_UNKNOWN and (has_room or view.is_outdated)
+        self._needs_update = view.unknown > _MAX_UNKNOWN and (has_room or view.is_outdated)
         candidate_texts = np.ones(
             view.known.signatures.size + 1, np.bool_
         )  # the last is for unknown texts
@@ -295,17 +295,17 @@ class NgramFilter:
         self._view = changes, view
         return view
 
-    def learn(self, store: Store, cancelled: CancelToken) -> None:
+    def update(self, store: Store, cancelled: CancelToken) -> None:
         """Read the texts that were missing since patterns were searched, idle for half of the time.
 
         Args:
             store: The project's database.
             cancelled: Called some ten times a second.
         """
-        if not self._is_wanted or not self._learning.acquire(blocking=False):
+        if not self._needs_update or not self._update_lock.acquire(blocking=False):
             return
         try:
-            self._is_wanted = False
+            self._needs_update = False
             with store.read() as handle:
                 texts = _Texts.of(chunks.read_hash_prefixes(handle, _MARK_BYTES))
             known, wanted = _plan_update(_view(self._known, texts))
@@ -315,7 +315,7 @@ class NgramFilter:
             signatures = known.signatures.with_texts(texts_wanted, max_bytes)
             self._known = _Known(signatures, known.texts.with_rows(learned))
         finally:
-            self._learning.release()
+            self._update_lock.release()
             store.release_thread()
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from engine.config import Config
 from engine.records import Mode, SearchRequest
-from engine.search.candidates import Found, find_candidates
+from engine.search.candidates import RankedCandidates, find_candidates
 from engine.search.features import Breakdown, Part, factor_part, path_factors, path_worth
 from engine.search.grep import (
     MAX_MATCHES,
@@ -24,8 +24,8 @@ from engine.search.grep import (
 )
 from engine.search.lexical import Lexical, excluded_match, holds_phrases, lexical_of
 from engine.search.patterns import Pattern
+from engine.search.prepared_query import prepare_query
 from engine.search.query import Query
-from engine.search.question import question_of
 from engine.search.rank import Candidate, rank, sort_diversified
 from engine.search.weights import (
     DOCUMENT_FACTOR,
@@ -87,7 +87,7 @@ def find_places(
     patterns: Sequence[Pattern],
     filters: Filters,
     limits: SearchLimits,
-) -> Found:
+) -> RankedCandidates:
     """Find and rank the places that match all patterns of a query and no negated one."""
     mode = request.mode
     search = _Search(handle, query, patterns, filters, limits)
@@ -96,11 +96,11 @@ def find_places(
     if has_words and mode is not Mode.SYMBOL and lexical.chunk_match:
         places = search.by_words(lexical)
     elif has_words or all(pattern.negated for pattern in patterns):
-        question = question_of(query, mode, MAX_WORD_CHUNKS)
-        places = search.among(find_candidates(handle, question, filters))
+        prepared = prepare_query(query, mode, MAX_WORD_CHUNKS)
+        places = search.among(find_candidates(handle, prepared, filters))
     else:
         places = search.by_patterns()
-    return search.found(places, request.limit)
+    return search.result(places, request.limit)
 
 
 class _Search:
@@ -171,7 +171,7 @@ class _Search:
             candidate.symbol = candidate.symbol or shown.get(candidate.chunk.id)
         return candidates
 
-    def among(self, known: Found) -> list[Candidate]:
+    def among(self, known: RankedCandidates) -> list[Candidate]:
         """Keep the candidates that match, in their order."""
         self._is_capped = known.is_capped
         found = known.shown
@@ -193,7 +193,7 @@ class _Search:
             candidate.spans = spans[candidate.chunk.id]
         return kept
 
-    def found(self, candidates: list[Candidate], limit: int) -> Found:
+    def result(self, candidates: list[Candidate], limit: int) -> RankedCandidates:
         """Return the best candidates, and the notes on the search."""
         shown = candidates[:limit]
         for candidate in shown:
@@ -203,7 +203,7 @@ class _Search:
                 passed = Part(PATTERN, 0.0, _match_count(candidate.spans))
                 candidate.breakdown = candidate.breakdown._replace(shares=(passed, *shares))
         scores = [candidate.lexical for candidate in candidates]
-        return Found(shown, scores, self._is_capped, tuple(self._notes))
+        return RankedCandidates(shown, scores, self._is_capped, tuple(self._notes))
 
     def _matching(self) -> list[int]:
         """Return the texts that match all patterns, or enough of those with the best paths."""

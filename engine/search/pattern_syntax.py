@@ -179,7 +179,7 @@ def _class(pattern: str, at: int) -> Token:
 
 @dataclass(slots=True)
 class _Piece:
-    """What is known of a part of a pattern."""
+    """The known facts of a part of a pattern."""
 
     #: All texts that the part can match; None if there may be others.
     exact: Choices | None = ("",)

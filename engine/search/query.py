@@ -39,7 +39,7 @@ _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
 class Case(StrEnum):
-    """How letters compare in phrases and patterns."""
+    """The treatment of upper and lower case in phrases and patterns."""
 
     YES = "yes"
     NO = "no"

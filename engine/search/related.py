@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
 from engine.records import Mode, RelatedRequest, SearchRequest, check_request, display_path
-from engine.search.candidates import Found
+from engine.search.candidates import RankedCandidates
 from engine.search.features import (
     Breakdown,
     Part,
@@ -89,21 +89,21 @@ def source_of(handle: Handle, branch_id: int, wanted: RelatedRequest) -> Source:
 
 def find_related(
     handle: Handle, model: ModelRow, source: Source, filters: Filters, limit: int
-) -> Found:
+) -> RankedCandidates:
     """Find the places most similar to a place, without itself, best first.
 
     Raises:
         UnavailableError: The place has no vector.
     """
-    from engine.search.meaning import QueryVector, asked_of_chunks, near_by_text  # numpy
+    from engine.search.meaning import QueryVector, near_by_text, query_vector_of_chunks  # numpy
 
-    asked: QueryVector | None = asked_of_chunks(handle, model, list(source.hashes))
-    if asked is None:
+    query_vector: QueryVector | None = query_vector_of_chunks(handle, model, list(source.hashes))
+    if query_vector is None:
         raise UnavailableError(
             "this place has no vectors yet", hint="run cairn index to complete the index"
         )
     most = MAX_RELATED + len(source.hashes)
-    near = near_by_text(handle, asked, filters, most)
+    near = near_by_text(handle, query_vector, filters, most)
     for chunk_id in source.hashes:
         near.pop(chunk_id, None)
     facts = chunks.read_chunks(handle, list(near), filters)
@@ -119,7 +119,9 @@ def find_related(
         )
     sort_diversified(candidates, lambda before: MEANING_WEIGHTS.crowding**before)
     scores = [0.0] * len(candidates)
-    return Found(candidates[:limit], scores, is_capped=False, cosines=list(near.values()))
+    return RankedCandidates(
+        candidates[:limit], scores, is_capped=False, cosines=list(near.values())
+    )
 
 
 def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: bool) -> Breakdown:
@@ -141,8 +143,8 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
 
 def find_by_filters(
     handle: Handle, query: Query, request: SearchRequest, filters: Filters
-) -> Found:
-    """List what passes the filters: definitions if a kind or the mode asks for them, else files.
+) -> RankedCandidates:
+    """List what passes the filters: definitions if a kind or the mode requires them, else files.
 
     Plain code comes first, then by path and place: tests and generated files come last.
 
@@ -160,10 +162,10 @@ def find_by_filters(
     ids = chunks.first_chunks(handle, [file.blob_id for file in files[:limit]], filters)
     facts = chunks.read_chunks(handle, ids, filters)
     shown = [_listed(facts[id_]) for id_ in ids if id_ in facts]
-    return Found(shown, [0.0] * len(files), is_capped=False)
+    return RankedCandidates(shown, [0.0] * len(files), is_capped=False)
 
 
-def _definitions(handle: Handle, filters: Filters, limit: int) -> Found:
+def _definitions(handle: Handle, filters: Filters, limit: int) -> RankedCandidates:
     files = sorted(chunks.files_with_symbols(handle, filters), key=_by_worth)
     sums = list(accumulate(file.number for file in files))
     enough = next((at for at, sum_ in enumerate(sums, 1) if sum_ >= limit), len(files))
@@ -175,7 +177,7 @@ def _definitions(handle: Handle, filters: Filters, limit: int) -> Found:
     facts = chunks.read_chunks(handle, sorted(set(places.values())), of_files)
     read = chunks.read_symbols(handle, ids)
     shown = [_listed(facts[places[id_]], read[id_]) for id_ in ids if places.get(id_) in facts]
-    return Found(shown, [0.0] * (sums[-1] if sums else 0), is_capped=False)
+    return RankedCandidates(shown, [0.0] * (sums[-1] if sums else 0), is_capped=False)
 
 
 def _by_worth(file: PassingFile) -> tuple[float, str]:

@@ -24,18 +24,23 @@ from engine.records import (
     check_request,
 )
 from engine.search.cache import Contents, IndexState, StateCache
-from engine.search.candidates import Found, find_candidates, find_in_branch, is_symbol_search
+from engine.search.candidates import (
+    RankedCandidates,
+    find_candidates,
+    find_in_branch,
+    is_symbol_search,
+)
 from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
-from engine.search.query import Query
-from engine.search.question import (
+from engine.search.prepared_query import (
     MODES_WITH_VECTORS,
-    Question,
+    PreparedQuery,
     is_filters_only,
-    question_of,
+    prepare_query,
     read_request,
     text_of,
 )
+from engine.search.query import Query
 from engine.search.selection import (
     branch_notes,
     chosen_branch,
@@ -48,7 +53,7 @@ from engine.search.symbols import find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
-from engine.telemetry.metrics import Span, asking, span
+from engine.telemetry.metrics import Span, measured_search, span
 
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
@@ -66,7 +71,7 @@ _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by word
 class QueryEmbedding(NamedTuple):
     """The vector of a query, or the reason why there is none."""
 
-    asked: "QueryVector | None" = None  # None: words alone answer
+    query_vector: "QueryVector | None" = None  # None: words alone answer
     notes: tuple[str, ...] = ()  # why there is no vector, if meaning was wanted
 
 
@@ -76,13 +81,13 @@ class QueryEmbeddings:
     Args:
         store: The project's database.
         cache: Of its states.
-        questions: The embedder.
+        query_embedder: The embedder.
     """
 
-    def __init__(self, store: Store, cache: StateCache, questions: QueryEmbedder) -> None:
+    def __init__(self, store: Store, cache: StateCache, query_embedder: QueryEmbedder) -> None:
         self._store = store
         self._cache = cache
-        self._questions = questions
+        self._query_embedder = query_embedder
 
     def of(self, query: Query, mode: Mode) -> QueryEmbedding:
         """Embed a query, before the snapshot of the answer: a server may take its time.
@@ -103,7 +108,7 @@ class QueryEmbeddings:
         try:
             if model is None:
                 raise no_vectors_error()
-            vector = self._questions.embed(text, model.identity)
+            vector = self._query_embedder.embed(text, model.identity)
         except UnavailableError as error:
             if mode is Mode.MEANING:
                 raise
@@ -124,7 +129,7 @@ def for_model(embedding: QueryEmbedding, model: "ModelRow | None", mode: Mode) -
     Raises:
         UnavailableError: The model has changed, and the mode needs the vector.
     """
-    if embedding.asked is None or model == embedding.asked.model:
+    if embedding.query_vector is None or model == embedding.query_vector.model:
         return embedding
     error = UnavailableError("the model was just changed", hint="search again")
     if mode is Mode.MEANING:
@@ -139,7 +144,7 @@ def embedding_notes(embedding: QueryEmbedding, embedded: float) -> tuple[str, ..
         embedding: Of the query.
         embedded: The share of chunks that have vectors.
     """
-    if embedding.asked and embedded < 1:
+    if embedding.query_vector and embedded < 1:
         return (
             f"{1 - embedded:.1%} of the code has no vectors yet and is found only by its words",
         )
@@ -172,7 +177,7 @@ class Searcher:
         project_name: The project name in hits.
         root: The resolved root, for freshness.
         config: The settings in force.
-        questions: Embeds queries.
+        query_embedder: Embeds queries.
     """
 
     def __init__(
@@ -181,14 +186,14 @@ class Searcher:
         project_name: str,
         root: str,
         config: Config,
-        questions: QueryEmbedder,
+        query_embedder: QueryEmbedder,
     ) -> None:
         self._store = store
         self._project_name = project_name
         self._root = root
         self._config = config
         self._cache = StateCache()
-        self._embeddings = QueryEmbeddings(store, self._cache, questions)
+        self._embeddings = QueryEmbeddings(store, self._cache, query_embedder)
         self._has_seen_patterns = False  # until then an n-gram filter is no use
         self._ngram_filter: NgramFilter | None = None
 
@@ -204,7 +209,7 @@ class Searcher:
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
-        with asking(request.mode), span("search.project") as search_span:
+        with measured_search(request.mode), span("search.project") as search_span:
             answer = self._search(request, checked_out)
             _describe(search_span, answer)
             return answer
@@ -229,7 +234,7 @@ class Searcher:
         self._cache.evict()
         self._has_seen_patterns, self._ngram_filter = False, None
 
-    def learn(self, cancelled: CancelToken) -> None:
+    def update_ngram_filter(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter, so that the next patterns read fewer texts.
 
         Runs in a background thread of a process that answers many queries.
@@ -244,7 +249,7 @@ class Searcher:
             from engine.search.ngram_filter import NgramFilter  # numpy
 
             self._ngram_filter = ngram_filter = NgramFilter()
-        ngram_filter.learn(self._store, cancelled)
+        ngram_filter.update(self._store, cancelled)
 
     def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
         started = time.perf_counter()
@@ -274,9 +279,11 @@ class Searcher:
 
                     found = find_by_filters(handle, query, request, scope.filters)
                 else:
-                    asked = embedding.asked
-                    question = question_of(query, request.mode, request.limit, asked, lexical)
-                    found = _find(handle, question, scope)
+                    query_vector = embedding.query_vector
+                    prepared = prepare_query(
+                        query, request.mode, request.limit, query_vector, lexical
+                    )
+                    found = _find(handle, prepared, scope)
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
                 hits, is_cut = hits_of(handle, found.shown, request, scope.filters, context)
@@ -312,7 +319,7 @@ class Searcher:
             FileNotIndexedError: The file is not in the index.
             UnavailableError: The index, or this place of it, has no vectors.
         """
-        with asking("related"):
+        with measured_search("related"):
             return self._related(wanted, checked_out)
 
     def _related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
@@ -348,7 +355,7 @@ class Searcher:
         Raises:
             InvalidInputError: A field of the request is invalid.
         """
-        with asking("symbols"):
+        with measured_search("symbols"):
             check_request(wanted)
             return self._symbols(wanted, checked_out)
 
@@ -362,33 +369,35 @@ class Searcher:
             )
         return [symbol_hit(symbol, self._project_name) for symbol in found]
 
-    def outline(self, path: str, checked_out: str, *, asked: str) -> list[SymbolHit]:
+    def outline(self, path: str, checked_out: str, *, requested: str) -> list[SymbolHit]:
         """Return the symbols of a file in text order.
 
         Args:
             path: The file, relative to the root.
             checked_out: The branch that is checked out, which is searched.
-            asked: The path as the caller wrote it.
+            requested: The path as the caller wrote it.
 
         Raises:
             FileNotIndexedError: The file is not in the index.
         """
         with self._store.read() as handle:
             branch = self.branch(handle, None, checked_out)
-            return outline_of(handle, branch.id, path, project=self._project_name, asked=asked)
+            return outline_of(
+                handle, branch.id, path, project=self._project_name, requested=requested
+            )
 
-    def branch(self, handle: Handle, asked: str | None, checked_out: str) -> BranchRow:
-        """Return the branch to search: the one asked for, the one checked out, or the latest.
+    def branch(self, handle: Handle, requested: str | None, checked_out: str) -> BranchRow:
+        """Return the branch to search: the requested one, the one checked out, or the latest.
 
         Raises:
-            NotFoundError: The branch that was asked for was never indexed.
+            NotFoundError: The requested branch was never indexed.
         """
-        return chosen_branch(self._cache.state(handle).branches, asked, checked_out)
+        return chosen_branch(self._cache.state(handle).branches, requested, checked_out)
 
     def coverage(
         self, handle: Handle, branch: BranchRow, *, is_elsewhere: bool = False
     ) -> Coverage:
-        """Return how much of the branch the index covers; never complete when another was meant."""
+        """Return the coverage of the branch; never complete if another was requested."""
         state = self._cache.state(handle)
         return coverage_of(
             branch,
@@ -454,48 +463,50 @@ def _patterns_of(query: Query) -> "tuple[Pattern, ...] | list[Pattern]":
     return patterns_of(query)
 
 
-def _find(handle: Handle, question: Question, scope: _Scope) -> Found:
+def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandidates:
     """Find candidates the fastest way: in the cached branch, if there are words and no filters."""
-    if scope.branch_index is None or is_symbol_search(question):
+    if scope.branch_index is None or is_symbol_search(prepared):
         return find_candidates(
-            handle, question, scope.filters, _cached_vectors(handle, question, scope)
+            handle, prepared, scope.filters, _cached_vectors(handle, prepared, scope)
         )
     with span("search.vectors"):
         similarities = (
-            _similarities(handle, question.asked, scope, scope.branch_index)
-            if question.asked
+            _similarities(handle, prepared.query_vector, scope, scope.branch_index)
+            if prepared.query_vector
             else None
         )
-    return find_in_branch(handle, question, scope.branch_index, similarities)
+    return find_in_branch(handle, prepared, scope.branch_index, similarities)
 
 
-def _cached_vectors(handle: Handle, question: Question, scope: _Scope) -> "BranchVectors | None":
+def _cached_vectors(
+    handle: Handle, prepared: PreparedQuery, scope: _Scope
+) -> "BranchVectors | None":
     """Return the cached vectors of the branch, if the filters choose whole files."""
-    if question.asked is None or not scope.filters.chooses_files:
+    if prepared.query_vector is None or not scope.filters.chooses_files:
         return None
     branch_index = scope.state.branch_index(handle, scope.branch.id)
     if branch_index is None:
         return None
-    return scope.state.vectors(handle, scope.branch.id, question.asked.model, branch_index)
+    return scope.state.vectors(handle, scope.branch.id, prepared.query_vector.model, branch_index)
 
 
 def _similarities(
-    handle: Handle, asked: "QueryVector", scope: _Scope, branch_index: "BranchIndex"
+    handle: Handle, query_vector: "QueryVector", scope: _Scope, branch_index: "BranchIndex"
 ) -> "Similarities":
     """Compare a query with the places of a cached branch."""
     from engine.search.meaning import StoredSimilarities  # numpy
 
-    cached = scope.state.vectors(handle, scope.branch.id, asked.model, branch_index)
+    cached = scope.state.vectors(handle, scope.branch.id, query_vector.model, branch_index)
     return (
-        cached.similarities(asked)
+        cached.similarities(query_vector)
         if cached
-        else StoredSimilarities(handle, asked, scope.filters, branch_index)
+        else StoredSimilarities(handle, query_vector, scope.filters, branch_index)
     )
 
 
 def _describe(search_span: Span, answer: SearchAnswer) -> None:
     """Record facts about an answer in its span, without any text."""
-    search_span.tell(
+    search_span.set_attributes(
         mode=str(answer.mode),
         hits=len(answer.hits),
         total=answer.total,

@@ -177,36 +177,38 @@ def _names(query: Query) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def requested_branch(request: SearchRequest, query: Query) -> str | None:
-    """Return the branch that is asked for, or None for the one checked out.
+    """Return the requested branch, or None for the one checked out.
 
     Raises:
-        InvalidQueryError: Two different branches are asked for.
+        InvalidQueryError: Two different branches are requested.
     """
-    asked = request.branch
+    requested = request.branch
     for term in query.values("branch"):
-        if asked is not None and asked != term.value:
+        if requested is not None and requested != term.value:
             raise InvalidQueryError(
-                f"only one branch can be searched at a time, not {asked!r} and {term.value!r}",
+                f"only one branch can be searched at a time, not {requested!r} and {term.value!r}",
                 position=term.position,
             )
-        asked = term.value
-    return asked
+        requested = term.value
+    return requested
 
 
-def chosen_branch(branches: Sequence[BranchRow], asked: str | None, checked_out: str) -> BranchRow:
-    """Return the branch asked for, the one checked out, or the latest; one without a row for none.
+def chosen_branch(
+    branches: Sequence[BranchRow], requested: str | None, checked_out: str
+) -> BranchRow:
+    """Return the requested branch, the one checked out, or the latest; one without a row for none.
 
     Raises:
-        NotFoundError: The branch that was asked for was never indexed.
+        NotFoundError: The requested branch was never indexed.
     """
-    wanted = checked_out if asked is None else asked
+    wanted = checked_out if requested is None else requested
     for branch in branches:
         if branch.name == wanted:
             return branch
-    if asked is not None:
+    if requested is not None:
         known = ", ".join(branch.name or "(none)" for branch in branches)
         raise NotFoundError(
-            f"branch {asked!r} is not indexed", hint=f"indexed: {known}", branch=asked
+            f"branch {requested!r} is not indexed", hint=f"indexed: {known}", branch=requested
         )
     if branches:
         return branches[0]

@@ -79,7 +79,7 @@ def find_scored(
 
 
 def outline_of(
-    handle: Handle, branch_id: int, path: str, *, project: str, asked: str
+    handle: Handle, branch_id: int, path: str, *, project: str, requested: str
 ) -> list[SymbolHit]:
     """Return the symbols of a file in text order.
 
@@ -88,16 +88,16 @@ def outline_of(
         branch_id: The branch.
         path: Relative to the root.
         project: The project name in the symbols.
-        asked: The path as the caller wrote it, for the error.
+        requested: The path as the caller wrote it, for the error.
 
     Raises:
         FileNotIndexedError: The file is not in the index.
     """
     if files.read_file(handle, branch_id, path) is None:
         raise FileNotIndexedError(
-            f"{display_path(asked)} is not in the index",
+            f"{display_path(requested)} is not in the index",
             hint="cairn why PATH shows the reason",
-            path=display_path(asked),
+            path=display_path(requested),
         )
     rows = symbols.outline(handle, branch_id, path)
     return [symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), project) for row in rows]

@@ -49,62 +49,7 @@ MAX_RELATED = 200
 MAX_SYMBOL_ROWS = 400
 MAX_FUZZY_NAMES = 100
 
-
-class Weights(NamedTuple):
-    """The numbers that turn features into a score."""
-
-    #: The most that the words and the meaning of a place add.
-    words: float = 1.0
-    meaning: float = 0.0
-    #: The most that is added to all places of a file by the words that they have together, however
-    #: far apart, and by their similarity in many places.
-    file_words: float = 0.0
-    file_meaning: float = 0.0
-    #: Exponents of the shares of the best: below 1 the tail still counts, above 1 the best stand
-    #: out.
-    words_power: float = 0.75
-    meaning_power: float = 2.0
-    file_meaning_power: float = 4.0
-    #: The most that the words of a path add.
-    path: float = 2.0
-    path_power: float = 0.75
-    #: What a word in a folder's name counts, relative to one in the file's name.
-    folder: float = 0.5
-    #: The most that the places of a file together add to the best of them.
-    coherence: float = 0.6
-    #: What defining the requested name adds when the name is the whole query …
-    definition: float = 3.0
-    #: … when a compound name (``SessionStore``) stands among other words …
-    mention: float = 1.0
-    #: … and when that name is a single word that may be prose (``Session``, ``JSON``).
-    word_definition: float = 0.3
-    #: A definition in a file of the same name is the one that is meant.
-    same_stem: float = 1.5
-    #: A file whose name continues after it (``Mapper.Async.cs``) has a part of the definition.
-    stem_begins: float = 1.3
-    other_case: float = 0.5
-    other_qualifier: float = 0.6
-    #: A function on one line is more often a prototype than a definition.
-    prototype: float = 0.8
-    #: A constructor has the name of the class that is meant.
-    constructor: float = 0.8
-    #: Each further place of a file counts this much of the one before, so that no file fills the
-    #: first page.
-    crowding: float = 0.3
-
-
-#: Without vectors.
-WORD_WEIGHTS = Weights()
-#: In mode ``meaning``, where neither words nor names count.
-MEANING_WEIGHTS = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
-#: In mode ``hybrid`` when the whole query is a name: its words and its definition find it.
-NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
-#: In mode ``hybrid`` for any other query: meaning counts more than words.
-PROSE_BY_BOTH = Weights(
-    words=1.6, meaning=2.0, coherence=0.1, file_words=0.8, file_meaning=0.9, path=1.6
-)
-
-#: Factors of what is rarely meant, by path, content or language.
+#: Factors of what users rarely look for, by path, content or language.
 TEST_FACTOR = 0.3
 EXAMPLE_FACTOR = 0.3
 VENDORED_FACTOR = 0.3
@@ -159,6 +104,61 @@ PATTERN_CROWDING = 0.5
 SAME_FILE_FACTOR = 0.5
 #: … and the same text elsewhere says nothing new.
 COPY_FACTOR = 0.5
+
+
+class Weights(NamedTuple):
+    """The numbers that turn features into a score."""
+
+    #: The most that the words and the meaning of a place add.
+    words: float = 1.0
+    meaning: float = 0.0
+    #: The most that is added to all places of a file by the words that they have together, however
+    #: far apart, and by their similarity in many places.
+    file_words: float = 0.0
+    file_meaning: float = 0.0
+    #: Exponents of the shares of the best: below 1 the tail still counts, above 1 the best stand
+    #: out.
+    words_power: float = 0.75
+    meaning_power: float = 2.0
+    file_meaning_power: float = 4.0
+    #: The most that the words of a path add.
+    path: float = 2.0
+    path_power: float = 0.75
+    #: What a word in a folder's name counts, relative to one in the file's name.
+    folder: float = 0.5
+    #: The most that the places of a file together add to the best of them.
+    coherence: float = 0.6
+    #: What defining the requested name adds when the name is the whole query …
+    definition: float = 3.0
+    #: … when a compound name (``SessionStore``) stands among other words …
+    mention: float = 1.0
+    #: … and when that name is a single word that may be prose (``Session``, ``JSON``).
+    word_definition: float = 0.3
+    #: A definition in a file of the same name is probably the wanted one.
+    same_stem: float = 1.5
+    #: A file whose name continues after it (``Mapper.Async.cs``) has a part of the definition.
+    stem_begins: float = 1.3
+    other_case: float = 0.5
+    other_qualifier: float = 0.6
+    #: A function on one line is more often a prototype than a definition.
+    prototype: float = 0.8
+    #: A constructor has the name of the class, which is probably the wanted one.
+    constructor: float = 0.8
+    #: Each further place of a file counts this much of the one before, so that no file fills the
+    #: first page.
+    crowding: float = 0.3
+
+
+#: Without vectors.
+WORD_WEIGHTS = Weights()
+#: In mode ``meaning``, where neither words nor names count.
+MEANING_WEIGHTS = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
+#: In mode ``hybrid`` when the whole query is a name: its words and its definition find it.
+NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
+#: In mode ``hybrid`` for any other query: meaning counts more than words.
+PROSE_BY_BOTH = Weights(
+    words=1.6, meaning=2.0, coherence=0.1, file_words=0.8, file_meaning=0.9, path=1.6
+)
 
 
 def weights_of(lexical: Lexical, mode: Mode, *, has_meaning: bool) -> Weights:

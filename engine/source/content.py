@@ -113,6 +113,64 @@ _NOT_PROGRAMS: Final = frozenset(
     "you this it by edit".split()
 )
 
+#: The language whose files are notebooks.
+NOTEBOOK_LANGUAGE: Final = "jupyter"
+
+_KINDS: Final = frozenset({"code", "markdown", "raw", "heading"})
+_LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
+_USUAL_LANGUAGE: Final = "python"
+_PICTURE: Final = re.compile(r"(data:[\w.+/-]{1,60};base64,)[A-Za-z0-9+/=\s]{64,}", re.ASCII)
+_MAX_HEADING: Final = 6
+
+_LFS_START = b"version https://git-lfs.github.com/spec/"
+_LFS_MAX_BYTES = 1024
+
+#: Above this size a file is minified if nearly all of it is in lines that nobody types. Code
+#: around one embedded picture or data set stays: it can be a module of 500 lines.
+_MINIFIED_MIN_BYTES = 5000
+_AVERAGE_LINE_BYTES = 500
+_LONG_LINE_BYTES = 1000
+_LONG_LINES_SHARE = 0.9
+
+#: Languages in which a line can be a paragraph; refused only if no person can have written it.
+_PROSE = frozenset(
+    {"asciidoc", "latex", "markdown", "org", "plaintext", "restructuredtext", "rst", "tex", "text"}
+)
+_PROSE_MIN_BYTES = 50_000
+_PROSE_AVERAGE_LINE_BYTES = 10_000
+
+_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css|html|svg)$", re.IGNORECASE)
+_SOURCE_MAP_HEAD = re.compile(rb'\s*\{[^\0]{0,200}?"(?:version|mappings|sources|file)"')
+
+_GENERATED_HEAD_BYTES = 2048
+_GENERATED_NAME = re.compile(
+    r"""(?:
+      _pb2(?:_grpc)?\.pyi? | \.pb(?:\.gw)?\.(?:go|cc|h|swift|dart|c) | _pb\.(?:js|d\.ts|rb)
+    | \.(?:g|freezed|gr|mocks|pbenum|pbjson|pbserver)\.dart
+    | \.(?:designer|g|g\.i|generated)\.(?:cs|vb)
+    | (?:\.gen|[._]generated)\.(?:go|ts|tsx|js|py|rs|kt|swift|java|c|h|cc|cpp)
+    | \.tab\.[ch] | (?:^|/)(?: zz_generated[^/]*\.go | lex\.yy\.c | __generated__/.* )
+    )\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_LOCK_NAMES = frozenset(
+    {
+        "brewfile.lock.json",
+        "bun.lockb",
+        "cabal.project.freeze",
+        "cartfile.resolved",
+        "gems.locked",
+        "go.sum",
+        "go.work.sum",
+        "npm-shrinkwrap.json",
+        "package.resolved",
+        "packages.lock.json",
+        "project.assets.json",
+    }
+)
+_LOCK_ENDINGS = (".lock", ".lockfile", ".lock.hcl", "-lock.json", "-lock.yaml", "-lock.yml")
+
 
 def licence_of(text: bytes, language: str) -> str | None:
     """Return the licence that a text declares or contains, as an SPDX expression, or None.
@@ -230,16 +288,6 @@ def _bsd_of(terms: bytes) -> str:
     return "BSD-3-Clause" if _BSD_ENDORSEMENT in terms else "BSD-2-Clause"
 
 
-#: The language whose files are notebooks.
-NOTEBOOK_LANGUAGE: Final = "jupyter"
-
-_KINDS: Final = frozenset({"code", "markdown", "raw", "heading"})
-_LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
-_USUAL_LANGUAGE: Final = "python"
-_PICTURE: Final = re.compile(r"(data:[\w.+/-]{1,60};base64,)[A-Za-z0-9+/=\s]{64,}", re.ASCII)
-_MAX_HEADING: Final = 6
-
-
 def notebook_text(text: bytes) -> bytes | None:
     """Return the cells of a notebook as text, or None if it cannot be read.
 
@@ -319,56 +367,6 @@ def _source_of(cell: dict[str, Any]) -> str:
 def _level_of(cell: dict[str, Any]) -> int:
     level = cell.get("level")
     return min(max(level, 1), _MAX_HEADING) if isinstance(level, int) else 1
-
-
-_LFS_START = b"version https://git-lfs.github.com/spec/"
-_LFS_MAX_BYTES = 1024
-
-#: Above this size a file is minified if nearly all of it is in lines that nobody types. Code
-#: around one embedded picture or data set stays: it can be a module of 500 lines.
-_MINIFIED_MIN_BYTES = 5000
-_AVERAGE_LINE_BYTES = 500
-_LONG_LINE_BYTES = 1000
-_LONG_LINES_SHARE = 0.9
-
-#: Languages in which a line can be a paragraph; refused only if no person can have written it.
-_PROSE = frozenset(
-    {"asciidoc", "latex", "markdown", "org", "plaintext", "restructuredtext", "rst", "tex", "text"}
-)
-_PROSE_MIN_BYTES = 50_000
-_PROSE_AVERAGE_LINE_BYTES = 10_000
-
-_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css|html|svg)$", re.IGNORECASE)
-_SOURCE_MAP_HEAD = re.compile(rb'\s*\{[^\0]{0,200}?"(?:version|mappings|sources|file)"')
-
-_GENERATED_HEAD_BYTES = 2048
-_GENERATED_NAME = re.compile(
-    r"""(?:
-      _pb2(?:_grpc)?\.pyi? | \.pb(?:\.gw)?\.(?:go|cc|h|swift|dart|c) | _pb\.(?:js|d\.ts|rb)
-    | \.(?:g|freezed|gr|mocks|pbenum|pbjson|pbserver)\.dart
-    | \.(?:designer|g|g\.i|generated)\.(?:cs|vb)
-    | (?:\.gen|[._]generated)\.(?:go|ts|tsx|js|py|rs|kt|swift|java|c|h|cc|cpp)
-    | \.tab\.[ch] | (?:^|/)(?: zz_generated[^/]*\.go | lex\.yy\.c | __generated__/.* )
-    )\Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-
-_LOCK_NAMES = frozenset(
-    {
-        "brewfile.lock.json",
-        "bun.lockb",
-        "cabal.project.freeze",
-        "cartfile.resolved",
-        "gems.locked",
-        "go.sum",
-        "go.work.sum",
-        "npm-shrinkwrap.json",
-        "package.resolved",
-        "packages.lock.json",
-        "project.assets.json",
-    }
-)
-_LOCK_ENDINGS = (".lock", ".lockfile", ".lock.hcl", "-lock.json", "-lock.yaml", "-lock.yml")
 
 
 class Inspected(NamedTuple):

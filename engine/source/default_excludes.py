@@ -95,16 +95,6 @@ _ALWAYS_ENDINGS: Final[tuple[tuple[str, str], ...]] = (
     (".dSYM", _OUTPUT),
 )
 
-
-class OutputFolder(NamedTuple):
-    """A folder that is excluded unless git tracks a file in it."""
-
-    holds: str
-    beside: tuple[str, ...]  # without git, excluded next to one of these; "*.x" is any such file
-    in_root: bool = False  # without git, excluded directly in the root
-    anywhere: bool = False  # without git, excluded everywhere
-
-
 _SCRIPT_PROJECT: Final = ("package.json", "deno.json")
 _PYTHON_PROJECT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
 _JVM_PROJECT: Final = (
@@ -118,6 +108,16 @@ _JVM_PROJECT: Final = (
 )
 _NATIVE_PROJECT: Final = ("CMakeLists.txt", "meson.build", "configure.ac", "BUILD.bazel")
 _DOTNET_PROJECT: Final = ("*.csproj", "*.fsproj", "*.vbproj", "*.vcxproj", "*.sln")
+
+
+class OutputFolder(NamedTuple):
+    """A folder that is excluded unless git tracks a file in it."""
+
+    holds: str
+    beside: tuple[str, ...]  # without git, excluded next to one of these; "*.x" is any such file
+    in_root: bool = False  # without git, excluded directly in the root
+    anywhere: bool = False  # without git, excluded everywhere
+
 
 #: Folders that are excluded unless git tracks a file in them.
 UNLESS_TRACKED: Final[dict[str, OutputFolder]] = {

@@ -40,6 +40,17 @@ from engine.source.ignore import (
 )
 from engine.source.wildmatch import PatternSet
 
+#: Rule files of more than this, alone or together with those in force, are not read: rules take
+#: 20 to 200 times their bytes in memory.
+MAX_RULES_BYTES: Final = 2 << 20
+
+#: How many small rule files are cached, as large trees have many equal ones.
+_MAX_KNOWN: Final = 256
+_MAX_KNOWN_BYTES: Final = 1 << 14
+
+GIT_IGNORE: Final = ".gitignore"
+CAIRN_IGNORE: Final = ".cairnignore"
+
 
 class Reinclusion(Enum):
     """Ways to re-include a file of a refused folder, besides ``!`` rules of a ``.cairnignore``."""
@@ -345,18 +356,6 @@ def _ignored_by(decision: Decision) -> Refusal | None:
         return None
     lifted = Reinclusion.BY_NOTHING if file.is_cairn else Reinclusion.BY_TRACKING
     return Refusal(SkipReason.IGNORED, file.describe(number), lifted)
-
-
-#: Rule files of more than this, alone or together with those in force, are not read: rules take
-#: 20 to 200 times their bytes in memory.
-MAX_RULES_BYTES: Final = 2 << 20
-
-#: How many small rule files are cached, as large trees have many equal ones.
-_MAX_KNOWN: Final = 256
-_MAX_KNOWN_BYTES: Final = 1 << 14
-
-GIT_IGNORE: Final = ".gitignore"
-CAIRN_IGNORE: Final = ".cairnignore"
 
 
 class RuleFiles:

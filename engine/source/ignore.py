@@ -33,6 +33,9 @@ _MAX_RULE_BYTES: Final = 1 << 16  # no path of a walk is longer
 _MAX_SHOWN_CHARACTERS: Final = 200
 _BOM: Final = b"\xef\xbb\xbf"
 
+MAX_PATTERNS: Final = 1000
+MAX_PATTERN_CHARACTERS: Final = 4096
+
 
 class IgnoreRules:
     """The rules of one file.
@@ -224,10 +227,6 @@ def _pattern_of(text: str, *, fold_case: bool) -> Pattern:
     if not is_path and components[0] is not None:
         components = (None, *components)
     return Pattern(components, folders_only=folders_only)
-
-
-MAX_PATTERNS: Final = 1000
-MAX_PATTERN_CHARACTERS: Final = 4096
 
 
 class Globs:

@@ -33,6 +33,12 @@ _KEPT_OPEN: Final = 48
 #: Device and inode.
 Identity = tuple[int, int]
 
+_MAX_LINKS: Final = 40  # in one resolution, as in Linux
+_MAX_SHOWN_CHARACTERS: Final = 200
+_MAX_STEPS: Final = 8192  # folders opened in one resolution
+
+_LIMIT: Final = 1 << 63
+
 
 class LinkedFolder:
     """A folder that a link leads to, inside the root."""
@@ -229,11 +235,6 @@ def open_beneath(root: int, real_path: str) -> int:
     return descriptor
 
 
-_MAX_LINKS: Final = 40  # in one resolution, as in Linux
-_MAX_SHOWN_CHARACTERS: Final = 200
-_MAX_STEPS: Final = 8192  # folders opened in one resolution
-
-
 class LinkTarget(NamedTuple):
     """The target of a link."""
 
@@ -399,7 +400,6 @@ class _Place:
             raise NotFollowedError(SkipReason.SYMLINK_BROKEN, "the path is too long")
 
 
-_LIMIT: Final = 1 << 63
 _new: Final = tuple.__new__
 
 

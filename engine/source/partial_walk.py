@@ -16,6 +16,9 @@ from engine.source.folder_rules import FolderRules, Refusal
 from engine.source.open_folders import OpenFolder
 from engine.source.walker import Walk, WalkRules
 
+#: Reasons for which a link may start to work later without an event of its own.
+_OF_LINKS: Final = frozenset({SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE})
+
 
 class PathSet:
     """Paths to visit, each with everything below it; none of them lies below another.
@@ -86,7 +89,7 @@ class PartialWalk(Walk):
     Args:
         root: The folder.
         rules: Which files belong to it.
-        wanted: The paths to visit; none for everything.
+        selected: The paths to visit; none for everything.
         cancelled: Asked for each folder and a thousand files; True stops the walk.
 
     Attributes:
@@ -104,22 +107,22 @@ class PartialWalk(Walk):
         self,
         root: str,
         rules: WalkRules,
-        wanted: PathSet,
+        selected: PathSet,
         cancelled: CancelToken = never,
     ) -> None:
         super().__init__(root, rules, cancelled)
-        self._wanted = wanted
+        self._selected = selected
         self._blocked: list[str] = []  # parent folders that cannot be entered
-        self.reached = wanted
+        self.reached = selected
         self.links: list[str] = []
 
     def run(self) -> Iterator[FileEntry | Skip]:
         """Walk."""
         for item in super().run():
-            if self._wanted.is_above(item.path):
+            if self._selected.is_above(item.path):
                 self._blocked.append(item.path)
             yield item
-        self.reached = self._wanted.with_paths(self._blocked)
+        self.reached = self._selected.with_paths(self._blocked)
 
     def _chosen(
         self,
@@ -128,11 +131,11 @@ class PartialWalk(Walk):
         prefix: str,
         names: set[str],
     ) -> list[os.DirEntry[str]]:
-        steps = self._wanted.steps_from(prefix)
+        steps = self._selected.steps_from(prefix)
         if steps is None:
             return entries
         missing = (prefix + name for name in steps - names)
-        self._blocked.extend(path for path in missing if self._wanted.is_above(path))
+        self._blocked.extend(path for path in missing if self._selected.is_above(path))
         return [entry for entry in entries if entry.name in steps]
 
     def _refusal_of_opened(self, folder: OpenFolder, *, is_link: bool) -> Refusal | None:
@@ -214,10 +217,6 @@ class _Probe(Walk):
         return self._secret_of(prefix + name, prefix + name)
 
 
-#: Reasons for which a link may start to work later without an event of its own.
-_OF_LINKS: Final = frozenset({SkipReason.SYMLINK_BROKEN, SkipReason.UNREADABLE})
-
-
 class Folders(NamedTuple):
     """The folders and links that a walk visited."""
 
@@ -260,9 +259,9 @@ class _FolderWalk(PartialWalk):
     """A walk that ignores files other than links."""
 
     def __init__(
-        self, root: str, rules: WalkRules, wanted: PathSet, cancelled: CancelToken
+        self, root: str, rules: WalkRules, selected: PathSet, cancelled: CancelToken
     ) -> None:
-        super().__init__(root, rules, wanted, cancelled)
+        super().__init__(root, rules, selected, cancelled)
         self.entered: dict[str, str] = {}
         self.followed: dict[str, str] = {}
         self.broken: set[str] = set()

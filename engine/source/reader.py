@@ -35,6 +35,10 @@ _MAX_KEPT = 64
 _NOT_A_FILE = frozenset({errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP})
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
+_NO_NAMES = frozenset({"", ".", ".."})
+_NOT_BENEATH = "not a path beneath the root"
+_NO_STAT = FileStat(-1, -1, -1, -1)
+
 
 class Content(NamedTuple):
     """The bytes of a file and the state in which they were read."""
@@ -236,11 +240,6 @@ class TreeReader:
             self._deep = -1
         self._folder = ""
         self._here = self._root
-
-
-_NO_NAMES = frozenset({"", ".", ".."})
-_NOT_BENEATH = "not a path beneath the root"
-_NO_STAT = FileStat(-1, -1, -1, -1)
 
 
 def _split(path: str) -> tuple[str, str]:

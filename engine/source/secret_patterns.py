@@ -20,6 +20,146 @@ Spans = list[tuple[int, int]]
 Search = Callable[[bytes], re.Match[bytes] | None]
 Find = Callable[[bytes, Spans], None]
 
+#: The last two of the three parts of a dotted token, of which the first identifies it; or the
+#: path of a web hook.
+_DOTTED = re.compile(
+    rb"\.(?:(?P<middle>[\w-]{6,}+)\.(?P<last>[\w-]{20,}+)"
+    rb"|com/(?:services|workflows|triggers|api/webhooks)/(?P<hook>[\w/+-]{20,200}))"
+)
+_HOOK_HOSTS = (b"hooks.slack", b"discord", b"discordapp")
+_SENDGRID_BYTES = (22, 43)
+_DISCORD_MIDDLE_BYTES = 6
+#: A Discord token begins with a number in base64.
+_DISCORD_START = re.compile(
+    rb"(?:(?<![\w-])|(?<=\\[nrt]))(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}\w{0,3}\Z"
+)
+_DISCORD_START_BYTES = 30
+_WEB_TOKEN_START = re.compile(rb"[\w-]{10,}+\Z")
+_WEB_TOKEN_START_BYTES = 2048
+
+_PRIVATE_KEY = re.compile(rb"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?")
+_MAX_KEY_BYTES = 65_536
+_KEY_LINE = re.compile(rb"[A-Za-z0-9+/=]{40}")
+#: The pieces of a key's body in any string literals; escapes are skipped.
+_KEY_PIECE = re.compile(rb"\\[nrt]|((?:[A-Za-z0-9+/=]|\\/){4,})")
+_MIN_UNENDED_PIECE_BYTES = 20
+
+#: Shannon entropy, bits a byte, of the value's own bytes: 3.5, or less where the value is too short
+#: to have it. Of values drawn from letters and digits 2 in 100 fall below that; hexadecimal ones
+#: have 3.6 at 32 digits.
+_MIN_ENTROPY = 3.5
+_MIN_ENTROPY_SHARE = 0.84  # of the most that the length allows
+_MIN_HEX_ENTROPY = 2.75
+#: Values with fewer distinct bytes cannot be random.
+_MIN_DIFFERENT = 7
+#: Values with fewer letters are numbers or dates.
+_MIN_LETTERS = 2
+_MIN_LETTERS_BEYOND_HEX = 4
+_HEX = re.compile(rb"[0-9a-fA-F-]{16,}\Z")
+
+#: References to the real value, formats and regexes.
+_REFERENCE = re.compile(
+    rb"[{}<>\[\]^`]|\$[A-Za-z(]|%(?:[sdvr](?![A-Za-z0-9])|[(@])|\(.{0,500}\)|://|\*\*\*|\.\.\."
+)
+#: Words of placeholders and of looking up a value.
+_PLACEHOLDERS = (
+    b"example", b"change", b"placeholder", b"dummy", b"your", b"xxxx", b"redacted", b"insert",
+    b"replace", b"environ", b"getenv", b"arn:",
+)  # fmt: skip
+
+#: A run of letters as words have: four or more, with a capital at the start or all capitals. One
+#: letter in four of a word is a vowel; the same holds for 6 of 10 random runs.
+_RUN = re.compile(rb"[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}")
+_NO_VOWELS = bytes(code for code in range(256) if code not in b"aeiouyAEIOUY")
+#: A digit inside letters; words do not have two.
+_INSIDE = re.compile(rb"[A-Za-z][0-9]+(?=[A-Za-z])")
+_CAMEL_CASE = re.compile(rb"[A-Za-z][a-z]+(?:[A-Z][a-z]{2,}+)+\Z")
+_SWITCH = re.compile(rb"[a-z][A-Z]")
+_NO_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha() or code > 127)
+_NO_DIGITS = bytes(code for code in range(256) if code not in b"0123456789")
+_SYMBOL = re.compile(rb"[!@#$%&*?~=+]")
+
+#: Sample passwords in URLs of documentation and tests.
+_SAMPLE_PASSWORDS = frozenset(
+    b"""admin bar foo guest pass passw0rd passwd password password1 postgres pw pwd root secret test
+    token user x-oauth-basic""".split()
+)
+#: Shorter words without a digit or sign count as samples.
+_MIN_WORD_PASSWORD_BYTES = 16
+
+#: A literal of 12 bytes or more: "", '', ``, b"", @"" and the like, and \"\" in another literal.
+_LITERAL = (
+    rb"\"(?P<double>[^\s\"\\]{12,512}+)(?=\\?\")|'(?P<single>[^\s'\\]{12,512}+)(?=\\?')"
+    rb"|`(?P<back>[^\s`\\]{12,512}+)(?=`)|\\\"(?P<escaped>[^\s\"\\]{12,512}+)(?=\\\")"
+    rb"|[bBrRuUfFLN@$&]{1,2}[\"'](?P<prefixed>[^\s\"'\\]{12,512}+)(?=[\"'])"
+)
+#: A value without quotes, with a digit, that is not the start of a longer expression.
+_BARE = (
+    rb"(?=[A-Za-z_+/@!#%^&*~?-]{0,60}+[0-9])"
+    rb"(?P<bare>[\w+/-]{16,256}+(?=&)"  # in the query of a URL
+    rb"|[^\s\"'`$(){}<>\[\]\\;,|:=]{12,256}+={0,2}+(?![(\[{<$:=]))"
+)
+#: The kinds of values that are secret only because of the name before them.
+_NAMED = frozenset({"double", "single", "back", "escaped", "prefixed", "bare"})
+#: At the end of a line a bare value may be anything, elsewhere only key characters.
+_LINE_ENDS = (b"", b"\n", b"\r")
+_DOTTED_NAME = re.compile(rb"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)+\Z")
+_BARE_KEY = re.compile(rb"[\w+/-]{16,}={0,2}\Z")
+
+_AFTER_COLON = re.compile(
+    rb":(?=[ \t]*+(?:%b" % _LITERAL
+    + rb"|//[^\s/:@\"'`<>\\]{0,200}+:(?P<url>[^\s/@\"'`<>\\]{3,200}+)@"  # ://user:password@host
+    + rb"|bearer (?P<header>[\w.~+/-]{16,2000}+={0,2})"
+    + rb"|(?P<telegram>AA[\w-]{33})(?![\w-])"  # the number of the bot stands before the colon
+    + rb"|%b))" % _BARE
+)
+_BOT_NUMBER = re.compile(rb"(?<![0-9])[0-9]{8,10}:\Z")
+_BOT_NUMBER_BYTES = 12
+
+_AFTER_EQUALS = re.compile(
+    rb"=(?=>?[ \t]*+(?:%b|%b)" % (_LITERAL, _BARE)
+    + rb"|(?<=d=)(?<=[Pp]assword=)(?P<part>[^\s\"'`$(){}<>\[\]\\;]{6,11}+);)"
+)
+#: One of the words that a connection string has before its password.
+_CONNECTION = re.compile(rb"server|host|source|user|uid|database|catalog")
+_CONNECTION_BYTES = 200
+
+_SCHEME = re.compile(rb"B(?:earer|asic)[ \t]{1,4}(?P<header>[\w.~+/-]{16,2000}+={0,2})")
+
+#: How far back the name of a value is searched for, and the stems in names of secrets.
+_NAME_BYTES = 80
+_STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred")
+#: From the last stem before a value to the value; the group is the rest of the name.
+_NAME = re.compile(
+    rb"""(?: passw(?:or)?d | passphrase | (?:pass|pwd|auth|authorization)(?![a-z]) | secret | token
+      | credentials? | key )
+    ([\w.-]{0,40}+) ["'`\])\\]{0,3}
+    (?: \s{0,4}:\s{0,4}[&\w'\ .<>\[\]?|]{1,24} | [ ]string | \[\d{0,4}\] )?   # a type
+    \s*+ (?: [:=]=? | => )\s*+ [\w@$\\&]{0,2} ["'`]? \Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+#: Words before ``key`` that make it secret.
+_KEY_OF = re.compile(
+    rb"(?:api|access|auth|private|secret|crypt(?:ion)?|signing|master|session|client|account|shared)"
+    rb"[_.-]?\Z"
+)
+_KEY_OF_BYTES = 20
+#: Other words that contain a stem: bypass, oauth, ….
+_SHORT_STEMS = (b"pass", b"pwd", b"auth")
+_PUBLIC_KEY = (b"publickey", b"public_key", b"public-key")
+#: A name that continues with one of these describes the secret and is not the secret.
+_ABOUT = re.compile(
+    rb"""name | type | ur[il] | path | file | dir | field | label | placeholder | endpoint | header
+    | param | prefix | suffix | format | pattern | regex | len | size | class | attr | column | hint
+    | text | title | message | error | expir | count | index | scope | audience | issuer | alg
+    | provider | policy | version | (?<![a-z])id | (?-i:Id) | ref(?!resh) | arn | valid | mode
+    | kind | hash | digest | spec | source""",
+    re.IGNORECASE | re.VERBOSE,
+)
+#: Names of values that people may choose themselves.
+_CHOSEN = (b"pass", b"pwd", b"secret")
+_AWS_SECRET_BYTES = 40
+
 
 def _token(prefix: bytes, body: bytes, apart: bytes = rb"A-Za-z0-9") -> re.Pattern[bytes]:
     r"""Build the pattern of a token that stands on its own.
@@ -82,30 +222,6 @@ _WITH_CAPITAL_A = (
 
 _TWILIO = _token(rb"SK", rb"[0-9a-f]{32}(?![A-Za-z0-9])")
 _DATABRICKS = _token(rb"dapi", rb"[0-9a-f]{32}(?![A-Za-z0-9])")
-
-#: The last two of the three parts of a dotted token, of which the first identifies it; or the
-#: path of a web hook.
-_DOTTED = re.compile(
-    rb"\.(?:(?P<middle>[\w-]{6,}+)\.(?P<last>[\w-]{20,}+)"
-    rb"|com/(?:services|workflows|triggers|api/webhooks)/(?P<hook>[\w/+-]{20,200}))"
-)
-_HOOK_HOSTS = (b"hooks.slack", b"discord", b"discordapp")
-_SENDGRID_BYTES = (22, 43)
-_DISCORD_MIDDLE_BYTES = 6
-#: A Discord token begins with a number in base64.
-_DISCORD_START = re.compile(
-    rb"(?:(?<![\w-])|(?<=\\[nrt]))(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}\w{0,3}\Z"
-)
-_DISCORD_START_BYTES = 30
-_WEB_TOKEN_START = re.compile(rb"[\w-]{10,}+\Z")
-_WEB_TOKEN_START_BYTES = 2048
-
-_PRIVATE_KEY = re.compile(rb"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?")
-_MAX_KEY_BYTES = 65_536
-_KEY_LINE = re.compile(rb"[A-Za-z0-9+/=]{40}")
-#: The pieces of a key's body in any string literals; escapes are skipped.
-_KEY_PIECE = re.compile(rb"\\[nrt]|((?:[A-Za-z0-9+/=]|\\/){4,})")
-_MIN_UNENDED_PIECE_BYTES = 20
 
 
 def find_tokens(text: bytes, spans: Spans) -> None:
@@ -201,50 +317,6 @@ _SIEVES: tuple[tuple[Search, Find], ...] = (
 )
 
 
-#: Shannon entropy, bits a byte, of the value's own bytes: 3.5, or less where the value is too short
-#: to have it. Of values drawn from letters and digits 2 in 100 fall below that; hexadecimal ones
-#: have 3.6 at 32 digits.
-_MIN_ENTROPY = 3.5
-_MIN_ENTROPY_SHARE = 0.84  # of the most that the length allows
-_MIN_HEX_ENTROPY = 2.75
-#: Values with fewer distinct bytes cannot be random.
-_MIN_DIFFERENT = 7
-#: Values with fewer letters are numbers or dates.
-_MIN_LETTERS = 2
-_MIN_LETTERS_BEYOND_HEX = 4
-_HEX = re.compile(rb"[0-9a-fA-F-]{16,}\Z")
-
-#: References to the real value, formats and regexes.
-_REFERENCE = re.compile(
-    rb"[{}<>\[\]^`]|\$[A-Za-z(]|%(?:[sdvr](?![A-Za-z0-9])|[(@])|\(.{0,500}\)|://|\*\*\*|\.\.\."
-)
-#: Words of placeholders and of looking up a value.
-_PLACEHOLDERS = (
-    b"example", b"change", b"placeholder", b"dummy", b"your", b"xxxx", b"redacted", b"insert",
-    b"replace", b"environ", b"getenv", b"arn:",
-)  # fmt: skip
-
-#: A run of letters as words have: four or more, with a capital at the start or all capitals. One
-#: letter in four of a word is a vowel; the same holds for 6 of 10 random runs.
-_RUN = re.compile(rb"[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}")
-_NO_VOWELS = bytes(code for code in range(256) if code not in b"aeiouyAEIOUY")
-#: A digit inside letters; words do not have two.
-_INSIDE = re.compile(rb"[A-Za-z][0-9]+(?=[A-Za-z])")
-_CAMEL_CASE = re.compile(rb"[A-Za-z][a-z]+(?:[A-Z][a-z]{2,}+)+\Z")
-_SWITCH = re.compile(rb"[a-z][A-Z]")
-_NO_LETTERS = bytes(code for code in range(256) if not chr(code).isalpha() or code > 127)
-_NO_DIGITS = bytes(code for code in range(256) if code not in b"0123456789")
-_SYMBOL = re.compile(rb"[!@#$%&*?~=+]")
-
-#: Sample passwords in URLs of documentation and tests.
-_SAMPLE_PASSWORDS = frozenset(
-    b"""admin bar foo guest pass passw0rd passwd password password1 postgres pw pwd root secret test
-    token user x-oauth-basic""".split()
-)
-#: Shorter words without a digit or sign count as samples.
-_MIN_WORD_PASSWORD_BYTES = 16
-
-
 def is_random(value: bytes, *, chosen: bool = False) -> bool:
     """Return whether a value looks random.
 
@@ -317,80 +389,6 @@ def entropy(value: bytes) -> float:
     log2 = math.log2
     counts = [value.count(byte) for byte in set(value)]
     return log2(size) - sum([count * log2(count) for count in counts if count > 1]) / size
-
-
-#: A literal of 12 bytes or more: "", '', ``, b"", @"" and the like, and \"\" in another literal.
-_LITERAL = (
-    rb"\"(?P<double>[^\s\"\\]{12,512}+)(?=\\?\")|'(?P<single>[^\s'\\]{12,512}+)(?=\\?')"
-    rb"|`(?P<back>[^\s`\\]{12,512}+)(?=`)|\\\"(?P<escaped>[^\s\"\\]{12,512}+)(?=\\\")"
-    rb"|[bBrRuUfFLN@$&]{1,2}[\"'](?P<prefixed>[^\s\"'\\]{12,512}+)(?=[\"'])"
-)
-#: A value without quotes, with a digit, that is not the start of a longer expression.
-_BARE = (
-    rb"(?=[A-Za-z_+/@!#%^&*~?-]{0,60}+[0-9])"
-    rb"(?P<bare>[\w+/-]{16,256}+(?=&)"  # in the query of a URL
-    rb"|[^\s\"'`$(){}<>\[\]\\;,|:=]{12,256}+={0,2}+(?![(\[{<$:=]))"
-)
-#: The kinds of values that are secret only because of the name before them.
-_NAMED = frozenset({"double", "single", "back", "escaped", "prefixed", "bare"})
-#: At the end of a line a bare value may be anything, elsewhere only key characters.
-_LINE_ENDS = (b"", b"\n", b"\r")
-_DOTTED_NAME = re.compile(rb"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)+\Z")
-_BARE_KEY = re.compile(rb"[\w+/-]{16,}={0,2}\Z")
-
-_AFTER_COLON = re.compile(
-    rb":(?=[ \t]*+(?:%b" % _LITERAL
-    + rb"|//[^\s/:@\"'`<>\\]{0,200}+:(?P<url>[^\s/@\"'`<>\\]{3,200}+)@"  # ://user:password@host
-    + rb"|bearer (?P<header>[\w.~+/-]{16,2000}+={0,2})"
-    + rb"|(?P<telegram>AA[\w-]{33})(?![\w-])"  # the number of the bot stands before the colon
-    + rb"|%b))" % _BARE
-)
-_BOT_NUMBER = re.compile(rb"(?<![0-9])[0-9]{8,10}:\Z")
-_BOT_NUMBER_BYTES = 12
-
-_AFTER_EQUALS = re.compile(
-    rb"=(?=>?[ \t]*+(?:%b|%b)" % (_LITERAL, _BARE)
-    + rb"|(?<=d=)(?<=[Pp]assword=)(?P<part>[^\s\"'`$(){}<>\[\]\\;]{6,11}+);)"
-)
-#: One of the words that a connection string has before its password.
-_CONNECTION = re.compile(rb"server|host|source|user|uid|database|catalog")
-_CONNECTION_BYTES = 200
-
-_SCHEME = re.compile(rb"B(?:earer|asic)[ \t]{1,4}(?P<header>[\w.~+/-]{16,2000}+={0,2})")
-
-#: How far back the name of a value is searched for, and the stems in names of secrets.
-_NAME_BYTES = 80
-_STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred")
-#: From the last stem before a value to the value; the group is the rest of the name.
-_NAME = re.compile(
-    rb"""(?: passw(?:or)?d | passphrase | (?:pass|pwd|auth|authorization)(?![a-z]) | secret | token
-      | credentials? | key )
-    ([\w.-]{0,40}+) ["'`\])\\]{0,3}
-    (?: \s{0,4}:\s{0,4}[&\w'\ .<>\[\]?|]{1,24} | [ ]string | \[\d{0,4}\] )?   # a type
-    \s*+ (?: [:=]=? | => )\s*+ [\w@$\\&]{0,2} ["'`]? \Z""",
-    re.IGNORECASE | re.VERBOSE,
-)
-#: Words before ``key`` that make it secret.
-_KEY_OF = re.compile(
-    rb"(?:api|access|auth|private|secret|crypt(?:ion)?|signing|master|session|client|account|shared)"
-    rb"[_.-]?\Z"
-)
-_KEY_OF_BYTES = 20
-#: Other words that contain a stem: bypass, oauth, ….
-_SHORT_STEMS = (b"pass", b"pwd", b"auth")
-_PUBLIC_KEY = (b"publickey", b"public_key", b"public-key")
-#: A name that continues with one of these describes the secret and is not the secret.
-_ABOUT = re.compile(
-    rb"""name | type | ur[il] | path | file | dir | field | label | placeholder | endpoint | header
-    | param | prefix | suffix | format | pattern | regex | len | size | class | attr | column | hint
-    | text | title | message | error | expir | count | index | scope | audience | issuer | alg
-    | provider | policy | version | (?<![a-z])id | (?-i:Id) | ref(?!resh) | arn | valid | mode
-    | kind | hash | digest | spec | source""",
-    re.IGNORECASE | re.VERBOSE,
-)
-#: Names of values that people may choose themselves.
-_CHOSEN = (b"pass", b"pwd", b"secret")
-_AWS_SECRET_BYTES = 40
 
 
 class _ValueClassifier:

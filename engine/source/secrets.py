@@ -5,6 +5,25 @@ The patterns of secrets inside a text are in ``secret_patterns``.
 
 from engine.source.secret_patterns import Spans, find_tokens, find_values
 
+#: Suffixes of more than one part.
+_ENDINGS = (".tfstate.backup", ".tfvars.json", ".pem.bak", ".key.bak", ".keychain-db")
+
+#: Folders in which every file is secret, at any depth, and single files known by their folder.
+_FOLDERS = ("/.aws/", "/.ssh/", "/.gnupg/", "/.password-store/")
+_PLACES = (
+    "/.docker/config.json",
+    "/.kube/config",
+    "/.config/gh/hosts.yml",
+    "/.m2/settings.xml",
+    "/.cargo/credentials.toml",
+)
+
+_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+_SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount", "firebase-adminsdk")
+
+#: Redacting one secret can reveal another behind it; ordinary texts have none.
+_MAX_ROUNDS = 8
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -30,21 +49,6 @@ _EXTENSIONS = _words(
     """
 )
 
-#: Suffixes of more than one part.
-_ENDINGS = (".tfstate.backup", ".tfvars.json", ".pem.bak", ".key.bak", ".keychain-db")
-
-#: Folders in which every file is secret, at any depth, and single files known by their folder.
-_FOLDERS = ("/.aws/", "/.ssh/", "/.gnupg/", "/.password-store/")
-_PLACES = (
-    "/.docker/config.json",
-    "/.kube/config",
-    "/.config/gh/hosts.yml",
-    "/.m2/settings.xml",
-    "/.cargo/credentials.toml",
-)
-
-_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-_SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount", "firebase-adminsdk")
 
 #: Parts of a name that indicate sample values.
 _EXAMPLES = _words(
@@ -78,9 +82,6 @@ _SOURCE_EXTENSIONS = _words(
     zon zsh
     """
 )
-
-#: Redacting one secret can reveal another behind it; ordinary texts have none.
-_MAX_ROUNDS = 8
 
 
 def is_secret_file(path: str) -> str | None:

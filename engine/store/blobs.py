@@ -231,7 +231,7 @@ def read_pieces(handle: Handle, chunk_ids: Sequence[int]) -> list[Piece]:
     ]
 
 
-def a_path_of(handle: Handle, chunk_id: int) -> str:
+def path_of_chunk(handle: Handle, chunk_id: int) -> str:
     """Return the path of a file that has a chunk, or empty when there is none."""
     row: tuple[Any, ...] | None = handle.execute(
         """SELECT f.path FROM chunks c JOIN files f ON f.blob_id = c.blob_id

@@ -25,14 +25,23 @@ from engine.store import migrate
 from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_COLUMNS
 from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
-from engine.store.vectors import has_its_sum, signs, unpacked
+from engine.store.vectors import has_valid_checksum, signs, unpacked
 
 #: Virtual machine steps between two polls of ``cancelled``, some milliseconds of work.
 _STEPS = 100_000
 
+_COUNTED = ("files", "blobs", "symbols", "chunks", "skips", "jobs", "memories")
+
+_NOT_IN = "SELECT id FROM {} WHERE id NOT IN (SELECT id FROM {}) ORDER BY id"
+
+#: Words searched for at once; FTS5 reads a posting list for each.
+_WORDS_AT_ONCE = 64
+
+_BYTES_OF_ID = 8
+
 
 class BlobText(NamedTuple):
-    """A blob with what its row says of its text."""
+    """A blob with the facts of its text from its row."""
 
     id: int
     text_hash: bytes
@@ -41,7 +50,7 @@ class BlobText(NamedTuple):
 
 
 class ChunkSpan(NamedTuple):
-    """Where a chunk is, and the hash of its text."""
+    """The position of a chunk, and the hash of its text."""
 
     id: int
     blob_id: int
@@ -74,11 +83,11 @@ KEYWORD_INDEXES = (CHUNK_WORDS, PATH_WORDS, MEMORY_WORDS)
 
 
 @contextmanager
-def stoppable(handle: Handle, cancelled: CancelToken) -> Iterator[None]:
+def interruptible(handle: Handle, cancelled: CancelToken) -> Iterator[None]:
     """Interrupt long statements of a block when cancelled.
 
     Raises:
-        Cancelled: ``cancelled`` said so.
+        Cancelled: ``cancelled`` returned true.
     """
     handle.set_progress_handler(cancelled, _STEPS)
     try:
@@ -90,7 +99,7 @@ def stoppable(handle: Handle, cancelled: CancelToken) -> Iterator[None]:
 
 
 def read_problems(handle: Handle, most: int) -> list[str]:
-    """Return what SQLite and FTS5 find wrong with pages, tables and indexes, in their words.
+    """Return the problems that SQLite and FTS5 report in pages, tables and indexes.
 
     They see the structure alone: of single flipped bits they find one in a hundred.
     """
@@ -133,9 +142,6 @@ def is_index_or_trigger(name: str) -> bool:
     )
 
 
-_COUNTED = ("files", "blobs", "symbols", "chunks", "skips", "jobs", "memories")
-
-
 def count_rows(handle: Handle, tables: Iterable[str] = _COUNTED) -> dict[str, int]:
     """Return how many rows tables have, by table."""
     assert set(tables) <= set(_COUNTED)
@@ -143,12 +149,12 @@ def count_rows(handle: Handle, tables: Iterable[str] = _COUNTED) -> dict[str, in
     return {table: int(handle.execute(count.format(table)).get) for table in tables}
 
 
-def read_lost_words(handle: Handle, index: KeywordIndex) -> list[int]:
+def read_orphaned_words(handle: Handle, index: KeywordIndex) -> list[int]:
     """Return the rows of a keyword index whose owner is gone."""
     return _ids(handle, _NOT_IN.format(f"{index.table}_docsize", index.owner))
 
 
-def read_wordless(handle: Handle, index: KeywordIndex) -> list[int]:
+def read_owners_without_words(handle: Handle, index: KeywordIndex) -> list[int]:
     """Return the owners whose words are not in a keyword index."""
     return _ids(handle, _NOT_IN.format(index.owner, f"{index.table}_docsize"))
 
@@ -164,10 +170,7 @@ def read_memory_bytes(handle: Handle, ids: Sequence[int]) -> list[tuple[int, tup
     return [(row[0], row[1:]) for row in rows]
 
 
-_NOT_IN = "SELECT id FROM {} WHERE id NOT IN (SELECT id FROM {}) ORDER BY id"
-
-
-def read_lost_symbols(handle: Handle) -> list[int]:
+def read_orphaned_symbols(handle: Handle) -> list[int]:
     """Return the symbols whose blob is gone."""
     return _ids(handle, "SELECT id FROM symbols WHERE blob_id NOT IN (SELECT id FROM blobs)")
 
@@ -237,10 +240,6 @@ def read_memory_ids(handle: Handle) -> list[int]:
     return _ids(handle, "SELECT id FROM memories ORDER BY id")
 
 
-#: Words searched for at once; FTS5 reads a posting list for each.
-_WORDS_AT_ONCE = 64
-
-
 def has_words(handle: Handle, index: KeywordIndex, rowid: int, words: Sequence[str]) -> bool:
     """Return whether a keyword index holds the words of a row, one text a column, in order."""
     return all(
@@ -297,9 +296,6 @@ def _ids(handle: Handle, statement: str) -> list[int]:
     return [id_ for (id_,) in handle.execute(statement)]
 
 
-_BYTES_OF_ID = 8
-
-
 class VectorTable(NamedTuple):
     """The vectors of a model, of chunks or of files."""
 
@@ -313,7 +309,7 @@ class VectorTable(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """The table of what the vectors belong to."""
+        """The table of the vectors' owners."""
         return "chunks" if self.is_of_chunks else "files"
 
     @property
@@ -326,7 +322,7 @@ class VectorTable(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What is wrong with one block of vectors."""
+    """The damage of one block of vectors."""
 
     is_whole: bool  # its places agree with the table of rows
     flipped: tuple[int, ...]  # rows whose numbers are not what was written
@@ -338,7 +334,7 @@ def vector_tables(handle: Handle) -> list[VectorTable]:
     return [VectorTable(model, kind) for model in read_models(handle) for kind in (True, False)]
 
 
-def is_there(handle: Handle, table: VectorTable) -> bool:
+def vector_table_exists(handle: Handle, table: VectorTable) -> bool:
     """Return whether a vector table and all its shadow tables exist."""
     names = {name for (name,) in handle.execute("SELECT name FROM sqlite_schema")}
     parts = ["", "_info", "_chunks", "_rowids"]
@@ -356,7 +352,7 @@ def read_unknown_tables(handle: Handle) -> list[str]:
 
 
 def check_blocks(handle: Handle, table: VectorTable) -> Iterator[Block]:
-    """Compare all that is said of each block, of those that only rows speak of too."""
+    """Check that the tables agree about each block, also about blocks that only rows mention."""
     placed: dict[int, dict[int, int]] = {}
     rows = handle.execute(
         f"SELECT chunk_id, chunk_offset, rowid FROM {table.name}_rowids"  # noqa: S608 - our own name
@@ -439,7 +435,7 @@ def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
     """Return the positions whose numbers match their checksum and their sign bits."""
     size = table.columns[-1][1]
     rows = [data[-1][at : at + size] for at in range(0, len(data[-1]), size)]
-    sound = {at for at, row in enumerate(rows) if has_its_sum(row)}
+    sound = {at for at, row in enumerate(rows) if has_valid_checksum(row)}
     if not table.is_of_chunks:
         return sound
     numbers = np.frombuffer(data[-1], np.uint8).reshape(BLOCK, size)
@@ -448,7 +444,7 @@ def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
     return sound & set(np.flatnonzero(agreeing).tolist())
 
 
-def read_lost_vectors(handle: Handle, table: VectorTable) -> list[int]:
+def read_orphaned_vectors(handle: Handle, table: VectorTable) -> list[int]:
     """Return the vectors whose chunk or file is gone."""
     rows = handle.execute(
         f"""SELECT rowid FROM {table.name}_rowids
@@ -457,7 +453,7 @@ def read_lost_vectors(handle: Handle, table: VectorTable) -> list[int]:
     return [rowid for (rowid,) in rows]
 
 
-def read_vectorless(handle: Handle, table: VectorTable) -> list[int]:
+def read_owners_without_vectors(handle: Handle, table: VectorTable) -> list[int]:
     """Return the chunks or files that have no vector."""
     rows = handle.execute(
         f"""SELECT id FROM {table.owner}

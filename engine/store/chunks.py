@@ -9,6 +9,15 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import CHUNK_WEIGHTS
 
+_COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
+  c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id"""
+_JOINS = """CROSS JOIN blobs b ON b.id = c.blob_id CROSS JOIN files f ON f.id = {}"""
+
+_OF_FILES = "{} IN (SELECT f.blob_id FROM files f WHERE {})"
+_OF_A_FILE = "EXISTS (SELECT 1 FROM files f WHERE f.blob_id = {} AND {})"
+_AMONG = "{} IN (SELECT value FROM json_each(:among))"
+_HAS_CHUNK = "EXISTS (SELECT 1 FROM chunks c WHERE c.blob_id = {} AND {})"
+
 
 class ChunkFacts(NamedTuple):
     """A chunk with the file that shows it."""
@@ -39,7 +48,7 @@ class SymbolFacts(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Where a chunk is in its text."""
+    """The position of a chunk in its text."""
 
     byte_start: int
     byte_end: int
@@ -47,11 +56,6 @@ class Span(NamedTuple):
     line_end: int
     symbol_id: int | None
     symbol: SymbolFacts | None  # the one with symbol_id
-
-
-_COLUMNS = """c.id, c.blob_id, f.id, f.path, b.language, b.is_generated,
-  c.byte_start, c.byte_end, c.line_start, c.line_end, c.symbol_id"""
-_JOINS = """CROSS JOIN blobs b ON b.id = c.blob_id CROSS JOIN files f ON f.id = {}"""
 
 
 def match_chunks(
@@ -203,7 +207,7 @@ class ShownFile(NamedTuple):
 
 
 class ChunkSpanRow(NamedTuple):
-    """Where a chunk is."""
+    """The position of a chunk and its symbol."""
 
     id: int
     byte_start: int
@@ -219,12 +223,6 @@ class SymbolSpan(NamedTuple):
     byte_start: int
     byte_end: int
     facts: SymbolFacts
-
-
-_OF_FILES = "{} IN (SELECT f.blob_id FROM files f WHERE {})"
-_OF_A_FILE = "EXISTS (SELECT 1 FROM files f WHERE f.blob_id = {} AND {})"
-_AMONG = "{} IN (SELECT value FROM json_each(:among))"
-_HAS_CHUNK = "EXISTS (SELECT 1 FROM chunks c WHERE c.blob_id = {} AND {})"
 
 
 def read_packed(
@@ -362,7 +360,7 @@ def scores_among(handle: Handle, match: str, chunk_ids: Sequence[int]) -> dict[i
 
 
 class PassingFile(NamedTuple):
-    """A file that something passes of."""
+    """A file with chunks or symbols that pass."""
 
     blob_id: int
     path: str

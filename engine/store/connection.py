@@ -48,13 +48,13 @@ class TransactionHook(Protocol):
     def is_durable(self) -> bool:
         """Return whether the next transaction must be on the disk before it is acknowledged."""
 
-    def began(self, handle: Handle) -> None:
+    def after_begin(self, handle: Handle) -> None:
         """Handle the beginning of a transaction; an exception aborts it."""
 
-    def committing(self, handle: Handle) -> None:
+    def before_commit(self, handle: Handle) -> None:
         """Add to a transaction that is about to be committed."""
 
-    def committed(self) -> None:
+    def after_commit(self) -> None:
         """Handle the end of a committed transaction."""
 
 
@@ -151,25 +151,25 @@ class Store:
             durable: Wait until it is on the disk (``synchronous=FULL``). Without, a power cut can
                 take back the last transactions, a killed process never does.
             bookkeeping: Only rows of jobs or memories are written: it does not count, and the
-                thread's companion stays out of it.
+                thread's hook is not called.
         """
-        companion: TransactionHook | None = getattr(self._local, "companion", None)
+        hook: TransactionHook | None = getattr(self._local, "hook", None)
         if bookkeeping:
-            companion = None
+            hook = None
         with self._writing() as handle:
-            durable = durable or (companion is not None and companion.is_durable())
+            durable = durable or (hook is not None and hook.is_durable())
             if durable:
                 handle.execute("PRAGMA synchronous = FULL")
             try:
                 handle.execute("BEGIN IMMEDIATE")
                 try:
-                    if companion:
-                        companion.began(handle)
+                    if hook:
+                        hook.after_begin(handle)
                     yield handle
                     if not bookkeeping:
                         handle.execute("UPDATE project SET changes = changes + 1")
-                    if companion:
-                        companion.committing(handle)
+                    if hook:
+                        hook.before_commit(handle)
                     fault_point("transaction filled")
                     handle.execute("COMMIT")
                 except BaseException:
@@ -180,17 +180,17 @@ class Store:
                     handle.execute("PRAGMA synchronous = NORMAL")
             fault_point("transaction committed")
             self._bound_wal(handle)
-        if companion:
-            companion.committed()
+        if hook:
+            hook.after_commit()
 
     @contextmanager
-    def accompanied(self, companion: TransactionHook) -> Iterator[None]:
-        """Attach a companion to every write transaction of this thread."""
-        self._local.companion = companion
+    def with_hook(self, hook: TransactionHook) -> Iterator[None]:
+        """Call a hook in every write transaction of this thread."""
+        self._local.hook = hook
         try:
             yield
         finally:
-            self._local.companion = None
+            self._local.hook = None
 
     @contextmanager
     def read(self) -> Iterator[Handle]:

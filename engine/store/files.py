@@ -11,9 +11,12 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters, hexadecimal, parts_of, range_below
 from engine.store.memories import Moment
 
+_COLUMNS = """f.id, f.uuid, f.path, b.language, f.blob_id, b.size_bytes, b.token_count,
+  f.created_at_ms, f.updated_at_ms"""
+
 
 class KnownFile(NamedTuple):
-    """What the index knows of a path; enough to see that it did not change."""
+    """The indexed state of a path, enough to see that it did not change."""
 
     file_id: int
     blob_id: int
@@ -297,10 +300,6 @@ class FileCard(NamedTuple):
     token_count: int
     created_at_ms: int
     updated_at_ms: int
-
-
-_COLUMNS = """f.id, f.uuid, f.path, b.language, f.blob_id, b.size_bytes, b.token_count,
-  f.created_at_ms, f.updated_at_ms"""
 
 
 def find_card(handle: Handle, branch_id: int, uuid: bytes) -> FileCard | None:

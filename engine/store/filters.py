@@ -13,6 +13,9 @@ _ON_BRANCH = "f.branch_id = :branch_id"
 _OF_CHUNK = """EXISTS (SELECT 1 FROM symbols s WHERE {} AND (s.id = c.symbol_id OR s.id BETWEEN
                c.first_symbol_id AND c.first_symbol_id + c.symbol_count - 1))"""
 
+#: Sorts after every name in a folder: a name has at most 255 bytes, of any value.
+_BEYOND_A_NAME = b"\xff" * 256
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -35,7 +38,7 @@ class Filters:
 
     @property
     def is_branch_only(self) -> bool:
-        """Whether all that is on the branch passes."""
+        """Whether everything on the branch passes."""
         return self.file_condition == _ON_BRANCH and self.chunk_condition == "TRUE"
 
 
@@ -141,10 +144,6 @@ def _members(column: str, name: str, members: frozenset[str], values: dict[str, 
         values[f"{name}_{number}"] = member
         keys.append(f":{name}_{number}")
     return f"{column} IN ({', '.join(keys)})" if keys else ""
-
-
-#: Sorts after every name in a folder: a name has at most 255 bytes, of any value.
-_BEYOND_A_NAME = b"\xff" * 256
 
 
 def parts_of(

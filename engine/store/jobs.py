@@ -72,7 +72,7 @@ class EndedJob(NamedTuple):
 
 
 class NewJob(NamedTuple):
-    """What a job begins with."""
+    """The initial values of a job."""
 
     uuid: str
     kind: str
@@ -83,7 +83,7 @@ class NewJob(NamedTuple):
 
 
 class JobSearch(NamedTuple):
-    """Which jobs to give; None lets all through."""
+    """A filter of jobs; None matches all."""
 
     state: str | None = None
     origin: str | None = None
@@ -379,7 +379,7 @@ def read_samples(
 
 
 class JobCount(NamedTuple):
-    """What a job has done, or did."""
+    """The work of a job, so far or in all."""
 
     id: int  # later jobs have higher ones, as long as any is kept
     state: str
@@ -392,7 +392,7 @@ class JobCount(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a database holds, on all branches."""
+    """The contents of a database, on all branches."""
 
     files: int
     chunks: int

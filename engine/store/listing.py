@@ -13,9 +13,16 @@ from engine.store import files
 from engine.store.connection import Handle
 from engine.store.filters import hexadecimal, range_in
 
+#: Levels of folders reported separately; deeper entries count for the last level.
+LEVELS = 4
+_SLASH = "x'2f'"
+
+#: In a display path: bytes that are not UTF-8, or this very character.
+NOT_UTF8 = "\ufffd"
+
 
 class Page(NamedTuple):
-    """Which rows to give."""
+    """A page of rows."""
 
     folder: str = ""  # only what is below it; "" is the root
     after: str | None = None  # the last path of the page before
@@ -255,13 +262,8 @@ def _within(branch_id: int, folder: str) -> dict[str, int | bytes]:
     return {"branch_id": branch_id, "start": start, **range_in(folder)}
 
 
-#: Levels of folders reported separately; deeper entries count for the last level.
-LEVELS = 4
-_SLASH = "x'2f'"
-
-
 class FolderRow(NamedTuple):
-    """What lies in a folder: directly, or also below it when it is of the last level."""
+    """The sums of a folder: of its direct entries, or on the last level of all below it."""
 
     path: str  # from the root; empty for the root itself
     files: int  # that are indexed
@@ -326,10 +328,6 @@ def _stops() -> str:
 def _folder_values(branch_id: int, folder: str) -> dict[str, int | bytes]:
     stop = len(os.fsencode(folder)) + 1 if folder else 0
     return {"branch_id": branch_id, **range_in(folder), "stop": stop}
-
-
-#: In a display path: bytes that are not UTF-8, or this very character.
-NOT_UTF8 = "\ufffd"
 
 
 def read_all(handle: Handle, branch_id: int) -> list[str]:

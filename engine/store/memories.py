@@ -7,9 +7,18 @@ from typing import Any, NamedTuple
 from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_WEIGHTS, Scored
 
+_COLUMNS = (
+    "id, uuid, summary, description, context, tags, token_count, created_at_ms, updated_at_ms"
+)
+# Both are none for an empty list, before a row's tags are read.
+_PASSES = """NOT EXISTS (SELECT 1 FROM json_each(:wanted) w
+                         WHERE w.value NOT IN (SELECT value FROM json_each(m.tags)))
+         AND NOT EXISTS (SELECT 1 FROM json_each(:refused) w
+                         WHERE w.value IN (SELECT value FROM json_each(m.tags)))"""
+
 
 class MemoryText(NamedTuple):
-    """What of a memory can be changed."""
+    """The parts of a memory that can be changed."""
 
     summary: str
     description: str
@@ -33,7 +42,7 @@ class MemoryRow(NamedTuple):
 
     @property
     def text(self) -> MemoryText:
-        """What of it can be changed."""
+        """The parts that can be changed."""
         return MemoryText(self.summary, self.description, self.context, self.tags, self.token_count)
 
 
@@ -46,7 +55,7 @@ class MemoryTerms(NamedTuple):
 
 
 class TagRule(NamedTuple):
-    """Which tags a memory must have, all of them, and which it may not have."""
+    """The tags that a memory must have, all of them, and those that it must not have."""
 
     wanted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -59,7 +68,7 @@ class Moment(NamedTuple):
     uuid: bytes
 
 
-class StoredMeaning(NamedTuple):
+class MemoryVector(NamedTuple):
     """The vector of a memory."""
 
     memory_id: int
@@ -68,15 +77,6 @@ class StoredMeaning(NamedTuple):
 
 #: Sorts before every possible position.
 FROM_THE_NEWEST = Moment((1 << 63) - 1, b"\xff" * 17)
-
-_COLUMNS = (
-    "id, uuid, summary, description, context, tags, token_count, created_at_ms, updated_at_ms"
-)
-# Both are none for an empty list, before a row's tags are read.
-_PASSES = """NOT EXISTS (SELECT 1 FROM json_each(:wanted) w
-                         WHERE w.value NOT IN (SELECT value FROM json_each(m.tags)))
-         AND NOT EXISTS (SELECT 1 FROM json_each(:refused) w
-                         WHERE w.value IN (SELECT value FROM json_each(m.tags)))"""
 
 
 def insert_memory(
@@ -221,7 +221,7 @@ def read_unembedded(handle: Handle, model: str, limit: int) -> list[MemoryRow]:
 
 
 def write_vectors(handle: Handle, model: str, rows: Iterable[tuple[MemoryRow, bytes]]) -> None:
-    """Store what memories mean to a model, in place of what they meant to another.
+    """Store the vectors of memories, replacing those of another model.
 
     A memory that was changed or deleted since it was read is left alone.
     """
@@ -243,13 +243,13 @@ def write_vectors(handle: Handle, model: str, rows: Iterable[tuple[MemoryRow, by
     )
 
 
-def read_vectors(handle: Handle, model: str) -> list[StoredMeaning]:
+def read_vectors(handle: Handle, model: str) -> list[MemoryVector]:
     """Return the vectors that a model made, by rising id."""
     rows = handle.execute(
         "SELECT memory_id, vector FROM memory_vectors WHERE model = :model ORDER BY memory_id",
         {"model": model},
     )
-    return [StoredMeaning(*row) for row in rows]
+    return [MemoryVector(*row) for row in rows]
 
 
 def insert_words(handle: Handle, memory_id: int, terms: MemoryTerms) -> None:

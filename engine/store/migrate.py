@@ -95,7 +95,7 @@ def migrate(handle: apsw.Connection, path: Path) -> None:
 
 
 def delete_copies(path: Path, *, keeps_damaged: bool = False) -> None:
-    """Delete what was kept of a database, when the project itself goes.
+    """Delete the kept copies of a database whose project is deleted.
 
     Args:
         path: The database file.

@@ -17,17 +17,16 @@ from engine.store.connection import Handle
 #: Bytes of the checksum at the end of a row.
 SUM_BYTES = 4
 
-
-def row_bytes_of(dimension: int) -> int:
-    """Return the size of a stored vector: two numbers a byte, and the checksum."""
-    return dimension // 2 + SUM_BYTES
-
-
 #: Vectors that sqlite-vec has in one blob. Of 192 numbers they fill three pages, and a project of
 #: ten chunks does not pay for a thousand.
 BLOCK = 120
 #: Rows of a dropped table deleted in one transaction of some 10 ms.
 _DROPPED_AT_ONCE = 1500
+
+
+def row_bytes_of(dimension: int) -> int:
+    """Return the size of a stored vector: two numbers a byte, and the checksum."""
+    return dimension // 2 + SUM_BYTES
 
 
 class ModelRow(NamedTuple):

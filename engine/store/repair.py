@@ -33,6 +33,12 @@ from engine.store.opening import Place, close, damaged, open_reader
 #: The parse result of a blob whose damaged contents were removed.
 DAMAGED = "damaged"
 
+#: Tables whose rows outlive the contents of an index, those that others refer to first.
+KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
+#: Columns of the project's row that define which files belong to it.
+_SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
+_MOST_ROWS = 1_000_000  # of a table, whose pages can be a circle
+
 
 def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
     """Empty blobs, and have their files read again by the next run.
@@ -84,8 +90,8 @@ def repair_references(handle: Handle) -> int:
     Returns:
         How many rows did.
     """
-    lost = checks.read_lost_symbols(handle)
-    number = len(checks.read_dangling_rows(handle)) + len(lost)
+    orphaned = checks.read_orphaned_symbols(handle)
+    number = len(checks.read_dangling_rows(handle)) + len(orphaned)
     handle.execute(
         """UPDATE project SET model_id = NULL
            WHERE model_id IS NOT NULL AND model_id NOT IN (SELECT id FROM models)"""
@@ -99,15 +105,15 @@ def repair_references(handle: Handle) -> int:
            ON CONFLICT DO NOTHING"""
     )
     dangling = checks.read_dangling_rows(handle)
-    lost_files = [row.rowid for row in dangling if row.table == "files"]
-    if lost_files:
-        files.delete_files(handle, lost_files)
+    orphaned_files = [row.rowid for row in dangling if row.table == "files"]
+    if orphaned_files:
+        files.delete_files(handle, orphaned_files)
         handle.execute("UPDATE branches SET complete = 0")
     for row in dangling:
         if row.table != "files":
             assert row.table in checks.expected_schema()
             handle.execute(f"DELETE FROM {row.table} WHERE rowid = ?", (row.rowid,))  # noqa: S608
-    handle.executemany("DELETE FROM symbols WHERE id = ?", ((id_,) for id_ in lost))
+    handle.executemany("DELETE FROM symbols WHERE id = ?", ((id_,) for id_ in orphaned))
     return number
 
 
@@ -127,18 +133,18 @@ def clear_words(handle: Handle, index: KeywordIndex) -> None:
     handle.execute(f"INSERT INTO {index.table} ({index.table}) VALUES ('delete-all')")  # noqa: S608
 
 
-def delete_lost_words(handle: Handle, index: KeywordIndex, rowids: Sequence[int]) -> int:
+def delete_orphaned_words(handle: Handle, index: KeywordIndex, rowids: Sequence[int]) -> int:
     """Delete those of some rows of a keyword index whose owner is gone, and return how many.
 
-    Which those are is asked now: a new owner may have been given the number of one.
+    They are determined now: a new owner may have been given the number of one.
     """
-    lost = handle.execute(
+    orphaned = handle.execute(
         f"""SELECT value FROM json_each(:ids)
             WHERE value NOT IN (SELECT id FROM {index.owner})""",  # noqa: S608 - our own name
         {"ids": json.dumps(rowids)},
     ).fetchall()
-    handle.executemany(f"DELETE FROM {index.table} WHERE rowid = ?", lost)  # noqa: S608
-    return len(lost)
+    handle.executemany(f"DELETE FROM {index.table} WHERE rowid = ?", orphaned)  # noqa: S608
+    return len(orphaned)
 
 
 def rewrite_memory(handle: Handle, memory_id: int, text: MemoryText) -> None:
@@ -187,24 +193,18 @@ def drop_unknown_tables(handle: Handle, names: Iterable[str]) -> None:
         handle.execute(f'DROP TABLE "{name}"')
 
 
-#: Tables whose rows outlive the contents of an index, those that others refer to first.
-KEPT_TABLES = ("jobs", "job_events", "job_checkpoints", "memories")
-#: Columns of the project's row that define which files belong to it.
-_SCOPE = ("include_patterns", "exclude_patterns", "max_file_size")
-_MOST_ROWS = 1_000_000  # of a table, whose pages can be a circle
-
 Row = dict[str, Any]
 
 
-class Saved(NamedTuple):
+class SalvagedRows(NamedTuple):
     """The rows that could be read of a damaged database."""
 
     rows: dict[str, list[Row]]  # of each kept table
     scope: Row  # of the project; empty when it could not be read
 
 
-def save(file: Path, busy_timeout_ms: int) -> Saved:
-    """Read what can be read of a database; nothing, when SQLite cannot open it."""
+def salvage(file: Path, busy_timeout_ms: int) -> SalvagedRows:
+    """Return all readable rows of a database; none if SQLite cannot open it."""
     rows: dict[str, list[Row]] = {table: [] for table in KEPT_TABLES}
     scope: Row = {}
     with suppress(apsw.Error, EngineError):
@@ -216,7 +216,7 @@ def save(file: Path, busy_timeout_ms: int) -> Saved:
                 scope = {name: row[name] for name in _SCOPE if name in row}
         finally:
             close(reader.handle)
-    return Saved(rows, scope)
+    return SalvagedRows(rows, scope)
 
 
 def _rows_of(handle: Handle, table: str) -> Iterator[Row]:
@@ -239,7 +239,7 @@ def _rows_of(handle: Handle, table: str) -> Iterator[Row]:
             continue
 
 
-def put_back(handle: Handle, saved: Saved) -> dict[str, int]:
+def restore_rows(handle: Handle, salvaged: SalvagedRows) -> dict[str, int]:
     """Write saved rows into a fresh database; return the number of rows written by table.
 
     Rows that violate a constraint because of their damage are left out, and so are the rows that
@@ -248,10 +248,10 @@ def put_back(handle: Handle, saved: Saved) -> dict[str, int]:
     counts = {}
     for table in KEPT_TABLES:
         columns = _columns_of(handle, table)
-        counts[table] = sum(_insert(handle, table, columns, row) for row in saved.rows[table])
-    for name in set(_SCOPE) & saved.scope.keys():
+        counts[table] = sum(_insert(handle, table, columns, row) for row in salvaged.rows[table])
+    for name in set(_SCOPE) & salvaged.scope.keys():
         with suppress(apsw.Error):
-            handle.execute(f"UPDATE project SET {name} = ?", (saved.scope[name],))  # noqa: S608
+            handle.execute(f"UPDATE project SET {name} = ?", (salvaged.scope[name],))  # noqa: S608
     return counts
 
 
@@ -274,7 +274,7 @@ def _columns_of(handle: Handle, table: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def put_in_place(made: Path, file: Path, *, keeps: bool) -> Path | None:
+def replace_database(made: Path, file: Path, *, keeps: bool) -> Path | None:
     """Replace a damaged database by a new one, keeping the old one under another name.
 
     The WAL of the damaged one goes first: it must never be mistaken for the new one's. Killed at

@@ -19,6 +19,25 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_COLUMNS = """s.id, s.blob_id, f.path, b.language, b.is_generated, s.name, s.qualified_name, s.kind,
+  s.signature, s.doc, s.line_start, s.line_end, s.is_exported"""
+
+_JOINS = """CROSS JOIN blobs b ON b.id = s.blob_id CROSS JOIN files f ON f.id = {}"""
+
+_LEAST_INSIDE = 3  # characters; fewer stand at the beginning of a name
+
+#: Constant SQL fragments: which names match, by prefix or only inside.
+_ALL = "TRUE"
+_BEGINS = "s.folded_name >= :text AND s.folded_name < :beyond"
+_HAS = "instr(s.folded_name, :text)"
+
+_FILES = """FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+            WHERE f.branch_id = :branch_id AND (:language IS NULL OR b.language = :language)
+              AND {path}"""
+
+#: Definitions read of a name that occurs all over a project.
+_PLACES_A_NAME = 20
+
 
 class SymbolRow(NamedTuple):
     """A symbol with a file that shows it."""
@@ -36,13 +55,6 @@ class SymbolRow(NamedTuple):
     line_start: int
     line_end: int
     is_exported: bool
-
-
-_COLUMNS = """s.id, s.blob_id, f.path, b.language, b.is_generated, s.name, s.qualified_name, s.kind,
-  s.signature, s.doc, s.line_start, s.line_end, s.is_exported"""
-
-
-_JOINS = """CROSS JOIN blobs b ON b.id = s.blob_id CROSS JOIN files f ON f.id = {}"""
 
 
 def find_symbols(
@@ -147,20 +159,8 @@ def _rows_of(rows: Iterator[tuple[object, ...]]) -> Iterator[SymbolRow]:
         yield SymbolRow(id_, blob_id, os.fsdecode(path), *rest)  # type: ignore[arg-type]
 
 
-_LEAST_INSIDE = 3  # characters; fewer stand at the beginning of a name
-
-#: Constant SQL fragments: which names match, by prefix or only inside.
-_ALL = "TRUE"
-_BEGINS = "s.folded_name >= :text AND s.folded_name < :beyond"
-_HAS = "instr(s.folded_name, :text)"
-
-_FILES = """FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
-            WHERE f.branch_id = :branch_id AND (:language IS NULL OR b.language = :language)
-              AND {path}"""
-
-
 class Choice(NamedTuple):
-    """Which symbols to list or to count."""
+    """A filter of the symbols to list or to count."""
 
     branch_id: int
     text: str = ""  # lower case
@@ -177,13 +177,13 @@ class Choice(NamedTuple):
 
     @property
     def files(self) -> str:
-        """What files can show a symbol: a part of a statement from FROM on."""
+        """The files that can show a symbol: a part of a statement, from FROM on."""
         path = f"{self.path_function}(f.path, b.language)" if self.path_function else "TRUE"
         return _FILES.format(path=path)
 
     @property
     def values(self) -> dict[str, object]:
-        """What the conditions name."""
+        """The values of the conditions."""
         return {
             "branch_id": self.branch_id,
             "text": self.text,
@@ -194,7 +194,7 @@ class Choice(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a symbol stands in the list."""
+    """The position of a symbol in the list."""
 
     is_inside: int = 0  # 1: its name does not begin with the query
     folded_name: str = ""
@@ -321,10 +321,6 @@ class _Codes(dict[str, int]):
 
 def _row_of(path: bytes, *rest: Any) -> SymbolListRow:
     return SymbolListRow(os.fsdecode(path), *rest)
-
-
-#: Definitions read of a name that occurs all over a project.
-_PLACES_A_NAME = 20
 
 
 class NamedRow(NamedTuple):

@@ -26,12 +26,36 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import SUM_BYTES, ModelRow, read_current_model, row_bytes_of
 
+__all__ = [
+    "ModelRow",
+    "Stored",
+    "StoredVectors",
+    "insert_chunk_vectors",
+    "insert_file_vectors",
+    "iter_chunk_vectors",
+    "nearest_chunks",
+    "nearest_files",
+    "quantized",
+    "read_chunk_vectors",
+    "read_current_model",
+    "read_file_vectors",
+    "read_some_file_vectors",
+    "read_some_vectors",
+    "signs",
+]
+
 #: Rows of whole numbers from -7 to 7, one a vector.
 Stored = NDArray[np.int8]
 #: The largest number that is stored.
 LARGEST = 7
 _ABOVE = 8  # added to a number so that it fits four unsigned bits
 _LOW = 15
+
+#: Candidates by sign bits that are compared exactly, as a multiple of the wanted number.
+_LOOKED_AT = 10
+_LEAST_LOOKED_AT = 500
+#: Blocks that are read together, some 2 MB of vectors with 192 numbers.
+_BLOCKS_AT_ONCE = 200
 
 
 def quantized(vectors: NDArray[np.float32], largest: int = LARGEST) -> Stored:
@@ -54,7 +78,7 @@ def rows_of(vectors: Stored) -> list[bytes]:
     return [row + crc32(row).to_bytes(SUM_BYTES, "little") for row in numbers]
 
 
-def has_its_sum(row: bytes) -> bool:
+def has_valid_checksum(row: bytes) -> bool:
     """Return whether a stored row matches its checksum."""
     return crc32(row[:-SUM_BYTES]) == int.from_bytes(row[-SUM_BYTES:], "little")
 
@@ -73,30 +97,6 @@ def signs(vectors: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint8]:
     """Return the bits of the signs, (rows × dimension / 8), 1 for a number above 0."""
     return np.packbits(vectors > 0, axis=1, bitorder="little")
 
-
-__all__ = [  # with what goes with vectors everywhere
-    "ModelRow",
-    "Stored",
-    "StoredVectors",
-    "insert_chunk_vectors",
-    "insert_file_vectors",
-    "iter_chunk_vectors",
-    "nearest_chunks",
-    "nearest_files",
-    "quantized",
-    "read_chunk_vectors",
-    "read_current_model",
-    "read_file_vectors",
-    "read_some_file_vectors",
-    "read_some_vectors",
-    "signs",
-]
-
-#: Candidates by sign bits that are compared exactly, as a multiple of the wanted number.
-_LOOKED_AT = 10
-_LEAST_LOOKED_AT = 500
-#: Blocks that are read together, some 2 MB of vectors with 192 numbers.
-_BLOCKS_AT_ONCE = 200
 
 Ids = NDArray[np.int64]
 
@@ -182,7 +182,7 @@ def nearest_chunks(
     """Return the chunks nearest to a vector with their cosines, best first.
 
     The filters hold before the nearest are taken. Of what they let pass, those chunks whose signs
-    agree best with the question's are compared exactly: ``limit`` × 10, at least 500.
+    agree best with the query's are compared exactly: ``limit`` × 10, at least 500.
     """
     wanted = max(limit * _LOOKED_AT, _LEAST_LOOKED_AT)
     ids = _likely(handle, model, query, wanted, _allowed_chunks(handle, filters))

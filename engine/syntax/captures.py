@@ -95,6 +95,50 @@ FILE_SCOPE = "file_scope"
 BLOCK = "block"
 _SCOPE_KINDS = {"file": FILE_SCOPE, "block": BLOCK}
 
+MAX_SIGNATURE = 300  # characters
+
+#: Definitions whose signature is their line, not the text up to a body.
+ONE_LINE_KINDS = frozenset({"variable", "constant", "property", "field"})
+
+_WHOLE_NAMES = frozenset({SCOPE, FILE_SCOPE, "namespace", "module"})  # a.b stays one name
+_BLANKS = " \t\r\n"
+_QUOTES = ('"', "'", "`")
+_HAS_WORD = re.compile(r"\w")
+_SEPARATORS = re.compile(r"::|\\|->|[.:](?!:)")
+_MODULE_OBJECT = re.compile(r"^(?:module\.exports|exports|this|self)(?:\.|$)|\.prototype\b")
+_OPERATOR = re.compile(r"\b(operator(?:\(\)|[^\w(]+|\s*[^(]*))(?:\(.*)?$", re.DOTALL)
+_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>")
+
+_ANNOTATION_STARTS = {
+    "csharp": "[",
+    "java": "@",
+    "kotlin": "@",
+    "php": "#",
+    "scala": "@",
+    "swift": "@",
+    "tsx": "@",
+    "typescript": "@",
+}
+_ARGUMENTS = r"\([^()]*\)"
+for _ in range(4):  # calls in calls
+    _ARGUMENTS = rf"\([^()]*(?:{_ARGUMENTS}[^()]*)*\)"
+_LEADING_ANNOTATIONS = re.compile(
+    r"^(?:(?:@(?!interface\b)[\w.:]+(?: ?" + _ARGUMENTS + r")?|"
+    r"#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])\s*)+"
+)
+_BLOCK_COMMENT = re.compile(rb"/\*.*?(?:\*/|$)", re.DOTALL)
+#: To the end of the line; the marker stands alone, so that "#{" and "://" do not count.
+_LINE_COMMENTS = {
+    b"#": re.compile(rb"(?:^|(?<=\s))#+(?=\s|!|$)[^\n]*", re.MULTILINE),
+    b"//": re.compile(rb"(?:^|(?<=\s))//+(?=\s|!|$)[^\n]*", re.MULTILINE),
+    b"--": re.compile(rb"(?:^|(?<=\s))--+(?=\s|$)[^\n]*", re.MULTILINE),
+}
+
+_TAILS = ("=>", "->", " do", " where")
+_TAIL_CHARACTERS = " {;=:,\\"
+_ENDS = frozenset({"ruby", "lua", "elixir", "julia"})
+_END = re.compile(r";?\s*\bend$")
+
 
 class Span(NamedTuple):
     """A stretch of the text."""
@@ -338,51 +382,6 @@ _Handler = Callable[[Collector, int, Node, str, dict[str, list[Node]]], None]
 
 def _text_order(definition: Definition) -> tuple[int, int, int]:
     return definition.start, -definition.end, definition.name_start
-
-
-MAX_SIGNATURE = 300  # characters
-
-#: Definitions whose signature is their line, not the text up to a body.
-ONE_LINE_KINDS = frozenset({"variable", "constant", "property", "field"})
-
-_WHOLE_NAMES = frozenset({SCOPE, FILE_SCOPE, "namespace", "module"})  # a.b stays one name
-_BLANKS = " \t\r\n"
-_QUOTES = ('"', "'", "`")
-_HAS_WORD = re.compile(r"\w")
-_SEPARATORS = re.compile(r"::|\\|->|[.:](?!:)")
-_MODULE_OBJECT = re.compile(r"^(?:module\.exports|exports|this|self)(?:\.|$)|\.prototype\b")
-_OPERATOR = re.compile(r"\b(operator(?:\(\)|[^\w(]+|\s*[^(]*))(?:\(.*)?$", re.DOTALL)
-_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>")
-
-_ANNOTATION_STARTS = {
-    "csharp": "[",
-    "java": "@",
-    "kotlin": "@",
-    "php": "#",
-    "scala": "@",
-    "swift": "@",
-    "tsx": "@",
-    "typescript": "@",
-}
-_ARGUMENTS = r"\([^()]*\)"
-for _ in range(4):  # calls in calls
-    _ARGUMENTS = rf"\([^()]*(?:{_ARGUMENTS}[^()]*)*\)"
-_LEADING_ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!interface\b)[\w.:]+(?: ?" + _ARGUMENTS + r")?|"
-    r"#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])\s*)+"
-)
-_BLOCK_COMMENT = re.compile(rb"/\*.*?(?:\*/|$)", re.DOTALL)
-#: To the end of the line; the marker stands alone, so that "#{" and "://" do not count.
-_LINE_COMMENTS = {
-    b"#": re.compile(rb"(?:^|(?<=\s))#+(?=\s|!|$)[^\n]*", re.MULTILINE),
-    b"//": re.compile(rb"(?:^|(?<=\s))//+(?=\s|!|$)[^\n]*", re.MULTILINE),
-    b"--": re.compile(rb"(?:^|(?<=\s))--+(?=\s|$)[^\n]*", re.MULTILINE),
-}
-
-_TAILS = ("=>", "->", " do", " where")
-_TAIL_CHARACTERS = " {;=:,\\"
-_ENDS = frozenset({"ruby", "lua", "elixir", "julia"})
-_END = re.compile(r";?\s*\bend$")
 
 
 def plain_name(definition: Definition) -> tuple[str, str]:

@@ -17,6 +17,15 @@ _LEADING_MARKS = re.compile(
     r"^[ \t]*(?:[/*#;%!]+(?:[ \t]*$)?|--+[ \t]?[|^]?(?:-*[ \t]*$)?|'+)", re.MULTILINE
 )
 
+#: OCaml's docs may follow the definition: on the same line, or alone on the next one.
+_DOC_BEHIND = re.compile(
+    rb"[ \t;]*(\(\*\*(?![*/]).*?\*\))|"
+    rb"[ \t]*\r?\n[ \t]*(\(\*\*(?![*/]).*?\*\))[ \t]*(?=\r?\n[ \t]*\r?\n|\s*end\b|\s*\Z)",
+    re.DOTALL,
+)
+
+_STRING_PREFIX = re.compile(rb"[rRuUbB]{0,2}(\"\"\"|'''|\"|')")
+
 
 def comment_start(text: bytes, start: int, style: CommentStyle) -> int:
     """Return the start of the comment directly before a definition.
@@ -106,21 +115,10 @@ def doc_of(comment: bytes, style: CommentStyle) -> str:
     return "\n".join(map(str.strip, text.split("\n"))).strip()[:DOC_LIMIT].rstrip()
 
 
-#: OCaml's docs may follow the definition: on the same line, or alone on the next one.
-_DOC_BEHIND = re.compile(
-    rb"[ \t;]*(\(\*\*(?![*/]).*?\*\))|"
-    rb"[ \t]*\r?\n[ \t]*(\(\*\*(?![*/]).*?\*\))[ \t]*(?=\r?\n[ \t]*\r?\n|\s*end\b|\s*\Z)",
-    re.DOTALL,
-)
-
-
 def doc_behind(text: bytes, end: int, style: CommentStyle) -> str:
     """Return the ``(** … *)`` after the definition that it documents, or an empty string."""
     found = _DOC_BEHIND.match(text, end, end + 4 * DOC_LIMIT)
     return doc_of(found.group(1) or found.group(2), style) if found is not None else ""
-
-
-_STRING_PREFIX = re.compile(rb"[rRuUbB]{0,2}(\"\"\"|'''|\"|')")
 
 
 def docstring_at(text: bytes, start: int) -> str:

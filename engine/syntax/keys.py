@@ -55,11 +55,21 @@ _TOML_LINE = re.compile(
 _TOML_PART = re.compile(rb"""[ \t]*(?:"([^"]*)"|'([^']*)'|([^."']+))[ \t]*(?:\.|\Z)""")
 _TOML_TEXT = re.compile(rb"\"\"\".*?\"\"\"|'''.*?'''", re.DOTALL)
 
+#: Larger files are data: their keys are ignored.
+MAX_BYTES = 256 * 1024
+#: More symbols come from data: the deepest level is dropped until there are fewer.
+MAX_KEYS = 200
+
+_MAX_LINE_BYTES = 1000
+_MAX_SIGNATURE = 300  # characters
+_MAX_NAME = 200  # characters
+_MOST_COMMENT_LINES = 50
+
 
 class Key:
     """A key and its span of the text."""
 
-    __slots__ = ("depth", "end", "is_section", "is_wanted", "name", "parent", "prefix", "start")
+    __slots__ = ("depth", "end", "is_kept", "is_section", "name", "parent", "prefix", "start")
 
     def __init__(
         self, start: int, name: str, depth: int = 1, parent: "Key | None" = None, prefix: str = ""
@@ -71,7 +81,7 @@ class Key:
         self.parent = parent
         self.prefix = parent.qualified_name if parent is not None and not prefix else prefix
         self.is_section = False  # it has a mapping
-        self.is_wanted = depth == 1
+        self.is_kept = depth == 1
 
     @property
     def qualified_name(self) -> str:
@@ -124,7 +134,7 @@ class _Chain:
 def _name_known_shape(key: Key, parent: Key) -> None:
     above = parent.parent
     if above is None:
-        key.is_wanted = parent.name in _COMMANDS
+        key.is_kept = parent.name in _COMMANDS
     elif key.name in _METHODS and above.name == "paths":  # OpenAPI
         key.name = f"{key.name.upper()} {parent.name}"
 
@@ -260,7 +270,7 @@ def _plain_key(start: int, parts: list[str], tables: list[tuple[list[str], Key]]
         return Key(start, ".".join(parts))
     table = tables[-1][1]
     key = Key(start, ".".join(parts), table.depth + 1, table)
-    key.is_wanted = True
+    key.is_kept = True
     return key
 
 
@@ -307,15 +317,6 @@ READERS: dict[str, Callable[[bytes], list[Key]]] = {
 
 #: The languages that have keys.
 KEY_LANGUAGES = frozenset(READERS)
-#: Larger files are data: their keys are ignored.
-MAX_BYTES = 256 * 1024
-#: More symbols come from data: the deepest level is dropped until there are fewer.
-MAX_KEYS = 200
-
-_MAX_LINE_BYTES = 1000
-_MAX_SIGNATURE = 300  # characters
-_MAX_NAME = 200  # characters
-_MOST_COMMENT_LINES = 50
 
 
 def keys_of(text: bytes, language: str, comments: CommentStyle) -> list[Symbol]:
@@ -372,9 +373,7 @@ def _place_of(key: Key | None, places: dict[int, int]) -> int:
 def _chosen(found: list[Key]) -> list[Key]:
     """Return the keys worth a symbol, without the deepest levels if there are too many."""
     keys = [
-        key
-        for key in found
-        if (key.is_section or key.is_wanted) and any(map(str.isalnum, key.name))
+        key for key in found if (key.is_section or key.is_kept) and any(map(str.isalnum, key.name))
     ]
     if len(keys) <= MAX_KEYS:
         return keys

@@ -15,6 +15,23 @@ from engine.syntax.comments import comment_start, doc_of
 from engine.syntax.language_table import CommentStyle
 from engine.syntax.symbols import MAX_DEPTH
 
+_TAIL = " {;:=,\\"
+
+#: Module and function of each; imported on first use: their patterns take 8 ms to compile.
+_PLACES = {
+    "css": ("stylesheets", "entries_of_stylesheet"),
+    "dockerfile": ("dockerfiles", "entries_of_dockerfile"),
+    "html": ("html", "entries_of_html"),
+    "less": ("stylesheets", "entries_of_stylesheet"),
+    "makefile": ("makefiles", "entries_of_makefile"),
+    "scss": ("stylesheets", "entries_of_stylesheet"),
+    "sql": ("sql", "entries_of_sql"),
+    "template": ("html", "entries_of_html"),
+}
+
+#: The languages read by scanners.
+SCANNED_LANGUAGES = frozenset(_PLACES)
+
 
 class Entry(NamedTuple):
     """A definition found by a scanner; offsets are bytes."""
@@ -32,9 +49,6 @@ class _Container(NamedTuple):
     start: int
     end: int
     symbol: int
-
-
-_TAIL = " {;:=,\\"
 
 
 def symbols_of_entries(
@@ -106,21 +120,6 @@ def _doc(text: bytes, start: int, style: CommentStyle) -> str:
 
 #: Scanner of the definitions of any text in time linear in its length.
 Scanner = Callable[[bytes], list[Entry]]
-
-#: Module and function of each; imported on first use: their patterns take 8 ms to compile.
-_PLACES = {
-    "css": ("stylesheets", "entries_of_stylesheet"),
-    "dockerfile": ("dockerfiles", "entries_of_dockerfile"),
-    "html": ("html", "entries_of_html"),
-    "less": ("stylesheets", "entries_of_stylesheet"),
-    "makefile": ("makefiles", "entries_of_makefile"),
-    "scss": ("stylesheets", "entries_of_stylesheet"),
-    "sql": ("sql", "entries_of_sql"),
-    "template": ("html", "entries_of_html"),
-}
-
-#: The languages read by scanners.
-SCANNED_LANGUAGES = frozenset(_PLACES)
 
 
 @functools.cache

@@ -106,6 +106,24 @@ _COMPANIONS = frozenset(
     }
 )
 
+#: A query holds at most this many unfinished matches. The files of 29 repositories give the same
+#: matches with 32; the cost on nested calls grows with the limit (250,000 of them take 2 s).
+_MATCH_LIMIT = 64
+
+#: The scanner of bash calls ``isalpha`` with whole code points, which reads past the table of the C
+#: library and kills the process on some characters beyond U+FFFF. They are replaced by letters.
+_TO_ASCII = bytes(range(128)) + b"x" * 128
+
+_NO_COMMENTS: Mapping[int, int] = MappingProxyType({})
+
+_WINDOW_BYTES = 64 << 10
+
+#: Severity of the results of notebook cells; a cell without a grammar counts as fine.
+_WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
+
+#: A file with more top-level statements is data; matching each would take longer than the parse.
+_MAX_TOP_NODES = 50_000
+
 
 def item_macros(text: bytes, root: Node, deadline: float) -> list[Range]:
     """Return the text between the braces of the macros that may hold items.
@@ -185,33 +203,12 @@ def _body_of(text: bytes, macro: Node) -> Range | None:
     return Range(first.end_point, last.start_point, start, end)
 
 
-#: A query holds at most this many unfinished matches. The files of 29 repositories give the same
-#: matches with 32; the cost on nested calls grows with the limit (250,000 of them take 2 s).
-_MATCH_LIMIT = 64
-
-#: The scanner of bash calls ``isalpha`` with whole code points, which reads past the table of the C
-#: library and kills the process on some characters beyond U+FFFF. They are replaced by letters.
-_TO_ASCII = bytes(range(128)) + b"x" * 128
-
-
-_NO_COMMENTS: Mapping[int, int] = MappingProxyType({})
-
-
 class Parsed(NamedTuple):
     """The definitions of a text."""
 
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
     comment_starts: Mapping[int, int] = _NO_COMMENTS  # see symbols.Found
-
-
-_WINDOW_BYTES = 64 << 10
-
-#: Severity of the results of notebook cells; a cell without a grammar counts as fine.
-_WORST_FIRST = ("timeout", "too_deep", "errors", "ok")
-
-#: A file with more top-level statements is data; matching each would take longer than the parse.
-_MAX_TOP_NODES = 50_000
 
 
 class _Loaded(NamedTuple):

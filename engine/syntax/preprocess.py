@@ -28,11 +28,6 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-
-class DeadlineReached(Exception):  # noqa: N818 - a signal, not an error
-    """The deadline has passed."""
-
-
 #: Below this depth of the tree a query takes seconds for each ten thousand levels: its depths are
 #: 16-bit numbers.
 _MAX_TREE_DEPTH = 30_000
@@ -41,7 +36,6 @@ _MAX_TREE_DEPTH = 30_000
 #: 0.7 ns each: 3e8 of them are 0.2 s. Below _SMALL_BYTES that cannot be reached.
 _MAX_SIBLING_STEPS = 300_000_000
 _SMALL_BYTES = 20_000
-
 
 #: Whether ``a<`` opens type arguments is open until it is closed, and parsers keep both readings of
 #: each. Java: 4,000 in a row take 0.2 s and 240 MB, 20,000 take 15 s and 4.5 GB. TypeScript:
@@ -60,6 +54,54 @@ _SWIFT_MARKS = b"#" * 4000
 #: The scanner of OCaml recurses for each comment in a comment: 500,000 kill the process.
 _MOST_NESTED_COMMENTS = 10_000
 _COMMENT_MARK = re.compile(rb"\(\*|\*\)")
+
+#: Nodes of OCaml whose children look flat but form a chain as deep as their number: a
+#: query climbs it from each of them. 2.6 ns a step; 2e8 of them are 0.5 s.
+_CHAINED = frozenset(
+    {"or_pattern", "sequence_expression", "tuple_expression", "tuple_pattern", "tuple_type"}
+)
+_CHAINED_LANGUAGES = frozenset({"ocaml", "ocaml-interface"})
+_MAX_CHAIN_STEPS = 200_000_000
+_LONG_CHAIN = 1000
+
+_IN_CLASS_HEAD = tuple(
+    re.compile(
+        keyword + rb"[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)[ \t\n]+"
+        rb"(?=[A-Za-z_]\w*\s*(?:final\b|[:{;<]))"
+    )
+    for keyword in (b"class", b"struct")
+)
+_AT_LINE_START = re.compile(
+    rb"\n[ \t]*(?:(?:static|inline|virtual|constexpr|explicit|extern|friend|"
+    rb"template[ \t]*<[^\n>]*>)[ \t]+)*"
+    rb"([A-Z][A-Z0-9_]{3,}(?:\([^()\n]*\))?:?)"
+    rb"(?:[ \t]*(?=\r?\n)|[ \t]+(?=template[ \t]*<|"
+    rb"[A-Za-z_~][\w:]*(?:<[^\n>]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[A-Za-z_~(]))"
+)
+#: Macros whose name is that of a specifier, whatever follows.
+_SPECIFIERS = (b"CONSTEXPR", b"CONSTEVAL", b"EXPLICIT", b"INLINE", b"NODISCARD")
+_SPECIFIER = re.compile(
+    rb"(?:"
+    + rb"|".join(_SPECIFIERS)
+    + rb")[A-Z0-9_]{0,40}(?:\([^()\n]{0,200}\))?(?=[ \t]+[A-Za-z_~])"
+)
+_NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+_MOST_BEFORE = 200  # bytes examined before a macro on its line
+#: The content of a condition is irrelevant here, and can be unreadable: __has_include(<header>).
+_CONDITION = re.compile(rb"#[ \t]*(?:el)?if[ \t]+((?:[^\\\n]|\\\r?\n|\\)*)")
+
+_ANNOTATION = b"annotation class "
+_CONTEXT = re.compile(rb"^[ \t]*context\([^()\n]*\)(?=[ \t]*\r?\n)", re.MULTILINE)
+_LIKE_IN = re.compile(rb"in[0-9_]")
+_LINE_LIKE_IN = re.compile(rb"(\n[ \t]*)in(?=[0-9_])")
+
+#: Between a head and its ``{``: only conditions, and lines that begin with a colon or a comma.
+_CONDITIONS = re.compile(rb"#if[^\n]*(?:\n[ \t]*(?:#[^\n]*|[:,][^\n;{}]*)){1,12}(?=\n[ \t]*\{)")
+_CONDITION_LINE = re.compile(rb"#[^\n]*")
+
+
+class DeadlineReached(Exception):  # noqa: N818 - a signal, not an error
+    """The deadline has passed."""
 
 
 def is_beyond_deadlines(text: bytes, language: str) -> bool:
@@ -111,16 +153,6 @@ def is_too_deep(root: Node, deadline: float) -> bool:
                 pending.append((child, depth + 1))
             more = cursor.goto_next_sibling()
     return False
-
-
-#: Nodes of OCaml whose children look flat but form a chain as deep as their number: a
-#: query climbs it from each of them. 2.6 ns a step; 2e8 of them are 0.5 s.
-_CHAINED = frozenset(
-    {"or_pattern", "sequence_expression", "tuple_expression", "tuple_pattern", "tuple_type"}
-)
-_CHAINED_LANGUAGES = frozenset({"ocaml", "ocaml-interface"})
-_MAX_CHAIN_STEPS = 200_000_000
-_LONG_CHAIN = 1000
 
 
 def has_long_chains(root: Node, language: str, deadline: float) -> bool:
@@ -196,33 +228,6 @@ def _sibling_steps(node: Node, deadline: float) -> int:
     return steps + run * run // 2
 
 
-_IN_CLASS_HEAD = tuple(
-    re.compile(
-        keyword + rb"[ \t]+([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)[ \t\n]+"
-        rb"(?=[A-Za-z_]\w*\s*(?:final\b|[:{;<]))"
-    )
-    for keyword in (b"class", b"struct")
-)
-_AT_LINE_START = re.compile(
-    rb"\n[ \t]*(?:(?:static|inline|virtual|constexpr|explicit|extern|friend|"
-    rb"template[ \t]*<[^\n>]*>)[ \t]+)*"
-    rb"([A-Z][A-Z0-9_]{3,}(?:\([^()\n]*\))?:?)"
-    rb"(?:[ \t]*(?=\r?\n)|[ \t]+(?=template[ \t]*<|"
-    rb"[A-Za-z_~][\w:]*(?:<[^\n>]*>)?(?:[ \t]+|[ \t]*[*&]+[ \t]*)[A-Za-z_~(]))"
-)
-#: Macros whose name is that of a specifier, whatever follows.
-_SPECIFIERS = (b"CONSTEXPR", b"CONSTEVAL", b"EXPLICIT", b"INLINE", b"NODISCARD")
-_SPECIFIER = re.compile(
-    rb"(?:"
-    + rb"|".join(_SPECIFIERS)
-    + rb")[A-Z0-9_]{0,40}(?:\([^()\n]{0,200}\))?(?=[ \t]+[A-Za-z_~])"
-)
-_NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-_MOST_BEFORE = 200  # bytes examined before a macro on its line
-#: The content of a condition is irrelevant here, and can be unreadable: __has_include(<header>).
-_CONDITION = re.compile(rb"#[ \t]*(?:el)?if[ \t]+((?:[^\\\n]|\\\r?\n|\\)*)")
-
-
 def without_macros(text: bytes) -> bytes:
     """Blank the macros in places where the grammar allows none."""
     for pattern in _IN_CLASS_HEAD:
@@ -261,16 +266,6 @@ def without_specifiers(text: bytes) -> bytes:
         start = match.start() - (len(before) - len(before.rstrip(_NAME_BYTES)))
         kept[start : match.end()] = b" " * (match.end() - start)
     return bytes(kept)
-
-
-_ANNOTATION = b"annotation class "
-_CONTEXT = re.compile(rb"^[ \t]*context\([^()\n]*\)(?=[ \t]*\r?\n)", re.MULTILINE)
-_LIKE_IN = re.compile(rb"in[0-9_]")
-_LINE_LIKE_IN = re.compile(rb"(\n[ \t]*)in(?=[0-9_])")
-
-#: Between a head and its ``{``: only conditions, and lines that begin with a colon or a comma.
-_CONDITIONS = re.compile(rb"#if[^\n]*(?:\n[ \t]*(?:#[^\n]*|[:,][^\n;{}]*)){1,12}(?=\n[ \t]*\{)")
-_CONDITION_LINE = re.compile(rb"#[^\n]*")
 
 
 def without_snags(text: bytes, language: str) -> bytes:

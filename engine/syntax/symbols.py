@@ -23,6 +23,56 @@ from engine.syntax.captures import (
 from engine.syntax.comments import comment_start, doc_behind, doc_of, docstring_at
 from engine.syntax.language_table import Language
 
+_MEMBERS_ARE_PUBLIC = frozenset({"interface", "trait"})
+
+_HOLDS_MEMBERS = frozenset({"class", "interface", "variable", "constant", "scope"})
+
+#: Rules that do not use the words before the name.
+WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed", "julia"})
+
+#: Definitions nested deeper are left out: names would grow with the square of the depth.
+MAX_DEPTH = 64
+_MAX_HEAD_BYTES = 600  # of the text before the name that is searched for modifiers
+
+_HOLDS_METHODS = frozenset(
+    {"class", "struct", "interface", "trait", "enum", "type", "instance", SCOPE}
+)
+_CALLABLES = frozenset({"function", "method", "constructor", "macro"})
+_CONSTANT_WORDS = frozenset({"const", "constexpr", "final"})
+_CONSTRUCTORS = {
+    "python": "__init__",
+    "javascript": "constructor",
+    "typescript": "constructor",
+    "tsx": "constructor",
+    "php": "__construct",
+    "ruby": "initialize",
+    "scala": "this",
+}
+#: Here a receiver is a table or the type that is extended: ``function M.name``, ``fun Type.name``.
+_FREE_RECEIVERS = frozenset({"lua", "kotlin", "julia"})
+#: Here a receiver is not a name of the file.
+_FOREIGN_RECEIVERS = frozenset({"hcl"})
+#: Here a method with the name of its class is a constructor.
+_NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp", "julia"})
+#: Here a macro is visible everywhere, wherever it stands.
+_FLAT_MACROS = frozenset({"c", "cpp"})
+#: Here a function without a body that stands in another one is declared, not defined.
+_HAS_PROTOTYPES = frozenset({"c", "cpp", "typescript", "tsx"})
+_DOCSTRINGS = frozenset({"python", "elixir"})
+_SCOPES = frozenset({SCOPE, FILE_SCOPE, BLOCK})
+_RUNS = _CALLABLES | {BLOCK}
+#: Here macros and conditions of the preprocessor make statements look like functions.
+_HAS_CONDITIONS = frozenset({"c", "cpp", "csharp"})
+_STATEMENTS = frozenset({"catch", "for", "foreach", "if", "lock", "switch", "using", "while"})
+_DOCS_BEHIND = frozenset({"ocaml", "ocaml-interface"})
+_STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
+
+_DOC_ATTRIBUTE = re.compile(rb"@(?:type)?doc\s+(?:~[sS])?")
+_MODULE_DOC = re.compile(rb"do\s+@moduledoc\s+(?:~[sS])?")
+_XML_REFERENCE = re.compile(r"<[a-z]+ (?:cref|name)=\"(?:\w:)?([^\"\n]+)\" ?/>")
+_XML_TAG = re.compile(r"</?[a-z][^<>\n]*>")
+_NO_WORDS: frozenset[str] = frozenset()
+
 
 class Facts(NamedTuple):
     """The facts that a visibility rule may use."""
@@ -39,8 +89,6 @@ class Facts(NamedTuple):
 
 
 Rule = Callable[[Facts], bool]
-
-_MEMBERS_ARE_PUBLIC = frozenset({"interface", "trait"})
 
 
 def _always(_: Facts) -> bool:
@@ -91,9 +139,6 @@ def _export(facts: Facts) -> bool:
         )
     owner = facts.receiver.partition(".")[0] or facts.name
     return facts.is_wrapped_export or "export" in facts.words or owner in facts.listed
-
-
-_HOLDS_MEMBERS = frozenset({"class", "interface", "variable", "constant", "scope"})
 
 
 def _not_static(facts: Facts) -> bool:
@@ -148,53 +193,6 @@ RULES: dict[str, Rule] = {
     "julia": _julia,
 }
 
-#: Rules that do not use the words before the name.
-WORDLESS_RULES = frozenset({"always", "no_underscore", "capital", "listed", "julia"})
-
-
-#: Definitions nested deeper are left out: names would grow with the square of the depth.
-MAX_DEPTH = 64
-_MAX_HEAD_BYTES = 600  # of the text before the name that is searched for modifiers
-
-_HOLDS_METHODS = frozenset(
-    {"class", "struct", "interface", "trait", "enum", "type", "instance", SCOPE}
-)
-_CALLABLES = frozenset({"function", "method", "constructor", "macro"})
-_CONSTANT_WORDS = frozenset({"const", "constexpr", "final"})
-_CONSTRUCTORS = {
-    "python": "__init__",
-    "javascript": "constructor",
-    "typescript": "constructor",
-    "tsx": "constructor",
-    "php": "__construct",
-    "ruby": "initialize",
-    "scala": "this",
-}
-#: Here a receiver is a table or the type that is extended: ``function M.name``, ``fun Type.name``.
-_FREE_RECEIVERS = frozenset({"lua", "kotlin", "julia"})
-#: Here a receiver is not a name of the file.
-_FOREIGN_RECEIVERS = frozenset({"hcl"})
-#: Here a method with the name of its class is a constructor.
-_NAMED_AS_CLASS = frozenset({"cpp", "java", "csharp", "julia"})
-#: Here a macro is visible everywhere, wherever it stands.
-_FLAT_MACROS = frozenset({"c", "cpp"})
-#: Here a function without a body that stands in another one is declared, not defined.
-_HAS_PROTOTYPES = frozenset({"c", "cpp", "typescript", "tsx"})
-_DOCSTRINGS = frozenset({"python", "elixir"})
-_SCOPES = frozenset({SCOPE, FILE_SCOPE, BLOCK})
-_RUNS = _CALLABLES | {BLOCK}
-#: Here macros and conditions of the preprocessor make statements look like functions.
-_HAS_CONDITIONS = frozenset({"c", "cpp", "csharp"})
-_STATEMENTS = frozenset({"catch", "for", "foreach", "if", "lock", "switch", "using", "while"})
-_DOCS_BEHIND = frozenset({"ocaml", "ocaml-interface"})
-_STRUCT_WORDS = frozenset(word.decode() for word in WORD_KINDS["struct_keyword"])
-
-_DOC_ATTRIBUTE = re.compile(rb"@(?:type)?doc\s+(?:~[sS])?")
-_MODULE_DOC = re.compile(rb"do\s+@moduledoc\s+(?:~[sS])?")
-_XML_REFERENCE = re.compile(r"<[a-z]+ (?:cref|name)=\"(?:\w:)?([^\"\n]+)\" ?/>")
-_XML_TAG = re.compile(r"</?[a-z][^<>\n]*>")
-_NO_WORDS: frozenset[str] = frozenset()
-
 
 class _Container(NamedTuple):
     """An open container during the pass over the definitions in text order."""
@@ -212,7 +210,7 @@ class _Container(NamedTuple):
 _TOP = _Container(1 << 62, (-1, -1), -1, -1, "", "", "", True)
 
 
-class Found(NamedTuple):
+class SymbolTree(NamedTuple):
     """The symbols of a text."""
 
     symbols: list[Symbol]  # by byte_start, then longer first
@@ -222,7 +220,7 @@ class Found(NamedTuple):
     lost_some: bool  # some were nested too deep
 
 
-def symbols_of(text: bytes, matches: Matches, language: Language) -> Found:
+def symbols_of(text: bytes, matches: Matches, language: Language) -> SymbolTree:
     """Make the symbols of a text."""
     return _Builder(text, language, matches).build()
 
@@ -249,7 +247,7 @@ class _Builder:
         #: The latest symbol of a name: parent, container (an impl is no symbol), name.
         self._last: dict[tuple[int, str, str], int] = {}
 
-    def build(self) -> Found:
+    def build(self) -> SymbolTree:
         """Build the symbols in text order with the stack of open containers."""
         is_too_deep = False
         stack = [_TOP]
@@ -273,7 +271,7 @@ class _Builder:
                 if container is not None:
                     stack.append(container)
         self._resolve_parents()
-        return Found(self._symbols, self._comment_starts, is_too_deep)
+        return SymbolTree(self._symbols, self._comment_starts, is_too_deep)
 
     def _note_visibility(self, stack: list[_Container], before: int) -> None:
         """Apply the words like ``private`` up to an offset to the containers they stand in."""

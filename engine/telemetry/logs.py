@@ -125,7 +125,7 @@ class JobLog:
             if self._first_ms() < now_ms - retention_ms // 2:
                 descriptor = self._open()
                 try:
-                    self._put_aside(descriptor)
+                    self._rotate(descriptor)
                 finally:
                     os.close(descriptor)
             for number in range(1, _KEPT):
@@ -148,7 +148,7 @@ class JobLog:
         descriptor = self._open()
         try:
             if os.fstat(descriptor).st_size + len(data) > _LIMIT_BYTES:
-                self._put_aside(descriptor)
+                self._rotate(descriptor)
                 os.close(descriptor)
                 descriptor = -1
                 descriptor = self._open()
@@ -164,7 +164,7 @@ class JobLog:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.open(self._path, _FLAGS, 0o600)
 
-    def _put_aside(self, descriptor: int) -> None:
+    def _rotate(self, descriptor: int) -> None:
         """Move the files on by one, unless another writer has just done so."""
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         opened, named = os.fstat(descriptor), os.stat(self._path)

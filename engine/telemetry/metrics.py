@@ -24,6 +24,8 @@ _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _REQUEST = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 _LONG = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
 
 class Measure(Enum):
     """One measure, by its name in ``/metrics``."""
@@ -131,19 +133,16 @@ class Measure(Enum):
 
     @property
     def kind(self) -> str:
-        """The type as Prometheus calls it: a counter, a histogram, or a gauge, read when asked."""
+        """The type as Prometheus calls it: a counter, a histogram, or a gauge, read on request."""
         if self.buckets:
             return "histogram"
         return "counter" if self.shown_name.endswith("_total") else "gauge"
 
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
 class Origin(NamedTuple):
     """The origin of a request."""
 
-    face: str = "library"  # http or mcp, where a face says so
+    face: str = "library"  # the interface that the request came through, such as http or mcp
     request_id: str | None = None
 
 
@@ -189,13 +188,13 @@ class Meter(Protocol):
 class Span(Protocol):
     """An operation in progress."""
 
-    def tell(self, **facts: str | float | bool | None) -> None:
+    def set_attributes(self, **facts: str | float | bool | None) -> None:
         """Add attributes; None is left out."""
 
-    def name(self, name: str) -> None:
+    def update_name(self, name: str) -> None:
         """Rename it."""
 
-    def fail(self, code: str) -> None:
+    def set_error(self, code: str) -> None:
         """Mark it as failed by an error code: messages can quote user input."""
 
 
@@ -217,13 +216,13 @@ class _NoSpan:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def tell(self, **facts: str | float | bool | None) -> None:
+    def set_attributes(self, **facts: str | float | bool | None) -> None:
         """Do nothing."""
 
-    def name(self, name: str) -> None:
+    def update_name(self, name: str) -> None:
         """Do nothing."""
 
-    def fail(self, code: str) -> None:
+    def set_error(self, code: str) -> None:
         """Do nothing."""
 
 
@@ -231,7 +230,7 @@ _NO_SPAN: Final = _NoSpan()
 _meter: Meter | None = None
 _tracer: Tracer | None = None
 #: Whether a search is in progress: a search of several projects counts as one.
-_is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
+_is_searching: ContextVar[bool] = ContextVar("is_searching", default=False)
 
 
 @contextmanager
@@ -262,7 +261,7 @@ def count(measure: Measure, *labels: str, amount: float = 1) -> None:
         _meter.count(measure, amount, labels)
 
 
-def took(measure: Measure, seconds: float, *labels: str) -> None:
+def observe_duration(measure: Measure, seconds: float, *labels: str) -> None:
     """Record a duration."""
     if _meter is not None:
         _meter.time(measure, seconds, labels)
@@ -290,8 +289,8 @@ class Stages:
 
 
 @contextmanager
-def _asked(mode: str) -> Iterator[Span]:
-    token = _is_asking.set(True)
+def _measured(mode: str) -> Iterator[Span]:
+    token = _is_searching.set(True)
     started_s = time.perf_counter()
     face = origin().face
     try:
@@ -301,17 +300,17 @@ def _asked(mode: str) -> Iterator[Span]:
         count(Measure.SEARCH_ERRORS, str(getattr(error, "code", "internal_error")), face)
         raise
     else:
-        took(Measure.SEARCH_DURATION, time.perf_counter() - started_s, mode, face)
+        observe_duration(Measure.SEARCH_DURATION, time.perf_counter() - started_s, mode, face)
     finally:
-        _is_asking.reset(token)
+        _is_searching.reset(token)
 
 
-def asking(mode: str) -> AbstractContextManager[Span]:
+def measured_search(mode: str) -> AbstractContextManager[Span]:
     """Measure the search within the context, unless it is part of another one.
 
     Args:
         mode: Of the search, or ``related`` or ``symbols``.
     """
-    if not (_meter or _tracer) or _is_asking.get():
+    if not (_meter or _tracer) or _is_searching.get():
         return _NO_SPAN
-    return _asked(mode)
+    return _measured(mode)

@@ -25,6 +25,15 @@ _STEP_MS = 50
 _TRIES = 3
 _EFFECTIVE = os.access in os.supports_effective_ids
 
+_RULE_FILES: Final = (GIT_IGNORE, CAIRN_IGNORE)
+#: Broken links are compared with every event, if there are at most so many.
+_MAX_BROKEN: Final = 50
+#: With more pairs of a path and a link than this, the whole project is compared instead.
+_MAX_COMPARED: Final = 1_000_000
+
+#: The list of folders is made again, at most so often, because it may change meanwhile.
+_MAX_SCANS: Final = 5
+
 
 class WatchFailedError(Exception):
     """The system's watch has failed, for example at a name that is not UTF-8."""
@@ -95,13 +104,6 @@ def _start_watch(folders: Collection[str]) -> RustNotify:
     raise WatchFailedError("the folders change too quickly")
 
 
-_RULE_FILES: Final = (GIT_IGNORE, CAIRN_IGNORE)
-#: Broken links are compared with every event, if there are at most so many.
-_MAX_BROKEN: Final = 50
-#: With more pairs of a path and a link than this, the whole project is compared instead.
-_MAX_COMPARED: Final = 1_000_000
-
-
 class WatchSet:
     """The folders and files to watch for one project.
 
@@ -117,7 +119,7 @@ class WatchSet:
         self._broken: set[str] = set()
         self._outside: set[str] = set()  # files that affect the whole project
 
-    def look(
+    def refresh(
         self,
         rules: WalkRules,
         *,
@@ -152,7 +154,7 @@ class WatchSet:
         outside = {os.path.dirname(path) for path in self._outside}
         return {folder for folder in inside | outside if _is_utf8(folder)}
 
-    def about(self, events: Iterable[str]) -> set[str]:
+    def affected_paths(self, events: Iterable[str]) -> set[str]:
         """Return the paths whose index may be stale now; ``""`` is the whole project.
 
         Args:
@@ -225,10 +227,6 @@ def _is_utf8(path: str) -> bool:
     return True
 
 
-#: The list of folders is made again, at most so often, because it may change meanwhile.
-_MAX_SCANS: Final = 5
-
-
 class Events(NamedTuple):
     """The paths that events named."""
 
@@ -286,7 +284,7 @@ class Listener:
         heard = Events(set(), 0)
         below = tuple(below)
         for _ in range(_MAX_SCANS):
-            self._watch_set.look(rules, below=below, cancelled=cancelled)
+            self._watch_set.refresh(rules, below=below, cancelled=cancelled)
             folders = self._watch_set.folders()
             if folders == self._watched:
                 break
@@ -307,7 +305,7 @@ class Listener:
         if self._events is None:
             self._woken.wait(timeout_s)
             return Events(set(), 0)
-        return self._about(self._events.wait(timeout_s, self._woken))
+        return self._affected_paths(self._events.wait(timeout_s, self._woken))
 
     def changed_folders(self, paths: Iterable[str]) -> list[str]:
         """Return those paths below which folders or links may have changed."""
@@ -322,11 +320,11 @@ class Listener:
 
     def _last_of(self, notices: EventSource) -> Events:
         try:
-            return self._about(notices.wait(0.0, self._woken))
+            return self._affected_paths(notices.wait(0.0, self._woken))
         except WatchFailedError:
             return Events({""}, 1)
         finally:
             notices.close()
 
-    def _about(self, events: set[str]) -> Events:
-        return Events(self._watch_set.about(events), len(events))
+    def _affected_paths(self, events: set[str]) -> Events:
+        return Events(self._watch_set.affected_paths(events), len(events))

@@ -6,7 +6,7 @@ system's watch, after a burst of events, when another branch is checked out, whe
 back, and every few minutes, because events can be lost. Where the system cannot watch, the watcher
 polls: it compares the whole project at intervals.
 
-The watcher reports its status in its process, and to other processes through the board.
+The watcher reports its status in its process, and to other processes through its lock file.
 """
 
 import os
@@ -22,7 +22,7 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import Cancelled, EngineError, InvalidPathError, ProjectNotFoundError
-from engine.locks import Board, watch_board
+from engine.locks import WatchLock, hold_watch_lock
 from engine.source.walker import WalkRules
 from engine.state_records import WatchState, WatchStatus
 from engine.telemetry.metrics import Measure, count
@@ -30,47 +30,6 @@ from engine.watch.debounce import PendingPaths, collapse_paths
 from engine.watch.listener import Listener, WatchFailedError, WatchLimitError
 
 StatusCallback = Callable[[WatchStatus], None]
-
-
-class StatusReporter:
-    """Holds the status of a watcher and reports each change.
-
-    Args:
-        on_change: Called with each new status.
-        clock: Returns milliseconds since 1970.
-    """
-
-    def __init__(self, on_change: StatusCallback | None, clock: Callable[[], int]) -> None:
-        self._on_change = on_change
-        self._clock = clock
-        self.board: Board | None = None
-        #: The current status; replaced, never changed, so any thread may read it.
-        self.status = WatchStatus(state=WatchState.STOPPED, since=self.now(), pid=os.getpid())
-
-    def now(self) -> str:
-        """Return the time in ISO format."""
-        return iso_time(self._clock())
-
-    def note(self, **values: Any) -> None:
-        """Change fields of the status, to be reported with the next change."""
-        self.status = replace(self.status, **values)
-
-    def tell(self, state: WatchState, reason: str = "", **values: Any) -> None:
-        """Report a new state.
-
-        Args:
-            state: The state.
-            reason: The reason, or the last failure.
-            values: Other fields of the status.
-        """
-        before = self.status
-        since = before.since if state is before.state else self.now()
-        self.status = replace(before, state=state, reason=reason, since=since, **values)
-        if self.board:
-            self.board.show(self.status)
-        if self._on_change:
-            self._on_change(self.status)
-
 
 #: How often to check whether the root and the project still exist.
 _CHECK_S: Final = 1.0
@@ -87,6 +46,47 @@ _LIMIT_REACHED: Final = (
 )
 _AWAY: Final = "it is missing, or permission is denied"
 _RETRIED: Final = "retrying"
+
+
+class StatusReporter:
+    """Holds the status of a watcher and reports each change.
+
+    Args:
+        on_change: Called with each new status.
+        clock: Returns milliseconds since 1970.
+    """
+
+    def __init__(self, on_change: StatusCallback | None, clock: Callable[[], int]) -> None:
+        self._on_change = on_change
+        self._clock = clock
+        self.lock: WatchLock | None = None
+        #: The current status; replaced, never changed, so any thread may read it.
+        self.status = WatchStatus(state=WatchState.STOPPED, since=self.now(), pid=os.getpid())
+
+    def now(self) -> str:
+        """Return the time in ISO format."""
+        return iso_time(self._clock())
+
+    def note(self, **values: Any) -> None:
+        """Change fields of the status, to be reported with the next change."""
+        self.status = replace(self.status, **values)
+
+    def set_state(self, state: WatchState, reason: str = "", **values: Any) -> None:
+        """Report a new state.
+
+        Args:
+            state: The state.
+            reason: The reason, or the last failure.
+            values: Other fields of the status.
+        """
+        before = self.status
+        since = before.since if state is before.state else self.now()
+        self.status = replace(before, state=state, reason=reason, since=since, **values)
+        if self.lock:
+            self.lock.publish(self.status)
+        if self._on_change:
+            self._on_change(self.status)
+
 
 #: Runs an indexing of some paths (None: of all), waits for its end, and returns whether it was
 #: completed. The second argument ends the wait.
@@ -204,9 +204,9 @@ class Watcher:
             self._thread = None
 
     def _watch(self, ready: threading.Event) -> None:
-        with watch_board(self._project.file) as board:
-            self._reporter.board = board
-            self._tell(WatchState.STARTING)
+        with hold_watch_lock(self._project.file) as lock:
+            self._reporter.lock = lock
+            self._set_state(WatchState.STARTING)
             ready.set()
             reason = ""
             try:
@@ -221,8 +221,8 @@ class Watcher:
                 raise
             finally:
                 self._listener.close()
-                self._tell(WatchState.STOPPED, reason)
-                self._reporter.board = None
+                self._set_state(WatchState.STOPPED, reason)
+                self._reporter.lock = None
 
     def _try_step(self) -> None:
         try:
@@ -230,7 +230,7 @@ class Watcher:
         except ProjectNotFoundError:
             raise
         except EngineError as error:  # for example a database that stays locked
-            self._tell(self._state, f"{error}; {_RETRIED}")
+            self._set_state(self._state, f"{error}; {_RETRIED}")
             self._stop.wait(_CHECK_S)
 
     def _step(self) -> None:
@@ -274,7 +274,7 @@ class Watcher:
             self._await_root(_AWAY)
         elif self._listen():
             self._is_listed = True
-            self._tell(WatchState.WATCHING)
+            self._set_state(WatchState.WATCHING)
         self._root_identity = identity
         self._compare_all()
 
@@ -300,7 +300,7 @@ class Watcher:
         if self._state is WatchState.POLLING and self._timer() >= self._watch_again_s:
             self._watch_again_s = self._timer() + self._reconcile_every_s
             if self._listen():
-                self._tell(WatchState.WATCHING)
+                self._set_state(WatchState.WATCHING)
         self._pending.add_whole(self._timer())
         self._plan()
 
@@ -332,7 +332,7 @@ class Watcher:
         else:
             self._pending.put_back(taken, self._timer())
         is_watching = self._state is WatchState.WATCHING
-        self._tell(self._state, reason if is_watching else self.status.reason)
+        self._set_state(self._state, reason if is_watching else self.status.reason)
 
     def _index_paths(self, paths: tuple[str, ...]) -> bool:
         changed = self._listener.changed_folders(paths)
@@ -379,7 +379,7 @@ class Watcher:
         """Poll until the next attempt to watch."""
         self._listener.close()
         self._watch_again_s = self._timer() + self._reconcile_every_s
-        self._tell(WatchState.POLLING, reason)
+        self._set_state(WatchState.POLLING, reason)
         self._plan()
 
     def _check_root(self) -> None:
@@ -397,15 +397,15 @@ class Watcher:
 
     def _await_root(self, reason: str) -> None:
         self._listener.close()
-        self._tell(WatchState.WAITING, f"the project's folder cannot be read: {reason}")
+        self._set_state(WatchState.WAITING, f"the project's folder cannot be read: {reason}")
 
     @property
     def _state(self) -> WatchState:
         return self._reporter.status.state
 
-    def _tell(self, state: WatchState, reason: str = "") -> None:
+    def _set_state(self, state: WatchState, reason: str = "") -> None:
         poll_ms = int(self._poll_s * 1000) if state is WatchState.POLLING else None
-        self._reporter.tell(
+        self._reporter.set_state(
             state,
             reason,
             folders=self._listener.folders,

@@ -56,7 +56,7 @@ def check_completed(stage: Stage, operation: Operation, wanted: dict[str, object
     assert left == []
 
 
-def wanted_of(stage: Stage, operation: Operation) -> dict[str, object]:
+def list_request_of(stage: Stage, operation: Operation) -> dict[str, object]:
     """Prepare a stage, and give what the operation leads to when nobody dies."""
     operation.prepare(stage)
     if operation.is_filled:
@@ -71,7 +71,7 @@ def wanted_of(stage: Stage, operation: Operation) -> dict[str, object]:
 def test_a_death_at_each_point(tmp_path: Path, deaths: Deaths, point: str) -> None:
     operation = _BY_NAME[_WHERE.get(point, "first index")]
     stage = Stage(folder=tmp_path)
-    wanted = wanted_of(stage, operation)
+    wanted = list_request_of(stage, operation)
     for number in range(1, _TIMES + 1):
         stage.restore()
         died = deaths.dies(stage, operation, f"{point}@{number}")
@@ -95,7 +95,7 @@ def die_and_complete(folder: Path, point: str, number: int) -> bool:
     """Let ``cairn index`` die at a point, then complete it; say whether it died."""
     operation = _BY_NAME["built-in model"]
     stage = Stage(folder=folder, model="static")
-    wanted = wanted_of(stage, operation)
+    wanted = list_request_of(stage, operation)
     stage.restore()
     fault = {"CAIRN_FAULT": f"die:{point}@{number}", "CAIRN_BATCH_BYTES": "65536"}
     command = Command(home=stage.home, folder=stage.tree, variables=fault)

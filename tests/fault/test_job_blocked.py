@@ -15,7 +15,7 @@ from engine.embedding.load import open_embedder
 from engine.errors import EmbedderUnavailableError
 from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
 from engine.roots import project_id_of
-from engine.state_records import EventType, Job, JobOrigin, JobState, Waits
+from engine.state_records import EventType, Job, JobOrigin, JobState, WaitMode
 from tests.support.embedding_server import (
     Handler,
     Received,
@@ -245,13 +245,13 @@ def test_who_waits_is_told_at_once_and_nothing_is_written(stub: Stub, tmp_path: 
         for trick in (leave, hang, status(503), rows(lambda rows: rows[:-1])):
             stub.always = trick
             with pytest.raises(EmbedderUnavailableError) as raised:
-                catalog.jobs.submit(str(tree), waits=Waits.ALWAYS)
+                catalog.jobs.submit(str(tree), waits=WaitMode.ALWAYS)
             embedding = {"model": f"openai:m@{stub.url}", "status": "unavailable"}
             assert raised.value.details["diagnostics"] == {"embedding": embedding}
             assert stub.url in raised.value.message
             stub.behave()
         assert catalog.jobs.list().total == 0
-        assert catalog.jobs.submit(str(tree), waits=Waits.ALWAYS).status is JobState.PENDING
+        assert catalog.jobs.submit(str(tree), waits=WaitMode.ALWAYS).status is JobState.PENDING
 
 
 def test_a_model_that_stays_away_ends_the_job(stub: Stub, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ PAYLOADS = (
     "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     "{{7*7}}",
     "{% include '/etc/passwd' %}",
-    "{{ visit.__class__.__mro__ }}",
+    "{{ page_request.__class__.__mro__ }}",
     "${alert(1)}",
     "#{alert(1)}",
     "<%= 7*7 %>",

@@ -16,7 +16,7 @@ from tests.support.job_records import job
 from tests.support.jobs import until
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
-from web.api.event_stream import MOST_STREAMS, Event, EventStream, Pulses
+from web.api.event_stream import MOST_STREAMS, Activities, Event, EventStream
 from web.errors import Refusal
 
 
@@ -108,24 +108,24 @@ def _pulse(**changes: Any) -> ProjectActivity:
     return replace(plain, **changes)
 
 
-def _told(pulses: list[Pulses], *, last_id: str | None, wanted: int) -> list[Event | None]:
+def _told(activities: list[Activities], *, last_id: str | None, wanted: int) -> list[Event | None]:
     """Give the first events of a stream over states that follow each other."""
 
     async def tell() -> list[Event | None]:
-        states = iter(pulses)
-        now = [pulses[0]]
+        states = iter(activities)
+        now = [activities[0]]
 
-        async def look() -> Pulses:
+        async def look() -> Activities:
             now[0] = next(states, now[0])
             return now[0]
 
-        pulse = EventStream(look, look_s=0.01, ping_s=0.2)
+        event_stream = EventStream(look, look_s=0.01, ping_s=0.2)
         events: list[Event | None] = []
-        async for event in pulse.stream(last_id):
+        async for event in event_stream.stream(last_id):
             events.append(event)
             if len(events) == wanted:
                 break
-        await pulse.close()
+        await event_stream.close()
         return events
 
     return asyncio.run(tell())
@@ -153,15 +153,15 @@ def test_only_changes_are_told_and_silence_is_broken() -> None:
 
 def test_there_are_not_more_streams_than_that() -> None:
     async def tell() -> None:
-        async def look() -> Pulses:
+        async def look() -> Activities:
             return ()
 
-        pulse = EventStream(look)
-        streams = [pulse.stream(None) for _ in range(MOST_STREAMS)]
+        event_stream = EventStream(look)
+        streams = [event_stream.stream(None) for _ in range(MOST_STREAMS)]
         for stream in streams:
             await anext(stream)
         with pytest.raises(Refusal):
-            await anext(pulse.stream(None))
-        await pulse.close()
+            await anext(event_stream.stream(None))
+        await event_stream.close()
 
     asyncio.run(tell())

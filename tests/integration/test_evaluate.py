@@ -6,7 +6,13 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidConfigError, InvalidInputError, UnavailableError
-from engine.evaluation.golden import Asked, EvaluationOptions, GoldenQuery, Target, Variant
+from engine.evaluation.golden import (
+    EvaluationOptions,
+    EvaluationProgress,
+    GoldenQuery,
+    Target,
+    Variant,
+)
 from engine.project import Project
 from engine.records import Mode
 from tests.support.embedders import Fakes
@@ -66,9 +72,9 @@ def test_a_model_that_the_caller_opens_is_the_one_that_is_measured(
 
 
 def test_rounds_tell_the_first_time_from_the_later_ones(index: Project) -> None:
-    told: list[Asked] = []
+    told: list[EvaluationProgress] = []
     options = EvaluationOptions(rounds=3)
-    [variant] = index.evaluate([OPEN_SESSION, ROUTES], options, on_asked=told.append).variants
+    [variant] = index.evaluate([OPEN_SESSION, ROUTES], options, on_progress=told.append).variants
     assert variant.latency.warm is not None
     assert variant.latency.first.p50_ms > 0
     assert [(asked.done, asked.total) for asked in told] == [(n, 6) for n in range(1, 7)]

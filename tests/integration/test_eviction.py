@@ -65,14 +65,14 @@ def test_what_patterns_taught_is_let_go_too(catalog: Catalog, projects: list[Pro
     request = SearchRequest(query="def sess", mode=Mode.REGEX)
     asked = [projects[0].root]
     found = catalog.search(asked, request).hits
-    catalog.learn(lambda: False)
+    catalog.update_ngram_filters(lambda: False)
     learned = projects[0].cached_bytes
     assert learned
     _let_go(catalog, 0)
     assert not projects[0].cached_bytes
     assert catalog.search(asked, request).hits == found
     catalog._indexes.max_cached_bytes = learned
-    catalog.learn(lambda: False)
+    catalog.update_ngram_filters(lambda: False)
     assert projects[0].cached_bytes == learned
 
 
@@ -87,7 +87,7 @@ def test_questions_to_one_project_are_bound_when_a_server_learns(
         third.related(RelatedRequest(path="session_socket.py", line_start=1))
     third.search(SearchRequest(query="def sess", mode=Mode.REGEX))
     assert all(each.cached_bytes for each in projects)
-    catalog.learn(lambda: False)
+    catalog.update_ngram_filters(lambda: False)
     assert not any(each.cached_bytes for each in projects)
 
 

@@ -12,20 +12,20 @@ from engine.project import Project
 from engine.state_records import WatchState
 from tests.support.jobs import until
 from web.app import BackgroundTasks
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 
 def test_who_watches_what_was_forgotten_makes_no_project(
     catalog: Catalog, index: Project, tree: Path
 ) -> None:
     told: list[str] = []
-    where = Serving(host="127.0.0.1", port=0, roots=(index.root,))
+    where = ServerSettings(host="127.0.0.1", port=0, roots=(index.root,))
     upkeep = BackgroundTasks(catalog, where, lambda what, **_: told.append(what))
     catalog.forget(str(tree))
     with pytest.raises(ProjectNotFoundError):
         catalog.watch(str(tree), create=False)
     upkeep._watch_one(index.root)  # as when it is forgotten just before
-    assert not catalog.holds(index.root)
+    assert not catalog.has_project(index.root)
     assert told == []
 
 
@@ -43,14 +43,14 @@ def test_an_index_that_is_dropped_takes_no_newer_one_with_it(
 def test_a_project_that_is_busy_stays_watched(catalog: Catalog, index: Project, tree: Path) -> None:
     file = index._store.path
     watcher = catalog.watch(str(tree))
-    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.feed.active())
+    until(lambda: watcher.status.last_reconcile_at is not None and not catalog.activity.active())
     until(lambda: not is_being_indexed(file))
     with indexing_lock(file), pytest.raises(ProjectBusyError):
         catalog.forget(str(tree))
     until(lambda: watcher.status.state is WatchState.WATCHING)
     catalog.forget(str(tree))
     assert watcher.status.state is WatchState.STOPPED
-    assert not catalog.holds(index.root)
+    assert not catalog.has_project(index.root)
 
 
 def test_what_dead_processes_left_goes_with_the_project(

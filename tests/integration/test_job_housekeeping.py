@@ -11,7 +11,7 @@ import pytest
 from engine.clock import now_ms
 from engine.config import load_config
 from engine.jobs.progress import Expected
-from engine.jobs.runner import Runner, RunnerContext
+from engine.jobs.runner import Runner, RunnerDependencies
 from engine.state_records import EventType, JobState
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
@@ -40,7 +40,7 @@ def test_a_runner_keeps_house_every_24_hours(
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
     monkeypatch.setattr("engine.jobs.runner.time", clock)
     runner = Runner(
-        RunnerContext(
+        RunnerDependencies(
             data_dir=tmp_path,
             most_running=1,
             open_project=lambda _: pytest.fail("there is no project"),
@@ -73,13 +73,13 @@ def test_a_hundred_jobs_take_less_than_a_megabyte(tmp_path: Path) -> None:
         for _ in range(100):
             row = claimed(ledger)
             with context_of(ledger, row, clock) as context:
-                context.found([f"src/module_{number}.py" for number in range(1000)], 10**6)
+                context.record_files([f"src/module_{number}.py" for number in range(1000)], 10**6)
                 for _ in range(20):
                     clock.now_ms += 10_000
                     context.tally.done += 50
-                    with ledger.store.accompanied(context), ledger.store.write():
+                    with ledger.store.with_hook(context), ledger.store.write():
                         pass
-                ledger.complete(row, RESULT, context.on_record())
+                ledger.complete(row, RESULT, context.committed_progress())
     assert 0 < ledger.store.path.stat().st_size - empty < 1_000_000
 
 

@@ -10,7 +10,7 @@ import pytest
 from mcp.client.client import Client
 
 from engine.catalog import Catalog
-from engine.locks import runner_lock, take_lock
+from engine.locks import runner_lock_file, take_lock
 from engine.records import Phase, SearchRequest
 from engine.scheduler.estimate import Rates, save_rates
 from engine.state_records import EventType, Job, JobFilter, JobState
@@ -189,7 +189,7 @@ def test_a_pending_job_is_run_by_a_runner_that_finds_the_lock_taken_for_a_moment
     home = tmp_path / "home"
     with catalog_in(home) as catalog:
         job_id = catalog.jobs.submit(str(root)).job_id
-        lock = take_lock(runner_lock(home))
+        lock = take_lock(runner_lock_file(home))
         assert lock
         with lock:
             catalog.jobs.start_detached()

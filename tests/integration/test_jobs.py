@@ -13,7 +13,7 @@ from engine.errors import (
     JobNotFoundError,
 )
 from engine.records import IndexOptions, SearchRequest
-from engine.state_records import EventType, JobFilter, JobOrigin, JobState, Waits
+from engine.state_records import EventType, JobFilter, JobOrigin, JobState, WaitMode
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents
@@ -88,7 +88,7 @@ def test_a_model_that_is_away_fails_who_waits_and_holds_up_who_does_not(tmp_path
     model = FakeEmbedder("a", fail_after=0)
     with catalog_in(tmp_path / "home", opens=Fakes(model), model="fake:a") as catalog:
         with pytest.raises(EmbedderUnavailableError) as error:
-            catalog.jobs.submit(str(root), waits=Waits.ALWAYS)
+            catalog.jobs.submit(str(root), waits=WaitMode.ALWAYS)
         assert error.value.details["diagnostics"]
         job_id = catalog.jobs.submit(str(root)).job_id
         assert catalog.jobs.run_here()

@@ -6,9 +6,9 @@ import pytest
 
 from engine.errors import EngineError
 from engine.jobs.context import JobContext
+from engine.jobs.execution import OpenProject
 from engine.jobs.progress import Expected
-from engine.jobs.run import OpenProject
-from engine.jobs.runner import Runner, RunnerContext
+from engine.jobs.runner import Runner, RunnerDependencies
 from engine.jobs.view import job_of
 from engine.records import Phase, Progress
 from engine.state_records import JobState
@@ -40,12 +40,12 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
     with ledger_in(tmp_path, clock) as ledger:
 
         def work(job: JobContext) -> dict[str, object]:
-            job.found([f"{number}.py" for number in range(HOURS)], HOURS)
+            job.record_files([f"{number}.py" for number in range(HOURS)], HOURS)
             for number in range(1, HOURS + 1):
                 clock.now_ms += HOUR_MS
                 job.tally.done = number
                 job.report(progress(number))
-                with ledger.store.accompanied(job), ledger.store.write():
+                with ledger.store.with_hook(job), ledger.store.write():
                     pass
                 shown = job_of(
                     ledger.find(job.row.uuid),
@@ -61,7 +61,7 @@ def test_a_job_of_thirty_hours_is_shown_with_its_time_and_comes_to_its_end(tmp_p
             return dict(RESULT)
 
         row = ledger.enqueue({}).row
-        around = RunnerContext(
+        around = RunnerDependencies(
             data_dir=tmp_path,
             most_running=1,
             open_project=lambda _: OpenProject("/tree", ledger, {"index": work}),

@@ -23,7 +23,7 @@ from tests.support import damage
 from tests.support.jobs import until
 from tests.support.trees import write_tree
 from web.app import BackgroundTasks
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 QUERIES = (
     r"def \w+_session\(",
@@ -73,7 +73,7 @@ def _asked(index: Project, queries: Sequence[str] = QUERIES) -> list[SearchAnswe
 def _learn(index: Project) -> None:
     """Let an index learn what a pattern asks about."""
     _asked(index, ["needle"])
-    index.learn(never)
+    index.update_ngram_filter(never)
 
 
 def _looked_at(index: Project, query: str) -> int | None:
@@ -132,10 +132,10 @@ def test_few_texts_are_looked_into(catalog: Catalog, tree: Path) -> None:
     )
     index = catalog.create(str(tree))
     index.index()
-    index.learn(never)
+    index.update_ngram_filter(never)
     assert index._searcher._ngram_filter is None  # nobody has asked by pattern
     _asked(index, ["needle"])
-    index.learn(lambda: True)
+    index.update_ngram_filter(lambda: True)
     assert _looked_at(index, "only_007_here") is None  # nothing is known yet
     _learn(index)
     assert _looked_at(index, "only_007_here") in range(1, 8)
@@ -198,7 +198,7 @@ def test_texts_that_are_gone_make_room_for_those_that_came(
     write_tree(tree, {f"a{n}.py": f"new_{n:02} = {n}\n" * 500 for n in range(30)})
     index.index()
     assert _looked_at(index, "new_07") is None
-    index.learn(never)
+    index.update_ngram_filter(never)
     assert _looked_at(index, "new_07") in range(1, 5)
 
 
@@ -210,7 +210,9 @@ def test_a_note_counts_what_was_searched_in_all_batches(
     index = catalog.create(str(tree))
     index.index()
     _asked(index, ["needle"])
-    index.learn(lambda: True)  # nothing is known, but that there will be more patterns
+    index.update_ngram_filter(
+        lambda: True
+    )  # nothing is known, but that there will be more patterns
     index.warm()
     monkeypatch.setattr(pattern_search, "matching_texts", _cut_short(matching_texts, after=2))
     (answer,) = _asked(index, ["nowhere_[ab]"])
@@ -235,7 +237,7 @@ def test_learning_ends_when_it_is_told_to(catalog: Catalog, tree: Path) -> None:
     index = catalog.create(str(tree))
     index.index()
     wanted = _asked(index)
-    index.learn(lambda: True)
+    index.update_ngram_filter(lambda: True)
     assert _looked_at(index, "nowhere_at_all") is None
     assert _asked(index) == wanted
 
@@ -250,7 +252,7 @@ def test_a_damaged_text_is_told_by_who_looks_into_it(catalog: Catalog, tree: Pat
     for _ in range(2):
         with pytest.raises(IndexCorruptError):
             _asked(index, ["only_03"])
-        index.learn(never)
+        index.update_ngram_filter(never)
     assert _looked_at(index, "only_03") in range(1, 20)
 
 
@@ -261,7 +263,7 @@ def test_a_server_learns_while_nobody_waits(catalog: Catalog, tree: Path) -> Non
     told: list[str] = []
     upkeep = BackgroundTasks(
         catalog,
-        Serving(host="127.0.0.1", port=0, roots=(index.root,), watches=False),
+        ServerSettings(host="127.0.0.1", port=0, roots=(index.root,), watches=False),
         lambda what, **_: told.append(what),
     )
     upkeep.start()

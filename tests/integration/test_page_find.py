@@ -8,7 +8,7 @@ import pytest
 from tests.support.damage import break_file, zero_pages
 from tests.support.pages import Page, indexed, project_ids, site
 from tests.support.trees import write_tree
-from web.pages.rendering import Pages, Visit
+from web.pages.rendering import PageRequest, Pages
 
 
 def _files(page: Page) -> list[str]:
@@ -89,10 +89,10 @@ def test_too_long_a_text_is_refused(pages_client: httpx.Client) -> None:
 
 
 def test_without_a_project_it_says_what_to_do() -> None:
-    visit = Visit(theme="", here="/find", is_fragment=False)
+    page_request = PageRequest(theme="", here="/find", is_fragment=False)
     facts: dict[str, object] = {name: [] for name in ("projects", "found", "failed")}
     facts |= {"text": "", "project": "", "several": False}
-    page = Page(Pages().html("find.html", visit, facts).decode())
+    page = Page(Pages().html("find.html", page_request, facts).decode())
     page.check()
     assert "Nothing is indexed yet" in page.text
     assert "/#index" in page.links

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from engine.clock import now_ms
-from engine.locks import runner_lock, take_lock
+from engine.locks import runner_lock_file, take_lock
 from engine.telemetry.logs import JobLog, server_log
 from tests.support import damage
 from tests.support.command import Command
@@ -186,7 +186,7 @@ def test_failures_of_the_server_are_told_for_an_hour(tmp_path: Path) -> None:
 
 def test_each_job_is_shown_with_its_own_heartbeat(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    lock = take_lock(runner_lock(data))
+    lock = take_lock(runner_lock_file(data))
     assert lock
     with catalog_in(data, opens=Fakes()) as catalog, lock:
         for name, minutes in (("app", 4), ("lib", 9)):

@@ -20,7 +20,7 @@ from tests.support.jobs import until
 from tests.support.patience import patience
 from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
-from web.security.serving import is_loopback, token_for
+from web.security.server_settings import is_loopback, token_for
 
 pytestmark = pytest.mark.slow
 
@@ -133,17 +133,17 @@ def test_a_token_is_made_kept_and_never_logged(command: Command) -> None:
 
 def test_where_a_token_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CAIRN_TOKEN", raising=False)
-    assert not token_for("127.0.0.1", tmp_path, is_wanted=False)
-    made = token_for("127.0.0.1", tmp_path, is_wanted=True)
-    assert token_for("0.0.0.0", tmp_path, is_wanted=True).is_equal(made.reveal())
+    assert not token_for("127.0.0.1", tmp_path, is_requested=False)
+    made = token_for("127.0.0.1", tmp_path, is_requested=True)
+    assert token_for("0.0.0.0", tmp_path, is_requested=True).is_equal(made.reveal())
     os.chmod(tmp_path / "token", 0o644)
     with pytest.raises(UnavailableError):
-        token_for("0.0.0.0", tmp_path, is_wanted=True)
+        token_for("0.0.0.0", tmp_path, is_requested=True)
     monkeypatch.setenv("CAIRN_TOKEN", TOKEN)
-    assert token_for("0.0.0.0", tmp_path, is_wanted=False).is_equal(TOKEN)
+    assert token_for("0.0.0.0", tmp_path, is_requested=False).is_equal(TOKEN)
     monkeypatch.setenv("CAIRN_TOKEN", "short")
     with pytest.raises(InvalidConfigError):
-        token_for("0.0.0.0", tmp_path, is_wanted=False)
+        token_for("0.0.0.0", tmp_path, is_requested=False)
     assert is_loopback("127.8.8.8")
     assert is_loopback("LOCALHOST.")
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.1", "localhost.example")))

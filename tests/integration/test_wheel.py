@@ -16,10 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _RENDER = """
 from web.pages.rendering import address_of, folder_of
-from web.pages.rendering import Pages, Visit
-visit = Visit(theme="", here="/", is_fragment=False)
+from web.pages.rendering import Pages, PageRequest
+page_request = PageRequest(theme="", here="/", is_fragment=False)
 facts = dict(status=404, title="t", message="m", hint="", is_open=False)
-assert address_of("app.css").encode() in Pages().html("error.html", visit, facts)
+assert address_of("app.css").encode() in Pages().html("error.html", page_request, facts)
 print(folder_of("templates"))
 """
 

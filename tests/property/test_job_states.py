@@ -128,9 +128,9 @@ class Lives(RuleBasedStateMachine):
         with context_of(self.ledger, row, self.clock) as context, ExitStack() as stack:
             if row.state != JobState.RUNNING:
                 stack.enter_context(pytest.raises(StaleClaim))
-            context.found([f"f{n}" for n in range(files)], 1)
+            context.record_files([f"f{n}" for n in range(files)], 1)
             context.tally.done += files // 2
-            with self.ledger.store.accompanied(context), self.ledger.store.write():
+            with self.ledger.store.with_hook(context), self.ledger.store.write():
                 pass
             if back:
                 context.beat()
@@ -176,12 +176,12 @@ class Lives(RuleBasedStateMachine):
         with context_of(self.ledger, old, self.clock) as context:
             with (
                 pytest.raises(StaleClaim),
-                self.ledger.store.accompanied(context),
+                self.ledger.store.with_hook(context),
                 self.ledger.store.write() as handle,
             ):
                 handle.execute("DELETE FROM jobs")
             with pytest.raises(StaleClaim):
-                context.found(["a"], 1)
+                context.record_files(["a"], 1)
             context.beat()
         assert self.snapshot() == before
 

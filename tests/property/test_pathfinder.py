@@ -17,7 +17,7 @@ def folded(text: str) -> str:
     return "".join(each.lower()[0] for each in text.replace("ς", "\N{GREEK SMALL LETTER SIGMA}"))
 
 
-def rung_of(path: str, words: list[str]) -> int | None:
+def tier_of(path: str, words: list[str]) -> int | None:
     """Say how well the words stand in a path, one path at a time."""
     name, last = os.path.basename(path), words[-1]
     if not all(word in path for word in words):
@@ -69,14 +69,14 @@ def ladder(paths: list[str], typed: str, limit: int) -> list[Match]:
     ranked, rest = [], []
     for path in in_order:
         lower = folded(path)
-        rung = rung_of(lower, words)
-        if rung is not None:
-            ranked.append(Match(rung, len(path), path, marks_of(lower, words)))
+        tier = tier_of(lower, words)
+        if tier is not None:
+            ranked.append(Match(tier, len(path), path, marks_of(lower, words)))
         elif (marked := scattered(lower, "".join(words))) is not None:
             marks = joined(marked)
             inside = sum(at > 0 and lower[at - 1] not in _BOUNDARY for at, _ in marks)
             rest.append(Match(4, 4 * len(marks) + inside, path, marks))
-    ranked.sort(key=lambda match: match.rung)
+    ranked.sort(key=lambda match: match.tier)
     rest.sort(key=lambda match: (match.cost, len(match.path), match.path))
     return [*ranked, *rest][:limit]
 

@@ -9,7 +9,7 @@ from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import build_filters
 from engine.store.models import ModelRow
-from engine.store.vectors import has_its_sum, unpacked
+from engine.store.vectors import has_valid_checksum, unpacked
 from engine.store.vectors import rows_of as stored_rows_of
 from tests.support.budget import examples
 
@@ -51,7 +51,7 @@ def test_four_bits_hold_every_number(rows: int, half: int, seed: int) -> None:
     stored = stored_rows_of(numbers)
     flat = np.frombuffer(b"".join(stored), np.uint8).reshape(rows, -1 if rows else half + 4)
     assert np.array_equal(unpacked(flat), numbers)
-    assert all(map(has_its_sum, stored))
+    assert all(map(has_valid_checksum, stored))
 
 
 @given(st.integers(1, 40), st.integers(0, 1000), st.data())
@@ -60,7 +60,7 @@ def test_no_bit_of_a_row_flips_unseen(half: int, seed: int, data: st.DataObject)
     row = bytearray(stored_rows_of(numbers)[0])
     bit = data.draw(st.integers(0, 8 * len(row) - 1))
     row[bit // 8] ^= 1 << bit % 8
-    assert not has_its_sum(bytes(row))
+    assert not has_valid_checksum(bytes(row))
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -25,8 +25,8 @@ sys.path.insert(0, sys.argv[1])
 import engine.jobs.runner as runner
 runner._IDLE_S = 0.2
 {before}
-import engine.runner
-engine.runner.main()
+import engine.runner_process
+engine.runner_process.main()
 """
 #: How a process ends at a fault point.
 DIED = 86

@@ -26,7 +26,7 @@ class Work:
         self.context.tally.done += files
         self.context.tally.files_indexed += files
         self.context.tally.embeddings += chunks
-        with self.ledger.store.accompanied(self.context), self.ledger.store.write():
+        with self.ledger.store.with_hook(self.context), self.ledger.store.write():
             pass
 
     def tell(self, phase: Phase, path: str = "", *, done: int = 0, total: int = 0) -> None:

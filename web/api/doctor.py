@@ -28,9 +28,9 @@ from engine.state_records import (
     Compaction,
     Finding,
     Remedy,
-    Submitted,
+    SubmittedJob,
     Verification,
-    Waits,
+    WaitMode,
 )
 from web.api.service import Service
 from web.api.shapes import ProjectId
@@ -206,13 +206,13 @@ async def back_up_index(
     tags=_TAGS,
     status_code=202,
 )
-async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> Submitted:
+async def rebuild_index(service: Service, project_id: ProjectId, path: Root = None) -> SubmittedJob:
     """Empty an index, damaged or not, and start a job that fills it; keeps jobs and memories."""
 
-    def rebuild(_cancelled: CancelToken) -> Submitted:
+    def rebuild(_cancelled: CancelToken) -> SubmittedJob:
         root = service.catalog.doctor_of_id(project_id, path=path).root
         options = IndexOptions(force_clean=True)
-        return service.catalog.jobs.submit(root, options, waits=Waits.NEVER)
+        return service.catalog.jobs.submit(root, options, waits=WaitMode.NEVER)
 
     return await _run(service, rebuild)
 
@@ -251,7 +251,7 @@ async def _run(
 def submit_refill(service: Service, root: str) -> str | None:
     """Submit a job that indexes removed files again; return its id, or None on failure."""
     try:
-        return service.catalog.jobs.submit(root, waits=Waits.NEVER).job_id
+        return service.catalog.jobs.submit(root, waits=WaitMode.NEVER).job_id
     except ConflictError as conflict:  # the run already requested indexes them as well
         job_id = conflict.details.get("job_id")
         return None if job_id is None else str(job_id)

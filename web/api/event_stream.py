@@ -22,7 +22,7 @@ PING_S = 15.0
 _KEPT = 1000
 _MOST_BEHIND = 1000  # unread events; a client with more is disconnected
 
-Pulses = tuple[ProjectActivity, ...]
+Activities = tuple[ProjectActivity, ...]
 
 
 class Event(NamedTuple):
@@ -44,7 +44,7 @@ class EventStream:
 
     def __init__(
         self,
-        look: Callable[[], Awaitable[Pulses]],
+        look: Callable[[], Awaitable[Activities]],
         *,
         look_s: float = LOOK_S,
         ping_s: float = PING_S,
@@ -55,7 +55,7 @@ class EventStream:
         self._boot = uuid.uuid4().hex[:8]
         self._numbers = itertools.count(1)
         self._kept: deque[Event] = deque(maxlen=_KEPT)
-        self._last: Pulses | None = None
+        self._last: Activities | None = None
         self._queues: set[asyncio.Queue[Event | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -100,13 +100,13 @@ class EventStream:
             while not self._is_closed:
                 try:
                     async with asyncio.timeout(self._ping_s):
-                        told = await queue.get()
+                        event = await queue.get()
                 except TimeoutError:
                     yield None
                     continue
-                if told is None:
+                if event is None:
                     return
-                yield told
+                yield event
         finally:
             self._queues.discard(queue)
 
@@ -151,16 +151,16 @@ class EventStream:
         return list(self._kept)[ids.index(last_id) + 1 :]
 
     def _state(self) -> Event:
-        pulses = self._last or ()
+        activities = self._last or ()
         projects = [
             {"project_id": each.project_id, "path": each.path, "watch": each.watch}
-            for each in pulses
+            for each in activities
         ]
-        jobs = [job for each in pulses for job in each.jobs]
+        jobs = [job for each in activities for job in each.jobs]
         return Event(self._last_id, "state", {"projects": projects, "jobs": jobs})
 
 
-def _changes(before: Pulses, now: Pulses) -> Iterator[tuple[str, object]]:
+def _changes(before: Activities, now: Activities) -> Iterator[tuple[str, object]]:
     """Yield type and data of each change, the oldest job first."""
     known = {each.project_id: each for each in before}
     for each in now:

@@ -37,7 +37,7 @@ async def events(
     or `state` if they are no longer cached. A line `: ping` is sent at least every 15 s. At most
     32 streams can be open.
     """
-    stream = service.pulse.stream(last_event_id)
+    stream = service.event_stream.stream(last_event_id)
     first = await anext(stream)  # opens or refuses the stream before the response starts
     return Stream(_lines(first, stream), media_type="text/event-stream")
 

@@ -34,14 +34,14 @@ Folder = Annotated[
 ]
 
 
-def wanted_of(
+def list_request_of(
     folder: Folder = "", limit: PageLimit = 100, cursor: PageCursor = None
 ) -> ListRequest:
     """Gather the query parameters of a list by path."""
     return ListRequest(folder=folder, limit=limit, cursor=cursor)
 
 
-_WANTED = {"wanted": Provide(wanted_of, sync_to_thread=False)}
+_WANTED = {"wanted": Provide(list_request_of, sync_to_thread=False)}
 
 
 @get(

@@ -36,7 +36,7 @@ async def health(service: Service) -> Health:
 
 def health_of(service: Service) -> Health:
     """Return the state of the server; may block."""
-    jobs = service.catalog.feed.active()
+    jobs = service.catalog.activity.active()
     running = [job for job in jobs if job.status is JobState.RUNNING]
     return Health(
         status="degraded" if any(job.flagged for job in jobs) else "ok",

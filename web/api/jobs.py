@@ -15,7 +15,7 @@ from engine.state_records import (
     JobOrigin,
     JobPage,
     JobState,
-    Submitted,
+    SubmittedJob,
 )
 from web.api.requests import PAGING, Paging
 from web.api.service import Service
@@ -71,7 +71,7 @@ async def list_jobs(
     """List the jobs of all projects, newest first."""
 
     def find() -> JobPage:
-        root = None if target is None else service.index_meant(target).root
+        root = None if target is None else service.resolve_project(target).root
         wanted = JobFilter(
             status=None if status is None else JobState(status),
             target=root,
@@ -101,7 +101,7 @@ async def cancel_job(service: Service, job_id: JobId) -> Job:
 
 
 @post(f"{_BASE}/retry", operation_id="retryJob", summary="Retry a job", tags=_TAGS, status_code=200)
-async def retry_job(service: Service, job_id: JobId) -> Submitted:
+async def retry_job(service: Service, job_id: JobId) -> SubmittedJob:
     """Submit a new job with the parameters of a failed or cancelled one."""
     return await service.work(partial(service.catalog.jobs.retry, job_id))
 

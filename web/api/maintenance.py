@@ -48,7 +48,7 @@ _DONE_TO = {
 class MaintenanceTask:
     """Maintenance of one index: running, or ended with an outcome or an error."""
 
-    care: MaintenanceKind
+    kind: MaintenanceKind
     progress: CheckProgress | None = None
     outcome: Outcome | None = None
     error: EngineError | None = None
@@ -63,26 +63,26 @@ class MaintenanceTask:
     @property
     def can_be_stopped(self) -> bool:
         """Whether it can be cancelled."""
-        return self.care is not MaintenanceKind.COMPACT
+        return self.kind is not MaintenanceKind.COMPACT
 
-    def tell(self, progress: CheckProgress) -> None:
+    def report(self, progress: CheckProgress) -> None:
         """Record the progress."""
         self.progress = progress
 
 
 #: Does the work, reporting progress to its task.
-Act = Callable[[MaintenanceTask, CancelToken], Outcome]
+MaintenanceWork = Callable[[MaintenanceTask, CancelToken], Outcome]
 
 
-def _conflict_with(treatment: MaintenanceTask) -> ConflictError:
-    how = "stop that first, or try again" if treatment.can_be_stopped else "try again"
+def _conflict_with(task: MaintenanceTask) -> ConflictError:
+    how = "stop that first, or try again" if task.can_be_stopped else "try again"
     return ConflictError(
-        f"the index is being {_DONE_TO[treatment.care]}, so nothing else was started",
+        f"the index is being {_DONE_TO[task.kind]}, so nothing else was started",
         hint=f"{how} when it has ended",
     )
 
 
-def _nowhere(_error: BaseException) -> None:
+def _ignore_error(_error: BaseException) -> None:
     """Ignore an error."""
 
 
@@ -93,28 +93,28 @@ class Maintenance:
         note: Called with unexpected exceptions.
     """
 
-    def __init__(self, note: Callable[[BaseException], None] = _nowhere) -> None:
+    def __init__(self, note: Callable[[BaseException], None] = _ignore_error) -> None:
         self._note = note
-        self._of: OrderedDict[str, MaintenanceTask] = OrderedDict()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._latest: OrderedDict[str, MaintenanceTask] = OrderedDict()
+        self._running: dict[str, asyncio.Task[None]] = {}
 
     def of(self, project_id: str) -> MaintenanceTask | None:
         """Return the latest task of a project."""
-        return self._of.get(project_id)
+        return self._latest.get(project_id)
 
     def forget(self, project_id: str) -> None:
         """Forget the task of a project; cancel it if it is running."""
-        treatment = self._of.pop(project_id, None)
-        if treatment:
-            treatment.stopping.set()
+        task = self._latest.pop(project_id, None)
+        if task:
+            task.stopping.set()
 
-    async def begin(
+    async def start(
         self,
         project_id: str,
-        care: MaintenanceKind,
-        act: Act,
+        kind: MaintenanceKind,
+        work: MaintenanceWork,
         *,
-        lane: BoundedExecutor,
+        executor: BoundedExecutor,
         cancelled: CancelToken,
         wait_s: float,
     ) -> MaintenanceTask:
@@ -122,61 +122,61 @@ class Maintenance:
 
         Args:
             project_id: The project.
-            care: The kind of maintenance.
-            act: Does the work, in a thread.
-            lane: The executor that runs it.
+            kind: The kind of maintenance.
+            work: Does the work, in a thread.
+            executor: The executor that runs it.
             cancelled: Polled while the task runs; so is a request to stop it.
             wait_s: Seconds to wait for the task to end; it continues after that.
 
         Raises:
             ConflictError: A task of another kind is running.
         """
-        known = self._of.get(project_id)
+        known = self._latest.get(project_id)
         if known and known.is_active:
-            if known.care is not care:
+            if known.kind is not kind:
                 raise _conflict_with(known)
             return known
-        treatment = self._of[project_id] = MaintenanceTask(care)
-        self._of.move_to_end(project_id)
+        task = self._latest[project_id] = MaintenanceTask(kind)
+        self._latest.move_to_end(project_id)
         self._drop_old()
 
         def is_stopped() -> bool:
-            return treatment.stopping.is_set() or cancelled()
+            return task.stopping.is_set() or cancelled()
 
-        task = asyncio.create_task(self._run(treatment, act, lane, cancelled=is_stopped))
-        self._tasks[project_id] = task
-        task.add_done_callback(lambda done: self._end(project_id, done))
-        await asyncio.wait({task}, timeout=wait_s)
-        return treatment
+        running = asyncio.create_task(self._run(task, work, executor, cancelled=is_stopped))
+        self._running[project_id] = running
+        running.add_done_callback(lambda done: self._remove(project_id, done))
+        await asyncio.wait({running}, timeout=wait_s)
+        return task
 
-    def _end(self, project_id: str, task: "asyncio.Task[None]") -> None:
-        if self._tasks.get(project_id) is task:
-            del self._tasks[project_id]
+    def _remove(self, project_id: str, running: "asyncio.Task[None]") -> None:
+        if self._running.get(project_id) is running:
+            del self._running[project_id]
 
     def _drop_old(self) -> None:
-        for project_id in list(self._of)[: max(len(self._of) - _MOST_KEPT, 0)]:
-            if not self._of[project_id].is_active:
-                del self._of[project_id]
+        for project_id in list(self._latest)[: max(len(self._latest) - _MOST_KEPT, 0)]:
+            if not self._latest[project_id].is_active:
+                del self._latest[project_id]
 
     async def _run(
         self,
-        treatment: MaintenanceTask,
-        act: Act,
-        lane: BoundedExecutor,
+        task: MaintenanceTask,
+        work: MaintenanceWork,
+        executor: BoundedExecutor,
         *,
         cancelled: CancelToken,
     ) -> None:
         try:
-            treatment.outcome = await lane.run(lambda: act(treatment, cancelled))
+            task.outcome = await executor.run(lambda: work(task, cancelled))
         except EngineError as error:
-            treatment.error = error
+            task.error = error
         except Cancelled:
-            treatment.error = UnavailableError("it was stopped", hint="start it again at any time")
+            task.error = UnavailableError("it was stopped", hint="start it again at any time")
         except Exception as error:  # noqa: BLE001 - nothing awaits the task
             self._note(error)
-            treatment.error = EngineError("the server failed", hint="its log says why")
+            task.error = EngineError("the server failed", hint="its log says why")
         finally:
-            treatment.ended_at = datetime.now(UTC).isoformat(timespec="seconds")
+            task.ended_at = datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Export:
@@ -194,22 +194,22 @@ class Export:
         self._timer: asyncio.TimerHandle | None = None
 
     @property
-    def is_over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the copy is closed."""
         return self._file is None
 
-    def hold(self, file: BinaryIO) -> None:
+    def attach(self, file: BinaryIO) -> None:
         """Take over the copy; it is closed at the end, or when the client stops reading."""
         self._file = file
-        self.go_on()
+        self.restart_timeout()
 
-    def go_on(self) -> None:
+    def restart_timeout(self) -> None:
         """Restart the timeout: the client has read something."""
         if self._timer:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._patience_s, self.end)
+        self._timer = asyncio.get_running_loop().call_later(self._patience_s, self.close)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Close the copy and make room for another export; idempotent."""
         if self._timer:
             self._timer.cancel()
@@ -229,24 +229,24 @@ class Exports:
 
     def __init__(self, patience_s: float = _STALL_S) -> None:
         self._patience_s = patience_s
-        self._going: set[Export] = set()
+        self._running: set[Export] = set()
 
     def begin(self) -> Export:
-        """Start an export; the caller must end it.
+        """Start an export; the caller must close it.
 
         Raises:
             ConflictError: The limit is reached.
         """
-        if len(self._going) >= _MOST_EXPORTS:
+        if len(self._running) >= _MOST_EXPORTS:
             raise ConflictError(
-                f"{len(self._going)} exports are already running, and each"
+                f"{len(self._running)} exports are already running, and each"
                 " takes as much disk space as its index",
                 hint="wait until one of them ends, or cancel its download",
             )
         export = Export(self, self._patience_s)
-        self._going.add(export)
+        self._running.add(export)
         return export
 
     def forget(self, export: Export) -> None:
         """Remove an export that has ended."""
-        self._going.discard(export)
+        self._running.discard(export)

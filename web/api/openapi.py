@@ -280,15 +280,15 @@ def _field(name: str, hint: Any, *, is_optional: bool) -> FieldDefinition:
     return FieldDefinition.from_annotation(hint, name=name, kwarg_definition=BodyKwarg(**told))
 
 
-def add_examples(told: dict[str, Any]) -> None:
+def add_examples(description: dict[str, Any]) -> None:
     """Add an example to each parameter, body and answer of an OpenAPI description without one.
 
     Raises:
         KeyError: A text field has no example.
     """
-    shapes = told["components"]["schemas"]
+    shapes = description["components"]["schemas"]
     _add_to_fields(shapes)
-    for path, operations in told["paths"].items():
+    for path, operations in description["paths"].items():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
                 _add_to_parameter(parameter, operation["operationId"])

@@ -13,11 +13,11 @@ from msgspec import Meta, Struct
 from engine.errors import InvalidPathError
 from engine.records import IndexOptions, ProjectSummary
 from engine.state_records import JobState, ProjectStatus
-from web.answers import WAIT_S, Asked, index
 from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse
 from web.errors import Refusal
+from web.operations import WAIT_S, RequestedRun, index
 from web.schemas import report_json
 from web.wording import duration
 
@@ -132,8 +132,8 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
         wait_s = 0.0
     if not wait_s:
         lane = service.executors.work
-    asked = await lane.run(partial(_index, service, data, wait_s))
-    job = asked.job
+    requested = await lane.run(partial(_index, service, data, wait_s))
+    job = requested.job
     if job.status is JobState.FAILED:
         error = dict(job.error or {})
         details = error.get("details")
@@ -157,14 +157,14 @@ async def index_project(service: Service, data: IndexRequest) -> Response[IndexA
         status=job.status,
         project_id=job.project_id,
         path=job.path,
-        duplicate=asked.is_duplicate,
+        duplicate=requested.is_duplicate,
         estimated_seconds=job.estimated_seconds,
         result=None if job.result is None else report_json(job.result),
     )
     return RecordResponse(shape, status_code=200 if has_ended else 202)
 
 
-def _index(service: Service, data: IndexRequest, wait_s: float) -> Asked:
+def _index(service: Service, data: IndexRequest, wait_s: float) -> RequestedRun:
     path = os.path.expanduser(data.path)
     if not path.startswith("/") or len(path) > _MOST_PATH:
         raise InvalidPathError(
@@ -201,7 +201,7 @@ async def forget_project(service: Service, project_id: ProjectId) -> Forgotten:
         return listed.get(project_id, "")
 
     path = await service.work(forget)
-    service.treatments.forget(project_id)
+    service.maintenance.forget(project_id)
     return Forgotten(project_id=project_id, path=path)
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from engine.cross_project import names_projects
 from engine.errors import EngineError
 from engine.records import RelatedRequest, SearchAnswer, SearchRequest
-from engine.telemetry.metrics import asking
+from engine.telemetry.metrics import measured_search
 from web.api.requests import in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.api.shapes import SearchResult
@@ -78,7 +78,7 @@ async def related(
 ) -> SearchResult:
     """Find code similar to a given place, by the stored vectors."""
     return await service.executors.search.run(
-        lambda: _result(service.index_meant(project).related(wanted))
+        lambda: _result(service.resolve_project(project).related(wanted))
     )
 
 
@@ -89,7 +89,7 @@ async def _answer(
     page = page_within(request, offset)
 
     def ask() -> SearchResult:
-        with asking(request.mode):
+        with measured_search(request.mode):
             roots = _roots_of(service, projects, request)
             answer = service.search(roots, page, offset)
         following = next_cursor(answer, page, projects, offset)
@@ -107,11 +107,11 @@ def _roots_of(service: Service, projects: list[str], request: SearchRequest) -> 
     if not projects:
         return service.catalog.roots() if names_projects(request) else service.roots()
     if len(projects) == 1:
-        return [service.index_meant(projects[0]).root]
+        return [service.resolve_project(projects[0]).root]
     roots = []
     for project in projects:
         try:
-            roots.append(service.index_meant(project).root)
+            roots.append(service.resolve_project(project).root)
         except EngineError:
             roots.append(project)
     return roots

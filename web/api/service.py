@@ -12,12 +12,12 @@ from engine.errors import ProjectNotFoundError
 from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
 from engine.roots import is_project_id
-from engine.state_records import ServerCondition
-from web.api.event_stream import EventStream, Pulses
+from engine.state_records import ServerStatus
+from web.api.event_stream import Activities, EventStream
 from web.api.executors import Executors
 from web.api.maintenance import Exports, Maintenance
-from web.project_selection import can_be_name, open_called
-from web.security.serving import Serving
+from web.project_selection import can_be_name, open_named
+from web.security.server_settings import ServerSettings
 
 _REMEMBERED_S = 300.0
 _MOST_REMEMBERED = 100
@@ -77,7 +77,7 @@ class Observer(Protocol):
     def exposition(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
 
-    def condition(self) -> ServerCondition:
+    def status(self) -> ServerStatus:
         """Return the condition of the server and its data directory."""
 
 
@@ -86,18 +86,18 @@ class Service:
     """One running server."""
 
     catalog: Catalog
-    serving: Serving
+    settings: ServerSettings
     observer: Observer
     executors: Executors = field(default_factory=Executors)
-    treatments: Maintenance = field(default_factory=Maintenance)
+    maintenance: Maintenance = field(default_factory=Maintenance)
     exports: Exports = field(default_factory=Exports)
     recently_deleted: RecentlyDeleted = field(default_factory=RecentlyDeleted)
     closing: threading.Event = field(default_factory=threading.Event)  # set: shutting down
     started_s: float = field(default_factory=time.monotonic)
-    pulse: EventStream = field(init=False)
+    event_stream: EventStream = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pulse = EventStream(self._look)
+        self.event_stream = EventStream(self._look)
 
     @property
     def is_shutting_down(self) -> bool:
@@ -108,11 +108,11 @@ class Service:
         """Run a short function in another thread."""
         return await self.executors.work.run(act)
 
-    async def end_waiting(self) -> None:
+    async def begin_shutdown(self) -> None:
         """Begin to shut down: end streams, waits for jobs, and long polls."""
         self.closing.set()
         self.catalog.views.end()
-        await self.pulse.close()
+        await self.event_stream.close()
 
     def index_of(self, project: str) -> Project:
         """Open a project by its id, or by its root or a folder in it.
@@ -129,7 +129,7 @@ class Service:
             )
         return self.catalog.open(project)
 
-    def index_meant(self, project: str) -> Project:
+    def resolve_project(self, project: str) -> Project:
         """Open a project as ``index_of`` does, or by a unique name.
 
         Raises:
@@ -137,24 +137,26 @@ class Service:
         """
         if is_project_id(project) or not can_be_name(project):
             return self.index_of(project)
-        return open_called(self.catalog, project)
+        return open_named(self.catalog, project)
 
     def roots(self) -> list[str]:
         """Return the roots to search when none are named; for damaged indexes, their ids."""
-        served = self.served()
-        return self.catalog.everywhere() if served is None else served
+        served = self.served_roots()
+        return self.catalog.roots_or_ids() if served is None else served
 
-    def served(self) -> list[str] | None:
+    def served_roots(self) -> list[str] | None:
         """Return the served roots without forgotten ones, or None if all projects are served."""
-        served = self.serving.served()
-        return None if served is None else [root for root in served if self.catalog.holds(root)]
+        served = self.settings.served_roots()
+        return (
+            None if served is None else [root for root in served if self.catalog.has_project(root)]
+        )
 
     def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:
         """Search the given roots; the answer notes if no served project is left."""
         answer = self.catalog.search_page(roots, request, offset)
-        if roots or self.served() is None:
+        if roots or self.served_roots() is None:
             return answer
         return replace(answer, notes=(*answer.notes, NOTHING_SERVED))
 
-    async def _look(self) -> Pulses:
-        return await asyncio.shield(self.executors.work.run(self.catalog.feed.look))
+    async def _look(self) -> Activities:
+        return await asyncio.shield(self.executors.work.run(self.catalog.activity.poll))

@@ -16,12 +16,12 @@ from engine.records import (
     SymbolRequest,
     display_path,
 )
-from engine.telemetry.metrics import asking
-from web.answers import find_symbols as by_name
-from web.answers import joined
+from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import NOTHING_SERVED, Service
 from web.api.shapes import ProjectId
+from web.operations import find_symbols as by_name
+from web.operations import merged
 
 _MOST_PROJECTS = 100
 
@@ -54,7 +54,7 @@ async def find_symbols(
     """Find definitions by name in one or more projects."""
 
     def find() -> SymbolList:
-        with asking("symbols"):
+        with measured_search("symbols"):
             asked = project or service.roots()
             return found_in(asked) if asked else _of_none(service)
 
@@ -63,12 +63,12 @@ async def find_symbols(
         failures = []
         for each in asked:
             try:
-                found.append(by_name(service.index_meant(each), wanted))
+                found.append(by_name(service.resolve_project(each), wanted))
             except EngineError as error:
                 if len(asked) == 1 or error.code == "validation_error":
                     raise
                 failures.append(ProjectError(project=each, error=error.code, message=error.message))
-        return SymbolList(**joined(found, wanted.limit).as_json(), errors=tuple(failures))
+        return SymbolList(**merged(found, wanted.limit).as_json(), errors=tuple(failures))
 
     return await service.executors.search.run(find)
 
@@ -79,7 +79,7 @@ def _of_none(service: Service) -> SymbolList:
         ProjectError(
             project=display_path(root), error=ProjectNotFoundError.code, message=NOTHING_SERVED
         )
-        for root in service.serving.served() or ()
+        for root in service.settings.served_roots() or ()
     )
     return SymbolList(symbols=(), total=0, truncated=False, errors=tuple(failures))
 

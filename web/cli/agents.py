@@ -42,7 +42,7 @@ _CODE_USER = (
 
 
 class UneditableError(ValueError):
-    """The text cannot be edited safely; the message says why."""
+    """The text cannot be edited safely; the message has the reason."""
 
 
 class _Member(NamedTuple):

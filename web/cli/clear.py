@@ -5,8 +5,8 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from web.cli.options import (
+    confirmed,
     examples,
-    is_agreed,
     json_option,
     print_json,
     print_text,
@@ -36,7 +36,7 @@ def command(path: str | None, *, yes: bool, as_json: bool) -> int:
         index = index_of(catalog, path, destroys=True)
         status = index.status()
         root, files = printable(status.path), count(status.files, "file")
-        if not is_agreed(f"Empty the index of {root} ({files})?", yes=yes):
+        if not confirmed(f"Empty the index of {root} ({files})?", yes=yes):
             print_text("nothing was changed\n")
             return FAILURE
         index.clear()

@@ -17,7 +17,7 @@ from engine.state_records import (
     Repair,
     Severity,
     Verification,
-    Waits,
+    WaitMode,
 )
 from web.cli.index import follow_to_report
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
@@ -139,7 +139,7 @@ def command(
         root = root_for(catalog, path, destroys=action == "rebuild")
         if action == "rebuild":
             options = IndexOptions(force_clean=True)
-            submitted = catalog.jobs.submit(root, options, waits=Waits.ALWAYS)
+            submitted = catalog.jobs.submit(root, options, waits=WaitMode.ALWAYS)
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
             return OK
         doctor = catalog.doctor(root)
@@ -171,7 +171,7 @@ def _repair(catalog: Catalog, root: str, *, as_json: bool, quiet: bool) -> int:
         print_text(repair_text(repair, style_for(sys.stdout)))
         sys.stdout.flush()
     if repair.needs_index:
-        submitted = catalog.jobs.submit(root, waits=Waits.ALWAYS)
+        submitted = catalog.jobs.submit(root, waits=WaitMode.ALWAYS)
         follow_to_report(catalog, submitted, quiet=quiet or as_json, as_json=False)
     if as_json:
         print_json(shape_of(repair))

@@ -26,8 +26,8 @@ from engine.evaluation.golden import (
 )
 from engine.records import Mode
 from web.cli.options import (
+    argument_text,
     examples,
-    given_text,
     json_option,
     print_json,
     print_text,
@@ -53,6 +53,8 @@ GOLDEN has one JSON object a line; - is standard input:
   mode       the mode of this query, whatever --mode says
   language, path, kind, category, note       optional; note is free text
 """
+
+_MODES = click.Choice([mode.value for mode in Mode])
 
 
 def evaluation_text(evaluation: Evaluation, style: Style, *, shown: int) -> str:
@@ -199,9 +201,6 @@ def _query_text(query: str) -> str:
     return text if len(text) <= _QUERY_WIDTH else text[: _QUERY_WIDTH - 1] + "…"
 
 
-_MODES = click.Choice([mode.value for mode in Mode])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
     """The options as parsed by click."""
@@ -287,8 +286,8 @@ def command(golden: str, *, project: str | None, as_json: bool, **given: Any) ->
     queries, notes = _read(golden)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
-        with evaluation_on(sys.stderr, quiet=as_json) as on_asked:
-            measured = index.evaluate(queries, evaluation_options, on_asked=on_asked)
+        with evaluation_on(sys.stderr, quiet=as_json) as on_progress:
+            measured = index.evaluate(queries, evaluation_options, on_progress=on_progress)
     evaluation = replace(measured, notes=(*notes, *measured.notes))
     if as_json:
         print_json(evaluation)
@@ -304,7 +303,7 @@ def _read(golden: str) -> GoldenFile:
 
 
 def _setting_of(text: str) -> dict[str, int | str]:
-    name, equals, value = given_text(text).partition("=")
+    name, equals, value = argument_text(text).partition("=")
     if not equals or not name:
         raise InvalidInputError(
             f"--set expects NAME=VALUE, got {text!r}",

@@ -10,8 +10,8 @@ from engine.errors import ProjectNotFoundError
 from engine.records import ProjectSummary
 from engine.roots import project_id_of, resolve
 from web.cli.options import (
+    confirmed,
     examples,
-    is_agreed,
     json_option,
     print_json,
     print_text,
@@ -34,7 +34,7 @@ def command(path: str, *, yes: bool, as_json: bool) -> int:
     with Catalog(load_config()) as catalog:
         project = _project_at(catalog, path)
         root = printable(project.path)
-        if not is_agreed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
+        if not confirmed(f"Delete the index of {root} ({size(project.size_bytes)})?", yes=yes):
             print_text("nothing was changed\n")
             return FAILURE
         catalog.forget(project.path)

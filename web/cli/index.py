@@ -12,7 +12,7 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled, ProjectNotFoundError
 from engine.records import IndexOptions
-from engine.state_records import Job, JobState, Submitted, Waits
+from engine.state_records import Job, JobState, SubmittedJob, WaitMode
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import progress_on
 from web.errors import INTERRUPTED, OK, JobFailed, outcome_of_code
@@ -131,7 +131,7 @@ def command(
     with Catalog(load_config()) as catalog:
         folder = path if path is not None else _here(catalog)
         submitted = catalog.jobs.submit(
-            folder, options, waits=Waits.NEVER if background else Waits.ALWAYS
+            folder, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
         )
         if not background:
             follow_to_report(catalog, submitted, quiet=quiet, as_json=as_json)
@@ -166,7 +166,9 @@ def _here(catalog: Catalog) -> str:
         return folder
 
 
-def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
+def follow_to_report(
+    catalog: Catalog, submitted: SubmittedJob, *, quiet: bool, as_json: bool
+) -> None:
     """Wait for a job and print its report.
 
     Args:
@@ -197,7 +199,7 @@ def follow_to_report(catalog: Catalog, submitted: Submitted, *, quiet: bool, as_
         print_text(report_text(report))
 
 
-def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None:
+def print_submitted(submitted: SubmittedJob, *, quiet: bool, as_json: bool) -> None:
     """Print the id of a background job and how to follow it.
 
     Args:
@@ -212,7 +214,7 @@ def print_submitted(submitted: Submitted, *, quiet: bool, as_json: bool) -> None
         print_text(submitted_text(submitted))
 
 
-def submitted_text(submitted: Submitted) -> str:
+def submitted_text(submitted: SubmittedJob) -> str:
     """Format the id of a background job, its expected duration and how to follow it."""
     already = f"already {submitted.status} as " if submitted.duplicate else ""
     name = short_id(submitted.job_id)

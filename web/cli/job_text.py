@@ -147,29 +147,29 @@ def _progress(job: Job, view: View) -> tuple[str, str, str]:
     if is_active(job) and job.phase is not None:
         return _share(job, view)
     if job.status is JobState.PENDING:
-        said = brief = queue_place(job.position)
+        full = brief = queue_place(job.position)
     elif is_active(job):
-        said = brief = activity_of(job)
+        full = brief = activity_of(job)
     elif job.result is not None:
         changed = _number(job, "files_indexed")
-        said, brief = f"{changed:,} new or changed", f"{changed:,} changed"
+        full, brief = f"{changed:,} new or changed", f"{changed:,} changed"
     elif not job.started_at:
-        said = brief = "never started"
+        full = brief = "never started"
     else:
         total = "" if job.files_total is None else f" of {job.files_total:,}"
-        said, brief = f"{job.files_done:,}{total} files kept", f"{job.files_done:,} kept"
-    return said, said, brief
+        full, brief = f"{job.files_done:,}{total} files kept", f"{job.files_done:,} kept"
+    return full, full, brief
 
 
 def _share(job: Job, view: View) -> tuple[str, str, str]:
     share = share_of(job)
     many = "" if share is None else percent(share)
-    said, brief = (
+    full, brief = (
         " ".join(filter(None, parts))
         for parts in ((job.phase, amount_of(job), many), (job.phase, many))
     )
     bar = bar_of(share) if view.width else ""
-    return f"{bar} {said}".lstrip(), said, brief
+    return f"{bar} {full}".lstrip(), full, brief
 
 
 def _number(job: Job, name: str) -> int:
@@ -385,12 +385,12 @@ def _done_text(job: Job) -> str:
 
 def _parameters_text(parameters: Mapping[str, object]) -> str:
     """Format the parameters that are set as ``name value``."""
-    said = []
+    parts = []
     for name, value in parameters.items():
         if value is None or value is False or value in ((), [], ""):
             continue
-        said.append(_parameter_text(name.removesuffix("_patterns").replace("_", " "), value))
-    return ", ".join(said)
+        parts.append(_parameter_text(name.removesuffix("_patterns").replace("_", " "), value))
+    return ", ".join(parts)
 
 
 def _parameter_text(name: str, value: object) -> str:

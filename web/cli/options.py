@@ -126,7 +126,7 @@ def print_text(text: str) -> None:
     sys.stdout.write(text)
 
 
-def is_agreed(question: str, *, yes: bool) -> bool:
+def confirmed(question: str, *, yes: bool) -> bool:
     """Ask for confirmation and return whether it was given.
 
     Args:
@@ -147,7 +147,7 @@ def is_agreed(question: str, *, yes: bool) -> bool:
     return click.confirm(question, err=True)
 
 
-def given_text(text: str) -> str:
+def argument_text(text: str) -> str:
     """Return an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
     return rejoined(text, "replace")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, NamedTuple, TextIO, TypeVar
 
-from engine.evaluation.golden import Asked, AskedCallback
+from engine.evaluation.golden import EvaluationCallback, EvaluationProgress
 from engine.records import Phase
 from engine.state_records import CheckCallback, CheckProgress, Job, JobState
 from web.terminal import printable, shortened, width_of
@@ -70,7 +70,7 @@ def checks_on(stream: TextIO, *, quiet: bool) -> Iterator[CheckCallback]:
 
 
 @contextmanager
-def evaluation_on(stream: TextIO, *, quiet: bool) -> Iterator[AskedCallback]:
+def evaluation_on(stream: TextIO, *, quiet: bool) -> Iterator[EvaluationCallback]:
     """Show the progress of an evaluation while the block runs, like ``progress_on``."""
     lines = Lines(stream, evaluation_line)
     with _shown(stream, _evaluation_bar, lines.update, quiet=quiet) as update:
@@ -178,16 +178,18 @@ def check_line(progress: CheckProgress) -> str:
     return f"{step}, {progress.done:,}/{progress.total:,}" if progress.total else step
 
 
-def evaluation_line(asked: Asked) -> str:
+def evaluation_line(progress: EvaluationProgress) -> str:
     """Format the progress of an evaluation as one line."""
     return (
-        f"{printable(asked.variant)}, {asked.done:,}/{asked.total:,} queries "
-        f"({percent(asked.done / asked.total)}), {_time_left_of(asked)}"
+        f"{printable(progress.variant)}, {progress.done:,}/{progress.total:,} queries "
+        f"({percent(progress.done / progress.total)}), {_time_left_of(progress)}"
     )
 
 
-def _time_left_of(asked: Asked) -> str:
-    return f"{duration((asked.total - asked.done) * asked.elapsed_ms / asked.done)} left"
+def _time_left_of(progress: EvaluationProgress) -> str:
+    return (
+        f"{duration((progress.total - progress.done) * progress.elapsed_ms / progress.done)} left"
+    )
 
 
 def _job_bar(job: Job) -> _Bar:
@@ -214,9 +216,11 @@ def _check_bar(progress: CheckProgress) -> _Bar:
     return _Bar(doing=step, done=progress.done, total=progress.total, facts=(amount,))
 
 
-def _evaluation_bar(asked: Asked) -> _Bar:
-    facts = (f"{_amount(asked.done, asked.total)} queries", _time_left_of(asked))
-    return _Bar(doing=printable(asked.variant), done=asked.done, total=asked.total, facts=facts)
+def _evaluation_bar(progress: EvaluationProgress) -> _Bar:
+    facts = (f"{_amount(progress.done, progress.total)} queries", _time_left_of(progress))
+    return _Bar(
+        doing=printable(progress.variant), done=progress.done, total=progress.total, facts=facts
+    )
 
 
 def _amount(done: int, total: int | None) -> str:

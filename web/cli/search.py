@@ -12,8 +12,8 @@ from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
 from engine.records import SearchAnswer, SearchRequest
 from web.cli.options import (
+    argument_text,
     examples,
-    given_text,
     json_option,
     print_json,
     print_text,
@@ -82,7 +82,7 @@ def command(
     minus negates one. Filters alone list everything they match: kind:enum path:src/
     """
     output = _output_of(output, as_json=as_json, batch=batch)
-    request = SearchRequest(query=given_text(query or ""), **options)
+    request = SearchRequest(query=argument_text(query or ""), **options)
     if query is not None and batch is not None:
         raise InvalidInputError("a query and --batch cannot be used together", field="batch")
     if query is None and batch is None and not request.has_filters:
@@ -129,7 +129,7 @@ def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
     worst = OK
     for number, query in enumerate(_lines_of(file), 1):
         try:
-            answer = search(replace(request, query=given_text(query)))
+            answer = search(replace(request, query=argument_text(query)))
         except EngineError as error:
             shape = error.as_json()
             shape["details"] = {**error.details, "query": query, "line": number}

@@ -18,7 +18,7 @@ from web.app import create_app, service_of
 from web.cli.options import Interrupt, examples, print_text
 from web.mcp.http import mounts
 from web.security.protocol import PatientProtocol
-from web.security.serving import Serving, token_for
+from web.security.server_settings import ServerSettings, token_for
 
 # Uvicorn's 5 s are those of httpx too, so a request could meet a connection that is being closed.
 _KEEP_ALIVE_S = 15
@@ -62,13 +62,13 @@ def command(
     given: dict[str, int | str | None] = {"host": host, "port": port}
     config = load_config(None, **{name: each for name, each in given.items() if each is not None})
     with Catalog(config, runs_jobs=False) as catalog, Interrupt(notice="") as interrupt:
-        token = token_for(config.host, config.data_dir, is_wanted=wants_token)
+        token = token_for(config.host, config.data_dir, is_requested=wants_token)
         roots = tuple(catalog.create(path).root for path in paths)
         with (
-            catalog.serving() as board,
+            catalog.hold_server_lock() as lock,
             _bound(config.host, config.port) as listener,
         ):
-            serving = Serving(
+            settings = ServerSettings(
                 host=config.host,
                 port=listener.getsockname()[1],
                 token=token,
@@ -76,26 +76,26 @@ def command(
                 watches=not no_watch,
                 editor=config.editor,
             )
-            board.show(serving.url)
+            lock.publish(settings.url)
             agents = mounts(catalog, roots)
             app = create_app(
-                catalog, serving, handlers=agents.handlers, lifespans=[agents.lifespan]
+                catalog, settings, handlers=agents.handlers, lifespans=[agents.lifespan]
             )
-            server = _Server(app, serving)
+            server = _Server(app, settings)
             if not interrupt.cancelled():
                 server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """A server that says where it is when it is ready, and lets nobody wait when it ends.
+    """A server that prints its URL when it is ready, and ends waiting requests when it stops.
 
     Uvicorn says nothing of a socket that it is given, and waits for streams that never end by
     themselves before it tells the application that it stops.
     """
 
-    def __init__(self, app: Litestar, serving: Serving) -> None:
+    def __init__(self, app: Litestar, settings: ServerSettings) -> None:
         self._app = app
-        self._serving = serving
+        self._settings = settings
         super().__init__(
             uvicorn.Config(
                 app,
@@ -116,14 +116,14 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             gc.freeze()  # long-lived objects; collecting them blocks the loop for 90 ms
-            token = self._serving.token
+            token = self._settings.token
             login = f"/?token={token.reveal()}" if token else ""
-            print_text(f"CodeCairn is serving on {self._serving.url}{login} (Ctrl-C to stop)\n")
+            print_text(f"CodeCairn is serving on {self._settings.url}{login} (Ctrl-C to stop)\n")
             sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer waiting requests, then stop."""
-        await service_of(self._app).end_waiting()
+        await service_of(self._app).begin_shutdown()
         await super().shutdown(sockets)
 
 

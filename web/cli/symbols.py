@@ -9,16 +9,16 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.records import SymbolRequest
-from web.answers import find_symbols
 from web.cli.options import (
+    argument_text,
     examples,
-    given_text,
     json_option,
     print_json,
     print_text,
     project_option,
     request_options,
 )
+from web.operations import find_symbols
 from web.project_selection import absolute, index_of, index_of_file
 from web.terminal import printable, style_for
 from web.text import outline_text, symbols_text
@@ -43,7 +43,7 @@ def command(
     name: str | None, *, file: str | None, project: str | None, as_json: bool, **options: Any
 ) -> None:
     """Find definitions called NAME, or list those of a file."""
-    wanted = SymbolRequest(name=given_text(name or ""), **options)
+    wanted = SymbolRequest(name=argument_text(name or ""), **options)
     _check(name, file, wanted)
     with Catalog(load_config()) as catalog:
         if file is not None:
@@ -55,7 +55,7 @@ def command(
             found = find_symbols(index_of(catalog, project, by_name=True), wanted)
             shape = found.as_json()
             text = symbols_text(found.symbols, style_for(sys.stdout), nothing=_nothing(wanted))
-            more = found.says_more("narrow by --kind or Class.name, or raise --limit")
+            more = found.truncation_note("narrow by --kind or Class.name, or raise --limit")
             text += f"\n{more}\n" if more else ""
     if as_json:
         print_json(shape)

@@ -27,7 +27,7 @@ from engine.errors import (
 from engine.records import IndexOptions
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobState
-from web import answers
+from web import operations
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -59,6 +59,34 @@ _FORBIDDEN = ("permission denied", "cannot be written", "cannot write")  # phras
 _MAX_WORKERS = 64
 _LOG_WAIT_S = 2.0
 _LOG_POLL_S = 0.02
+
+_SYMBOL_GRAPH_REPORT = record(
+    status="text",
+    task_id="text?",
+    files_indexed="integer",
+    symbols_extracted="integer",
+    embeddings_generated="integer",
+    duration_ms="integer",
+    cache_hit_rate="number|null",
+    storage=object_of(sqlite_path="text", sqlite_size_mb="number"),
+    logs=object_of(operation_log="text|null", operation_resource="text|null"),
+    warnings="texts",
+)
+
+_FIXES_BY_CODE = {kind.code: fixes for kind, fixes in _FIXES.items()}
+
+_REPORT = record(
+    path="text",
+    status="text",
+    job_id="text",
+    files_indexed="integer",
+    files_failed="integer",
+    errors="records",
+    include_patterns="texts?",
+    exclude_patterns="texts?",
+    max_file_size="integer?",
+    indexed_at="text?",
+)
 
 
 def outcome_text(job: Job) -> str:
@@ -125,22 +153,6 @@ def log_uri(log: str | None, project: str) -> str | None:
         return None
     name = log.rpartition("/")[2]
     return "logs://content?" + urlencode({"file": name, "project": project}, quote_via=quote)
-
-
-_SYMBOL_GRAPH_REPORT = record(
-    status="text",
-    task_id="text?",
-    files_indexed="integer",
-    symbols_extracted="integer",
-    embeddings_generated="integer",
-    duration_ms="integer",
-    cache_hit_rate="number|null",
-    storage=object_of(sqlite_path="text", sqlite_size_mb="number"),
-    logs=object_of(operation_log="text|null", operation_resource="text|null"),
-    warnings="texts",
-)
-
-_FIXES_BY_CODE = {kind.code: fixes for kind, fixes in _FIXES.items()}
 
 
 def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
@@ -306,20 +318,6 @@ class IndexSymbolGraph(Parameters, kw_only=True, frozen=True):
     max_workers: Workers | None = None
 
 
-_REPORT = record(
-    path="text",
-    status="text",
-    job_id="text",
-    files_indexed="integer",
-    files_failed="integer",
-    errors="records",
-    include_patterns="texts?",
-    exclude_patterns="texts?",
-    max_file_size="integer?",
-    indexed_at="text?",
-)
-
-
 def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools that index."""
     indexing = _Indexing(context)
@@ -402,7 +400,7 @@ class _Indexing:
         """Submit a run and wait for its end, but no longer than clients usually wait."""
         folder = self._context.projects.folder(path, field=field)
         try:
-            asked = answers.index(
+            requested = operations.index(
                 self._context.catalog,
                 folder,
                 options,
@@ -413,10 +411,10 @@ class _Indexing:
             if error.details.get("path") == path:
                 _rename(error, "path", field)
             raise
-        if asked.job.status not in TERMINAL:
+        if requested.job.status not in TERMINAL:
             self._context.ensure_runner()
-            return asked.job
-        return self._with_log(asked.job)
+            return requested.job
+        return self._with_log(requested.job)
 
     def _with_log(self, job: Job) -> Job:
         """Wait for the log of a finished job, which is written just after its end."""

@@ -12,7 +12,7 @@ from engine.state_records import (
     JobOrigin,
     JobPage,
     JobState,
-    Submitted,
+    SubmittedJob,
 )
 from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
@@ -33,6 +33,21 @@ _SHORT = (
     "started_at",
     "finished_at",
 )
+
+_JOB = (
+    "job_id",
+    "status",
+    "path",
+    "phase",
+    "files_done",
+    "files_total",
+    "eta_seconds",
+    "waiting",
+    "cancel_requested",
+    "result",
+    "error",
+)
+_SUBMITTED = ("job_id", "status", "estimated_seconds", "duplicate")
 
 
 class StartIndexing(Parameters, kw_only=True, frozen=True):
@@ -65,22 +80,6 @@ class ListJobs(Parameters, kw_only=True, frozen=True):
     cursor: str | None = None
 
 
-_JOB = (
-    "job_id",
-    "status",
-    "path",
-    "phase",
-    "files_done",
-    "files_total",
-    "eta_seconds",
-    "waiting",
-    "cancel_requested",
-    "result",
-    "error",
-)
-_SUBMITTED = ("job_id", "status", "estimated_seconds", "duplicate")
-
-
 def tools(context: ToolContext) -> tuple[Tool, ...]:
     """Return the tools for jobs."""
     jobs = _Jobs(context)
@@ -93,7 +92,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "The job outlives this session; repeating the call returns the same job."
             ),
             parameters=StartIndexing,
-            output_schema=record(**fields_in(Submitted, *_SUBMITTED)),
+            output_schema=record(**fields_in(SubmittedJob, *_SUBMITTED)),
             run=jobs.start,
         ),
         Tool(

@@ -24,8 +24,8 @@ from engine.errors import (
 from engine.project import Project
 from engine.records import SymbolRequest, display_path, is_path
 from engine.state_records import JobFilter, JobState
-from web.answers import find_symbols
 from web.mcp.tool import Caller, ToolContext
+from web.operations import find_symbols
 from web.schemas import as_json, values_of
 from web.terminal import printable_block
 

@@ -28,8 +28,7 @@ from engine.records import (
     SymbolRequest,
     tokens_of,
 )
-from engine.telemetry.metrics import asking
-from web.answers import find_symbols
+from engine.telemetry.metrics import measured_search
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -41,6 +40,7 @@ from web.mcp.tool import (
     object_of,
     record,
 )
+from web.operations import find_symbols
 from web.parameters import request_from, with_parameters_of
 from web.schemas import as_json
 from web.terminal import printable, printable_block
@@ -349,17 +349,17 @@ class _Search:
 
     def _search(self, params: SearchCode, request: SearchRequest) -> SearchAnswer:
         catalog = self._context.catalog
-        with asking(request.mode):
+        with measured_search(request.mode):
             if params.project_path is None and names_projects(request):
-                return catalog.search(catalog.everywhere(), request)
+                return catalog.search(catalog.roots_or_ids(), request)
             return catalog.search([self._context.projects.index(params.project_path).root], request)
 
     def find_symbol(self, params: FindSymbol, _caller: Caller) -> Answer:
         wanted = request_from(SymbolRequest, params)
-        with asking("symbols"):
+        with measured_search("symbols"):
             found = find_symbols(self._context.projects.index(params.project_path), wanted)
         nothing = f"no symbol is named {wanted.name!r}; try match fuzzy, or search_code"
-        more = found.says_more("narrow by kind or Class.name, or raise limit")
+        more = found.truncation_note("narrow by kind or Class.name, or raise limit")
         return Answer(
             content={**found.as_json(), "symbols": list(map(_with_short_doc, found.symbols))},
             text="\n".join(filter(None, [symbols_text(found.symbols, nothing), more])),
@@ -367,7 +367,7 @@ class _Search:
 
     def find_related(self, params: FindRelated, _caller: Caller) -> Answer:
         wanted = request_from(RelatedRequest, params)
-        with asking("related"):
+        with measured_search("related"):
             answer = self._context.projects.index(params.project_path).related(wanted)
         return Answer(content=as_json(answer), text=answer_text(answer, "text", None))
 

@@ -44,7 +44,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.state_records import Job
-from engine.telemetry.metrics import Measure, on_behalf_of, took
+from engine.telemetry.metrics import Measure, observe_duration, on_behalf_of
 from web.errors import translate
 from web.mcp import checkpoints, indexing, jobs, search, verify
 from web.mcp.resources import Resources
@@ -215,14 +215,14 @@ class CairnServer(MCPServer[Any]):
         """
         tool = self._by_name.get(name)
         if tool is None:
-            took(Measure.TOOL_DURATION, 0, "none", "unknown_tool")
+            observe_duration(Measure.TOOL_DURATION, 0, "none", "unknown_tool")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         report_progress = context.report_progress if context and tool.long_running else None
         started_s = time.perf_counter()
         with on_behalf_of("mcp"):
             answer = await self._answer(tool, arguments, report_progress)
         outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
-        took(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
+        observe_duration(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
         return answer.as_result()
 
     async def _answer(

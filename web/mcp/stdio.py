@@ -83,7 +83,7 @@ async def _exit_on_signal(catalog: Catalog) -> None:
 
 
 def _resume_jobs(catalog: Catalog) -> None:
-    """Start a runner if active jobs have lost theirs."""
+    """Start a runner if there are active jobs without one."""
     try:
         for state in ACTIVE:
             if catalog.jobs.list(JobFilter(status=state, limit=1)).total:

@@ -26,7 +26,7 @@ from engine.errors import (
 from engine.project import Project
 from engine.records import display_path
 from engine.state_records import Job
-from web.project_selection import can_be_name, open_called, root_of
+from web.project_selection import can_be_name, open_named, root_of
 from web.schemas import as_json, converted, fields_of
 
 Schema = dict[str, Any]
@@ -309,7 +309,7 @@ class Projects:
         if not can_be_name(path) or (self._is_local and os.path.exists(path)):
             return self.folder(path, field=field)
         try:
-            return open_called(self._catalog, path).root
+            return open_named(self._catalog, path).root
         except ProjectNotFoundError as error:
             error.details["field"] = field
             if not error.details.get("projects"):
@@ -346,7 +346,7 @@ class Projects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What tools and resources work with."""
+    """The dependencies of tools and resources."""
 
     catalog: Catalog
     projects: Projects

@@ -6,10 +6,10 @@ from msgspec import Meta
 
 from engine.records import IndexOptions
 from engine.state_records import Job, Verification
-from web.answers import index
 from web.mcp.checkpoints import ProjectPath
 from web.mcp.indexing import log_uri
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.operations import index
 from web.terminal import printable
 
 _FOUND = ("ok", "warnings", "suggested_fixes", "findings")
@@ -63,14 +63,14 @@ class _Doctor:
     def _reindex(self, folder: str, caller: Caller) -> Job:
         """Index the files again that the repair has removed."""
         self._context.ensure_runner()
-        asked = index(
+        requested = index(
             self._context.catalog,
             folder,
             IndexOptions(),
             on_change=caller.on_progress,
             stop_waiting=caller.cancelled,
         )
-        return asked.job
+        return requested.job
 
 
 def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answer:

@@ -35,14 +35,22 @@ from engine.state_records import (
     Repair,
     Severity,
     Verification,
-    Waits,
+    WaitMode,
 )
 from web.api.doctor import submit_refill
-from web.api.maintenance import Act, Export, MaintenanceKind, MaintenanceTask, Outcome
+from web.api.maintenance import Export, MaintenanceKind, MaintenanceTask, MaintenanceWork, Outcome
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.forms import perform, read_form
-from web.pages.rendering import Pages, Visit, name_of, page, project_path, redirect, visit_of
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    name_of,
+    page,
+    page_request_of,
+    project_path,
+    redirect,
+)
 
 _WAIT_S = 1.0  # checking a small index takes less, so the redirect shows the result
 _COUNTED = ("file", "symbol", "chunk", "vector", "memory", "job")
@@ -58,10 +66,15 @@ _DOES = {
     MaintenanceKind.COMPACT: "Compacting the index file",
 }
 
+_PIECE_BYTES = 1 << 20
+_PREFIX = "export-"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_MOST_NAME_CHARS = 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refill:
-    """What is still to be indexed."""
+    """The indexing that is still needed."""
 
     is_all: bool  # the index is empty; otherwise a repair removed some files
     job: Job | None  # the job that indexes it, if there is one
@@ -70,7 +83,7 @@ class Refill:
 def doctor_facts(service: Service, index: Project, project_id: str) -> dict[str, object]:
     """Return what the doctor's part of a page shows of an index that can be opened."""
     facts = _facts(service, project_id, file=index.browse.overview.index_file())
-    return {**facts, "refill": _refill(service, index, facts["repaired"], facts["treatment"])}
+    return {**facts, "refill": _refill(service, index, facts["repaired"], facts["task"])}
 
 
 @get("/p/{project_id:str}/doctor")
@@ -78,8 +91,8 @@ async def doctor(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Show the last check and what is running; htmx gets only that part."""
-    visit = visit_of(request)
-    return page(await service.work(lambda: doctor_page(service, pages, visit, project_id)))
+    page_request = page_request_of(request)
+    return page(await service.work(lambda: doctor_page(service, pages, page_request, project_id)))
 
 
 @post("/p/{project_id:str}/doctor/verify", status_code=303)
@@ -88,11 +101,11 @@ async def verify(
 ) -> Response[bytes]:
     """Check the index; the page shows the progress."""
 
-    def act(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
+    def work(task: MaintenanceTask, cancelled: CancelToken) -> Outcome:
         project_doctor = service.catalog.doctor_of_id(project_id)
-        return project_doctor.verify(on_progress=treatment.tell, cancelled=cancelled)
+        return project_doctor.verify(on_progress=task.report, cancelled=cancelled)
 
-    return await _begun(request, service, pages, project_id, (MaintenanceKind.VERIFY, act))
+    return await _start_task(request, service, pages, project_id, (MaintenanceKind.VERIFY, work))
 
 
 @post("/p/{project_id:str}/doctor/repair", status_code=303)
@@ -105,14 +118,14 @@ async def repair(
     """
     path = (await read_form(request)).get("path", "").strip() or None
 
-    def act(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
+    def work(task: MaintenanceTask, cancelled: CancelToken) -> Outcome:
         project_doctor = service.catalog.doctor_of_id(project_id, path=path)
-        done = project_doctor.repair(on_progress=treatment.tell, cancelled=cancelled)
+        done = project_doctor.repair(on_progress=task.report, cancelled=cancelled)
         if done.needs_index:
             submit_refill(service, project_doctor.root)
         return done
 
-    return await _begun(request, service, pages, project_id, (MaintenanceKind.REPAIR, act))
+    return await _start_task(request, service, pages, project_id, (MaintenanceKind.REPAIR, work))
 
 
 @post("/p/{project_id:str}/doctor/compact", status_code=303)
@@ -121,18 +134,18 @@ async def compact(
 ) -> Response[bytes]:
     """Return unused space of the file to the disk."""
 
-    def act(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
+    def work(_task: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         return service.catalog.doctor_of_id(project_id).compact()
 
-    return await _begun(request, service, pages, project_id, (MaintenanceKind.COMPACT, act))
+    return await _start_task(request, service, pages, project_id, (MaintenanceKind.COMPACT, work))
 
 
 @post("/p/{project_id:str}/doctor/stop", status_code=303)
 async def stop(service: Service, project_id: str) -> Response[bytes]:
     """Stop what is running, within a second."""
-    treatment = service.treatments.of(project_id)
-    if treatment:
-        treatment.stopping.set()
+    task = service.maintenance.of(project_id)
+    if task:
+        task.stopping.set()
     return redirect(f"{project_path(project_id)}#doctor")
 
 
@@ -141,31 +154,33 @@ async def rebuild(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Empty the index, damaged or not, and redirect to the job that fills it again."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
-    def act() -> str:
+    def work() -> str:
         root = service.catalog.doctor_of_id(project_id).root
         options = IndexOptions(force_clean=True)
-        return f"/jobs/{service.catalog.jobs.submit(root, options, waits=Waits.NEVER).job_id}"
+        return f"/jobs/{service.catalog.jobs.submit(root, options, waits=WaitMode.NEVER).job_id}"
 
     def show(error: EngineError) -> bytes:
-        return doctor_page(service, pages, visit, project_id, error=error)
+        return doctor_page(service, pages, page_request, project_id, error=error)
 
-    return await perform(service, act, show)
+    return await perform(service, work, show)
 
 
-async def refused(
-    service: Service, pages: Pages, visit: Visit, project_id: str, error: EngineError
+async def doctor_error_page(
+    service: Service, pages: Pages, page_request: PageRequest, project_id: str, error: EngineError
 ) -> Response[bytes]:
     """Return the doctor's page with an error."""
-    body = await service.work(lambda: doctor_page(service, pages, visit, project_id, error=error))
+    body = await service.work(
+        lambda: doctor_page(service, pages, page_request, project_id, error=error)
+    )
     return page(body, status=outcome_of(error).http_status)
 
 
 def doctor_page(
     service: Service,
     pages: Pages,
-    visit: Visit,
+    page_request: PageRequest,
     project_id: str,
     *,
     error: EngineError | None = None,
@@ -175,7 +190,7 @@ def doctor_page(
     Args:
         service: The server.
         pages: Makes pages.
-        visit: How it is shown.
+        page_request: How it is shown.
         project_id: The project's id.
         error: Of what was just asked for.
 
@@ -202,46 +217,46 @@ def doctor_page(
         "is_open": known["file"] is not None,
         "needs_root": needs_root,
     }
-    template = "parts/treatment.html" if visit.is_fragment else "doctor.html"
-    return pages.html(template, visit, facts)
+    template = "parts/maintenance.html" if page_request.is_fragment else "doctor.html"
+    return pages.html(template, page_request, facts)
 
 
-async def _begun(
+async def _start_task(
     request: Request[Any, Any, Any],
     service: Service,
     pages: Pages,
     project_id: str,
-    care: tuple[MaintenanceKind, Act],
+    maintenance: tuple[MaintenanceKind, MaintenanceWork],
 ) -> Response[bytes]:
     """Start a maintenance task and redirect to its progress, or show at once why it failed."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     await service.work(lambda: service.catalog.doctor_of_id(project_id))  # there, or not found
     try:
-        treatment = await service.treatments.begin(
+        task = await service.maintenance.start(
             project_id,
-            *care,
-            lane=service.executors.doctor,
+            *maintenance,
+            executor=service.executors.doctor,
             cancelled=lambda: service.is_shutting_down,
             wait_s=_WAIT_S,
         )
     except ConflictError as error:
-        return await refused(service, pages, visit, project_id, error)
-    if treatment.error:
-        return await refused(service, pages, visit, project_id, treatment.error)
+        return await doctor_error_page(service, pages, page_request, project_id, error)
+    if task.error:
+        return await doctor_error_page(service, pages, page_request, project_id, task.error)
     return redirect(f"{project_path(project_id)}#doctor")
 
 
 def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict[str, Any]:
-    treatment = service.treatments.of(project_id)
-    if treatment and _is_past(treatment, file):
-        treatment = None
-    outcome = treatment.outcome if treatment else None
+    task = service.maintenance.of(project_id)
+    if task and _is_superseded(task, file):
+        task = None
+    outcome = task.outcome if task else None
     looked = outcome.after if isinstance(outcome, Repair) else outcome
     found = looked if isinstance(looked, Verification) else None
     return {
         "file": file,
-        "treatment": treatment,
-        "does": _DOES[treatment.care] if treatment else "",
+        "task": task,
+        "does": _DOES[task.kind] if task else "",
         "found": found,
         "counted": _counted(found) if found else (),
         "fixes": [_REMEDIES[each] for each in found.remedies] if found else [],
@@ -254,18 +269,18 @@ def _facts(service: Service, project_id: str, *, file: IndexFile | None) -> dict
 
 
 def _refill(
-    service: Service, index: Project, repaired: Repair | None, treatment: MaintenanceTask | None
+    service: Service, index: Project, repaired: Repair | None, task: MaintenanceTask | None
 ) -> Refill | None:
     """Describe what is still to be indexed after the index was emptied or files were removed."""
     read_at = index.summary().last_indexed_at
     lacks = repaired is not None and repaired.needs_index
-    if read_at and not (lacks and treatment and _is_before(read_at, treatment.ended_at)):
+    if read_at and not (lacks and task and _is_before(read_at, task.ended_at)):
         return None
     jobs = [
         job
-        for pulse in service.catalog.feed.look()
-        for job in pulse.jobs
-        if pulse.project_id == index.project_id and job.status in ACTIVE
+        for activity in service.catalog.activity.poll()
+        for job in activity.jobs
+        if activity.project_id == index.project_id and job.status in ACTIVE
     ]
     return Refill(is_all=read_at is None, job=next(iter(jobs), None))
 
@@ -274,22 +289,16 @@ def _is_before(moment: str, other: str | None) -> bool:
     return other is not None and datetime.fromisoformat(moment) < datetime.fromisoformat(other)
 
 
-def _is_past(treatment: MaintenanceTask, file: IndexFile | None) -> bool:
+def _is_superseded(task: MaintenanceTask, file: IndexFile | None) -> bool:
     """Return whether another process has checked the index since."""
-    if treatment.ended_at is None or file is None or file.checked_at is None:
+    if task.ended_at is None or file is None or file.checked_at is None:
         return False
-    return _is_before(treatment.ended_at, file.checked_at)
+    return _is_before(task.ended_at, file.checked_at)
 
 
 def _counted(found: Verification) -> list[tuple[str, int]]:
     names = {noun: f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in _COUNTED}
     return [(noun, found.checked[name]) for noun, name in names.items() if found.checked.get(name)]
-
-
-_PIECE_BYTES = 1 << 20
-_PREFIX = "export-"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_MOST_NAME_CHARS = 60
 
 
 def delete_leftovers(data_dir: Path) -> None:
@@ -314,20 +323,20 @@ async def export(
 
     A few run at once; one whose receiver reads nothing for a minute is aborted.
     """
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     try:
         running = service.exports.begin()
     except ConflictError as error:
-        return await refused(service, pages, visit, project_id, error)
+        return await doctor_error_page(service, pages, page_request, project_id, error)
     try:
         copy = await service.executors.doctor.run(lambda: _copied(service, project_id))
     except EngineError as error:
-        running.end()
-        return await refused(service, pages, visit, project_id, error)
+        running.close()
+        return await doctor_error_page(service, pages, page_request, project_id, error)
     except BaseException:
-        running.end()
+        running.close()
         raise
-    running.hold(copy.file)
+    running.attach(copy.file)
     return Stream(
         _pieces(service, copy, running),
         media_type="application/vnd.sqlite3",
@@ -360,11 +369,11 @@ def _copied(service: Service, project_id: str) -> Copy:
 
 async def _pieces(service: Service, copy: Copy, running: Export) -> AsyncIterator[bytes]:
     try:
-        while not running.is_over:
+        while not running.is_closed:
             piece = await service.work(lambda: copy.file.read(_PIECE_BYTES))
             if not piece:
                 return
-            running.go_on()
+            running.restart_timeout()
             yield piece
     finally:
-        running.end()
+        running.close()

@@ -20,7 +20,7 @@ from engine.browse_records import FileContent
 from engine.errors import InvalidInputError
 from web.api.service import Service
 from web.pages.highlighting import Line, lines_of, words_in
-from web.pages.rendering import Pages, file_path, page, redirect, visit_of
+from web.pages.rendering import Pages, file_path, page, page_request_of, redirect
 
 STEP = 20  # lines added by one "more"
 _MAX_LINES = 400  # of one excerpt
@@ -223,13 +223,13 @@ async def lines(
     request: Request[Any, Any, Any], service: Service, pages: Pages, piece: Piece
 ) -> Response[bytes]:
     """Render a hit with more or fewer lines around it."""
-    visit = visit_of(request)
-    if not visit.is_fragment:
+    page_request = page_request_of(request)
+    if not page_request.is_fragment:
         return redirect(piece.page)
 
     def show() -> bytes:
         excerpt = _excerpt(_content(service, piece), piece)
-        return pages.html("parts/excerpt.html", visit, {"excerpt": excerpt})
+        return pages.html("parts/excerpt.html", page_request, {"excerpt": excerpt})
 
     return page(await service.work(show))
 
@@ -239,8 +239,8 @@ async def preview(
     request: Request[Any, Any, Any], service: Service, pages: Pages, piece: Piece
 ) -> Response[bytes]:
     """Render the preview of a file around a hit."""
-    visit = visit_of(request)
-    if not visit.is_fragment:
+    page_request = page_request_of(request)
+    if not page_request.is_fragment:
         return redirect(piece.page)
 
     def show() -> bytes:
@@ -248,7 +248,7 @@ async def preview(
         shown = Range(max(1, piece.hit.first - _PREVIEW_ABOVE), piece.hit.last + _PREVIEW_BELOW)
         around = replace(piece, shown=shown)
         context = {"excerpt": _excerpt(content, around), "content": content}
-        return pages.html("parts/preview.html", visit, context)
+        return pages.html("parts/preview.html", page_request, context)
 
     return page(await service.work(show))
 

@@ -38,14 +38,14 @@ from engine.records import (
     SymbolHit,
 )
 from engine.state_records import ACTIVE
-from web.answers import index
 from web.api.service import Service
+from web.operations import index
 from web.pages.facets import clean_query
 from web.pages.highlighting import MAX_CHARS, Line, Span, each_line, words_in
-from web.pages.rendering import Pages, Visit, page, redirect, tree_path, visit_of
+from web.pages.rendering import PageRequest, Pages, page, page_request_of, redirect, tree_path
 from web.pages.results import files_of, group_of, words_to_mark
 from web.pages.tree import Place, level_of
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 _MAX_HITS = 100
 BLOCK = 200  # lines that a browser lays out together when they come near the viewport
@@ -77,22 +77,24 @@ class EditorLink(NamedTuple):
     address: str  # ends with the line number
 
 
-def editor_link(serving: Serving, index: Project, path: str, line: int) -> EditorLink | None:
+def editor_link(
+    settings: ServerSettings, index: Project, path: str, line: int
+) -> EditorLink | None:
     """Return the link that opens a file, or None without an editor or a local file.
 
     Args:
-        serving: Its clients are on this machine only if it listens on loopback.
+        settings: Its clients are on this machine only if it listens on loopback.
         index: The project.
         path: The path of an indexed file.
         line: 1-based.
     """
-    if serving.editor not in _EDITORS or not serving.is_loopback:
+    if settings.editor not in _EDITORS or not settings.is_loopback:
         return None
     try:
         place = index.browse.folders.place(path)
     except EngineError:
         return None
-    return None if place is None else link_to(serving.editor, place, line)
+    return None if place is None else link_to(settings.editor, place, line)
 
 
 def link_to(editor: str, place: str, line: int) -> EditorLink:
@@ -346,16 +348,16 @@ async def file(
     params: FileParams,
 ) -> Response[bytes]:
     """Render a file, or the reason why it is not indexed; redirect from a folder to its page."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
     def show() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
         try:
             content = place.index.browse.content(place.path)
         except FileNotIndexedError as error:
-            return _not_indexed(pages, visit, place, error)
+            return _not_indexed(pages, page_request, place, error)
         context = _facts(service, pages, place, content, params)
-        return page(pages.html("file.html", visit, context))
+        return page(pages.html("file.html", page_request, context))
 
     lane = service.executors.search.run if params.origin.query else service.work
     return await lane(show)
@@ -389,11 +391,11 @@ async def related(
     path: str,
 ) -> Response[bytes]:
     """Render code similar to a file; for htmx the list only."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
     def show() -> bytes:
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
-        return _related(pages, visit, place)
+        return _related(pages, page_request, place)
 
     return page(await service.executors.search.run(show))
 
@@ -426,7 +428,7 @@ def _facts(
         "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
         "other_version": version if not content.sha256.startswith(version) else "",
         "permanent": f"{place.address}?at={content.sha256}",
-        "editor": editor_link(service.serving, place.index, place.path, first or 1),
+        "editor": editor_link(service.settings, place.index, place.path, first or 1),
     }
 
 
@@ -444,7 +446,7 @@ def _since(explanation: PathExplanation, *, is_root_there: bool) -> str:
 
 
 def _not_indexed(
-    pages: Pages, visit: Visit, place: Place, error: FileNotIndexedError
+    pages: Pages, page_request: PageRequest, place: Place, error: FileNotIndexedError
 ) -> Response[bytes]:
     """Render why a file is not indexed; redirect from a folder to its page."""
     stored = place.stored
@@ -459,7 +461,7 @@ def _not_indexed(
         "foreseen": foreseen if isinstance(foreseen, dict) else {},
         "level": level_of(place.index, "", place.path),
     }
-    return page(pages.html("unindexed.html", visit, context), status=404)
+    return page(pages.html("unindexed.html", page_request, context), status=404)
 
 
 def _range_of(lines: str, content: FileContent) -> tuple[int, int]:
@@ -482,7 +484,7 @@ def _outline(symbols: Sequence[SymbolHit]) -> list[OutlineEntry]:
     return entries[:_MAX_SYMBOLS]
 
 
-def _related(pages: Pages, visit: Visit, place: Place) -> bytes:
+def _related(pages: Pages, page_request: PageRequest, place: Place) -> bytes:
     answer: SearchAnswer | None = None
     problem = ""
     try:
@@ -490,7 +492,7 @@ def _related(pages: Pages, visit: Visit, place: Place) -> bytes:
         params = RelatedRequest(path=place.stored, line_start=1, line_end=lines, limit=_RELATED)
         answer = replace(place.index.related(params), query="")  # no query to put into links
     except EngineError as error:
-        if not visit.is_fragment:
+        if not page_request.is_fragment:
             raise
         problem = error.message
     ids = {place.project: place.index.project_id}
@@ -500,4 +502,6 @@ def _related(pages: Pages, visit: Visit, place: Place) -> bytes:
         "problem": problem,
         "several": False,
     }
-    return pages.html("parts/related.html" if visit.is_fragment else "related.html", visit, context)
+    return pages.html(
+        "parts/related.html" if page_request.is_fragment else "related.html", page_request, context
+    )

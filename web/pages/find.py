@@ -13,13 +13,13 @@ from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     file_path,
     name_of,
     page,
+    page_request_of,
     project_path,
-    visit_of,
 )
 
 _MAX_SHOWN = 50
@@ -57,11 +57,15 @@ async def find(
     project: str = "",
 ) -> Response[bytes]:
     """Render the files whose paths match; for htmx the list only."""
-    visit = visit_of(request)
-    return page(await service.work(lambda: _find(service, pages, visit, text.strip(), project)))
+    page_request = page_request_of(request)
+    return page(
+        await service.work(lambda: _find(service, pages, page_request, text.strip(), project))
+    )
 
 
-def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str) -> bytes:
+def _find(
+    service: Service, pages: Pages, page_request: PageRequest, text: str, project: str
+) -> bytes:
     opened, failed = _open_projects(service)
     known = {each.project_id for each in opened} | {each.project_id for each in failed}
     wanted = project if project in known else ""
@@ -76,7 +80,7 @@ def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str)
             failed.append(_failed_project(service, index.project_id, error))
         else:
             paths += [(each, index) for each in found]
-    paths.sort(key=lambda found: (found[0].rung, found[0].cost, len(found[0].path)))
+    paths.sort(key=lambda found: (found[0].tier, found[0].cost, len(found[0].path)))
     context = {
         "text": text,
         "project": wanted,
@@ -85,16 +89,18 @@ def _find(service: Service, pages: Pages, visit: Visit, text: str, project: str)
         "failed": [each for each in failed if wanted in (each.project_id, "")],
         "several": len(chosen) > 1,
         "elsewhere": len(known) > 1,
-        "is_list": visit.is_fragment,
+        "is_list": page_request.is_fragment,
         "is_cut": len(paths) >= _MAX_SHOWN,
     }
-    return pages.html("parts/found.html" if visit.is_fragment else "find.html", visit, context)
+    return pages.html(
+        "parts/found.html" if page_request.is_fragment else "find.html", page_request, context
+    )
 
 
 def _open_projects(service: Service) -> tuple[list[Project], list[FailedProject]]:
     """Return the projects that can be opened, and those that cannot."""
     opened, failed = [], []
-    for project in service.catalog.everywhere():
+    for project in service.catalog.roots_or_ids():
         try:
             opened.append(service.index_of(project))
         except NotFoundError:  # forgotten meanwhile

@@ -1,6 +1,6 @@
 """Forms: reading them, performing their action, and answering with a redirect or an error page.
 
-The shield accepts a form only if the browser says that a page of this server sent it.
+The server accepts a form only if the browser says that a page of this server sent it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from engine.errors import EngineError, InvalidInputError
 from web.api.executors import BoundedExecutor
 from web.api.service import Service
 from web.errors import outcome_of
-from web.pages.rendering import Visit, page, redirect
+from web.pages.rendering import PageRequest, page, redirect
 
 _RETARGET_HEADERS = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"}
 _MAX_FIELDS = 20
@@ -63,7 +63,9 @@ async def perform(
     return page(await service.work(lambda: show(raised)), status=outcome_of(raised).http_status)
 
 
-def query_error_response(body: bytes, visit: Visit, error: EngineError) -> Response[bytes]:
+def query_error_response(
+    body: bytes, page_request: PageRequest, error: EngineError
+) -> Response[bytes]:
     """Answer an invalid query; htmx shows the message at the box and keeps the last results."""
-    headers = _RETARGET_HEADERS if visit.is_fragment else {}
+    headers = _RETARGET_HEADERS if page_request.is_fragment else {}
     return page(body, status=outcome_of(error).http_status, headers=headers)

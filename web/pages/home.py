@@ -17,22 +17,27 @@ from engine.errors import ConflictError, DamagedIndexError, EngineError, Invalid
 from engine.roots import resolve
 from engine.state_records import ProjectView
 from web.api.service import Service
+from web.pages.alerts import is_paused
 from web.pages.forms import perform, read_form
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     forgotten_path,
     name_of,
     page,
+    page_request_of,
     project_path,
-    visit_of,
 )
-from web.pages.troubles import is_paused
 
 _MAX_PATH = 4096
 _MIN_TO_FILTER = 6  # projects; fewer need no filter and no order
 _MAX_LANGUAGES = 5  # named in a bar ...
 _MIN_SHARE = 0.01  # ... with at least this share; the rest is one part
+
+#: Titles of the orders, by their names in the address.
+SORTS = {"": "by name", "recent": "last indexed first", "size": "most files first"}
+
+_MAX_LISTED = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +99,11 @@ async def home(
 
     ``forgotten`` is the id of a project just forgotten, which the page confirms.
     """
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     order = sort if sort in SORTS else ""
     params = HomeParams(name=name[:_MAX_PATH], sort=order, forgotten=forgotten)
-    template = "parts/projects.html" if visit.is_fragment else "home.html"
-    return page(await service.work(lambda: _home(service, pages, visit, params, template)))
+    template = "parts/projects.html" if page_request.is_fragment else "home.html"
+    return page(await service.work(lambda: _home(service, pages, page_request, params, template)))
 
 
 @post("/", status_code=303)
@@ -115,7 +120,7 @@ async def index_folder(
 
 
 @post("/damaged/{project_id:str}/mend", status_code=303)
-async def mend(
+async def repair_damaged(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Repair an unreadable index, and redirect to the job that fills it again."""
@@ -163,9 +168,9 @@ def _error_page(
     request: Request[Any, Any, Any], service: Service, pages: Pages, path: str = ""
 ) -> Callable[[EngineError], bytes]:
     """Return a renderer of the page with an error, and with the path that was typed."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     return lambda error: _home(
-        service, pages, visit, HomeParams(path=path, error=error), "home.html"
+        service, pages, page_request, HomeParams(path=path, error=error), "home.html"
     )
 
 
@@ -177,11 +182,13 @@ def _submit(service: Service, path: str) -> str:
             field="path",
         )
     job_id = service.catalog.jobs.submit(full).job_id
-    service.serving.join(resolve(full))
+    service.settings.add_folder(resolve(full))
     return job_id
 
 
-def _home(service: Service, pages: Pages, visit: Visit, params: HomeParams, template: str) -> bytes:
+def _home(
+    service: Service, pages: Pages, page_request: PageRequest, params: HomeParams, template: str
+) -> bytes:
     views = _views(service)
     is_there = any(view.summary.project_id == params.forgotten for view in views)
     cards = [Card(view=view, bars=bars_of(view.languages)) for view in views]
@@ -198,14 +205,14 @@ def _home(service: Service, pages: Pages, visit: Visit, params: HomeParams, temp
         "sorts": SORTS,
         "params": params,
         "forgotten": None if is_there else service.recently_deleted.path_of(params.forgotten),
-        "why_unwatched": service.serving.why_unwatched,
+        "unwatched_reason": service.settings.unwatched_reason,
         "is_paused": is_paused,
     }
-    return pages.html(template, visit, context)
+    return pages.html(template, page_request, context)
 
 
 def _views(service: Service) -> tuple[ProjectView, ...]:
-    return service.catalog.views.look()
+    return service.catalog.views.poll()
 
 
 def _by_name(card: Card) -> tuple[object, ...]:
@@ -222,8 +229,6 @@ def _by_size(card: Card) -> tuple[object, ...]:
     return -card.view.summary.files, *_by_name(card)
 
 
-#: Titles of the orders, by their names in the address.
-SORTS = {"": "by name", "recent": "last indexed first", "size": "most files first"}
 _ORDERS = {"recent": _by_time, "size": _by_size}
 
 
@@ -247,9 +252,6 @@ def bars_of(shares: tuple[LanguageShare, ...]) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-_MAX_LISTED = 500
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
     """A folder with its subfolders."""
@@ -267,12 +269,12 @@ async def folders(
     request: Request[Any, Any, Any], service: Service, pages: Pages, path: str = ""
 ) -> Response[bytes]:
     """Render the subfolders of a folder; hidden ones and symbolic links are left out."""
-    visit = visit_of(request)
-    template = "parts/folders.html" if visit.is_fragment else "folders.html"
+    page_request = page_request_of(request)
+    template = "parts/folders.html" if page_request.is_fragment else "folders.html"
 
     def show() -> bytes:
         home = os.path.realpath(os.path.expanduser("~"))
-        return pages.html(template, visit, {"folder": list_folder(home, path)})
+        return pages.html(template, page_request, {"folder": list_folder(home, path)})
 
     return page(await service.work(show))
 

@@ -30,7 +30,7 @@ from engine.state_records import (
 from web.api.service import Service
 from web.job_events import describe_event
 from web.pages.forms import perform, read_form
-from web.pages.rendering import Pages, Visit, local_address, page, visit_of
+from web.pages.rendering import PageRequest, Pages, local_address, page, page_request_of
 from web.wording import duration, phase_words
 
 _PAGE = 50
@@ -335,7 +335,7 @@ async def jobs(
     request: Request[Any, Any, Any], service: Service, pages: Pages, params: JobListParams
 ) -> Response[bytes]:
     """Render the list of jobs, the newest first; for htmx the list only."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
     def show() -> bytes:
         context = {
@@ -345,7 +345,9 @@ async def jobs(
             "roots": service.catalog.roots(),
         }
         return pages.html(
-            "parts/job_list.html" if visit.is_fragment else "jobs.html", visit, context
+            "parts/job_list.html" if page_request.is_fragment else "jobs.html",
+            page_request,
+            context,
         )
 
     return page(await service.work(show))
@@ -361,9 +363,9 @@ async def job(
     before: Annotated[int | None, QueryParameter(ge=1, le=2**53)] = None,
 ) -> Response[bytes]:
     """Render a job with its log; for htmx the changing part."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     view = JobPageParams(job_id=job_id, kind=events, before=before)
-    return page(await service.work(lambda: _job(service, pages, visit, view)))
+    return page(await service.work(lambda: _job(service, pages, page_request, view)))
 
 
 @post("/jobs/{job_id:str}/cancel", status_code=303)
@@ -400,15 +402,15 @@ async def _perform(
     act: Callable[[], str],
 ) -> Response[bytes]:
     """Perform an action on a job and redirect, or render the job with the error."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
     def show(error: EngineError) -> bytes:
-        return _job(service, pages, visit, JobPageParams(job_id=job_id, error=error))
+        return _job(service, pages, page_request, JobPageParams(job_id=job_id, error=error))
 
     return await perform(service, act, show)
 
 
-def _job(service: Service, pages: Pages, visit: Visit, view: JobPageParams) -> bytes:
+def _job(service: Service, pages: Pages, page_request: PageRequest, view: JobPageParams) -> bytes:
     job = service.catalog.jobs.show(view.job_id)
     types = _KINDS.get(view.kind, _KINDS[""])
     history = service.catalog.jobs.history(
@@ -425,7 +427,9 @@ def _job(service: Service, pages: Pages, visit: Visit, view: JobPageParams) -> b
         "can_cancel": job.status not in TERMINAL and not job.cancel_requested,
         "can_retry": job.status in (JobState.FAILED, JobState.CANCELLED),
     }
-    return pages.html("parts/job.html" if visit.is_fragment else "job.html", visit, context)
+    return pages.html(
+        "parts/job.html" if page_request.is_fragment else "job.html", page_request, context
+    )
 
 
 def _kinds(numbers: Mapping[EventType, int]) -> list[EventFilter]:

@@ -8,7 +8,15 @@ from litestar import Request, Response, get
 from engine.browse_records import FilePoint, MeaningMap
 from engine.records import display_path
 from web.api.service import Service
-from web.pages.rendering import Pages, Visit, file_path, name_of, page, project_path, visit_of
+from web.pages.rendering import (
+    PageRequest,
+    Pages,
+    file_path,
+    name_of,
+    page,
+    page_request_of,
+    project_path,
+)
 from web.terminal import printable
 
 _WIDTH, _HEIGHT = 880, 520  # of the drawing
@@ -39,12 +47,14 @@ async def meaning_map(
     request: Request[Any, Any, Any], service: Service, pages: Pages, project_id: str
 ) -> Response[bytes]:
     """Render the map; for htmx as a section of the project's page."""
-    visit = visit_of(request)
-    body = await service.executors.pictures.run(lambda: _map(service, pages, visit, project_id))
+    page_request = page_request_of(request)
+    body = await service.executors.pictures.run(
+        lambda: _map(service, pages, page_request, project_id)
+    )
     return page(body)
 
 
-def _map(service: Service, pages: Pages, visit: Visit, project_id: str) -> bytes:
+def _map(service: Service, pages: Pages, page_request: PageRequest, project_id: str) -> bytes:
     index = service.index_of(project_id)
     found = index.browse.overview.meaning_map()
     clouds = _clouds(project_id, found)
@@ -57,9 +67,11 @@ def _map(service: Service, pages: Pages, visit: Visit, project_id: str) -> bytes
         "others": sum(cloud.number for cloud in clouds[_MAX_NAMED:]),
         "width": _WIDTH,
         "height": _HEIGHT,
-        "is_part": visit.is_fragment,
+        "is_part": page_request.is_fragment,
     }
-    return pages.html("parts/meaning.html" if visit.is_fragment else "meaning.html", visit, context)
+    return pages.html(
+        "parts/meaning.html" if page_request.is_fragment else "meaning.html", page_request, context
+    )
 
 
 @lru_cache(maxsize=_MAX_CACHED)

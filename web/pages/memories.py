@@ -26,14 +26,14 @@ from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.forms import query_error_response, read_form
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     memories_path,
     name_of,
     page,
+    page_request_of,
     project_path,
     redirect,
-    visit_of,
 )
 
 _PAGE = 20
@@ -154,17 +154,17 @@ async def memories(
     saved: str = "",
 ) -> Response[bytes]:
     """Render memories, and the outcome ``saved`` of a form; for htmx the changing parts."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     outcome = Outcome(done=saved if saved in _OUTCOMES else "")
 
     def show() -> bytes:
-        return _page(service, pages, visit, params, outcome)
+        return _page(service, pages, page_request, params, outcome)
 
     try:
         body = await service.executors.search.run(show)
     except InvalidInputError as error:
-        return await _query_error(service, pages, visit, params, error)
-    is_whole = visit.is_fragment and not params.cursor
+        return await _query_error(service, pages, page_request, params, error)
+    is_whole = page_request.is_fragment and not params.cursor
     return page(body, headers={"HX-Replace-Url": params.address()} if is_whole else {})
 
 
@@ -221,31 +221,37 @@ async def _perform(
         return redirect(await service.work(act))
     except InvalidInputError as error:
         raised = error
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     outcome = Outcome(draft=replace(draft, error=raised))
     params = MemoryParams(project_id=project_id)
-    body = await service.executors.search.run(lambda: _page(service, pages, visit, params, outcome))
+    body = await service.executors.search.run(
+        lambda: _page(service, pages, page_request, params, outcome)
+    )
     return page(body, status=outcome_of(raised).http_status)
 
 
 async def _query_error(
-    service: Service, pages: Pages, visit: Visit, params: MemoryParams, error: EngineError
+    service: Service,
+    pages: Pages,
+    page_request: PageRequest,
+    params: MemoryParams,
+    error: EngineError,
 ) -> Response[bytes]:
     """Show the error of a query at the box; the last results stay."""
 
     def show() -> bytes:
-        if visit.is_fragment:
-            return pages.html("parts/memory_problem.html", visit, {"problem": error})
+        if page_request.is_fragment:
+            return pages.html("parts/memory_problem.html", page_request, {"problem": error})
         without_query = MemoryParams(project_id=params.project_id)
-        return _page(service, pages, visit, without_query, Outcome(problem=error))
+        return _page(service, pages, page_request, without_query, Outcome(problem=error))
 
-    return query_error_response(await service.work(show), visit, error)
+    return query_error_response(await service.work(show), page_request, error)
 
 
 def _page(
     service: Service,
     pages: Pages,
-    visit: Visit,
+    page_request: PageRequest,
     params: MemoryParams,
     outcome: Outcome,
 ) -> bytes:
@@ -268,9 +274,9 @@ def _page(
         "problem": outcome.problem,
     }
     template = "memories.html"
-    if visit.is_fragment:
+    if page_request.is_fragment:
         template = "parts/memory_rows.html" if params.cursor else "parts/memories.html"
-    return pages.html(template, visit, context)
+    return pages.html(template, page_request, context)
 
 
 def _found(index: Project, params: MemoryParams) -> tuple[Sequence[Checkpoint], int, str | None]:

@@ -12,18 +12,18 @@ from engine.errors import DamagedIndexError, EngineError, InvalidInputError
 from engine.project import Project
 from engine.records import IndexOptions, display_path
 from web.api.service import Service
-from web.pages.doctor import doctor_facts, refused
+from web.pages.doctor import doctor_error_page, doctor_facts
 from web.pages.forms import perform, read_form
 from web.pages.home import bars_of
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     forgotten_path,
     name_of,
     page,
+    page_request_of,
     project_path,
     redirect,
-    visit_of,
 )
 from web.pages.treemap import FRAME, TONES, treemap_of
 
@@ -50,7 +50,7 @@ async def project(
     In the address, ``skips=REASON`` lists the paths skipped for a reason, and ``folder=PATH``
     selects the treemap's folder. A damaged index gets the doctor's page instead.
     """
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     query = request.query_params
     params = ProjectParams(
         project_id=project_id,
@@ -59,9 +59,9 @@ async def project(
         folder=query.get("folder", ""),
     )
     try:
-        return page(await service.work(lambda: _project(service, pages, visit, params)))
+        return page(await service.work(lambda: _project(service, pages, page_request, params)))
     except DamagedIndexError as error:
-        return await refused(service, pages, visit, project_id, error)
+        return await doctor_error_page(service, pages, page_request, project_id, error)
 
 
 @get("/p/{project_id:str}/folders")
@@ -73,11 +73,11 @@ async def folders(
     folder: str = "",
 ) -> Response[bytes]:
     """Render the treemap only, for htmx, which requests it until something is indexed."""
-    visit = visit_of(request)
-    if not visit.is_fragment:
+    page_request = page_request_of(request)
+    if not page_request.is_fragment:
         return redirect(f"{project_path(project_id)}#folders")
     params = ProjectParams(project_id=project_id, folder=folder)
-    return page(await service.work(lambda: _folders(service, pages, visit, params)))
+    return page(await service.work(lambda: _folders(service, pages, page_request, params)))
 
 
 @post("/p/{project_id:str}/index", status_code=303)
@@ -91,7 +91,7 @@ async def index_again(
     def act() -> str:
         root = service.index_of(project_id).root
         submitted = service.catalog.jobs.submit(root, options)
-        service.serving.join(root)
+        service.settings.add_folder(root)
         return f"/jobs/{submitted.job_id}"
 
     return await _perform(request, service, pages, project_id, act)
@@ -115,7 +115,7 @@ async def forget(
 
     answer = await _perform(request, service, pages, project_id, act)
     if answer.status_code == HTTPStatus.SEE_OTHER:
-        service.treatments.forget(project_id)
+        service.maintenance.forget(project_id)
     return answer
 
 
@@ -127,15 +127,19 @@ async def _perform(
     act: Callable[[], str],
 ) -> Response[bytes]:
     """Perform an action on a project and redirect, or render the project with the error."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
 
     def show(error: EngineError) -> bytes:
-        return _project(service, pages, visit, ProjectParams(project_id=project_id, error=error))
+        return _project(
+            service, pages, page_request, ProjectParams(project_id=project_id, error=error)
+        )
 
     return await perform(service, act, show)
 
 
-def _project(service: Service, pages: Pages, visit: Visit, params: ProjectParams) -> bytes:
+def _project(
+    service: Service, pages: Pages, page_request: PageRequest, params: ProjectParams
+) -> bytes:
     index = service.index_of(params.project_id)
     found = None
     if params.reason:
@@ -151,18 +155,20 @@ def _project(service: Service, pages: Pages, visit: Visit, params: ProjectParams
         "reason": params.reason,
         "listed": found,
         "error": params.error,
-        "why_unwatched": service.serving.why_unwatched(status.path),
-        "watches": service.serving.watches,
+        "unwatched_reason": service.settings.unwatched_reason(status.path),
+        "watches": service.settings.watches,
     }
-    if visit.is_fragment:
-        return pages.html("parts/project.html", visit, context)
-    return pages.html("project.html", visit, {**context, **_treemap(index, params)})
+    if page_request.is_fragment:
+        return pages.html("parts/project.html", page_request, context)
+    return pages.html("project.html", page_request, {**context, **_treemap(index, params)})
 
 
-def _folders(service: Service, pages: Pages, visit: Visit, params: ProjectParams) -> bytes:
+def _folders(
+    service: Service, pages: Pages, page_request: PageRequest, params: ProjectParams
+) -> bytes:
     context = _treemap(service.index_of(params.project_id), params)
     here = project_path(params.project_id)
-    return pages.html("parts/treemap.html", visit, {**context, "here": here})
+    return pages.html("parts/treemap.html", page_request, {**context, "here": here})
 
 
 def _treemap(index: Project, params: ProjectParams) -> dict[str, object]:

@@ -34,7 +34,7 @@ from web import wording
 from web.api.health import version
 from web.api.service import Service
 from web.errors import Refusal
-from web.security.shield import wants_page
+from web.security.middleware import wants_page
 from web.terminal import printable, printable_block
 
 THEMES = ("dark", "light")
@@ -53,6 +53,26 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain",
 }
+
+#: Functions that describe a job in templates.
+JOB_WORDS = {
+    "is_active": wording.is_active,
+    "state": wording.state_of,
+    "activity": wording.activity_of,
+    "amount": wording.amount_of,
+    "share": wording.share_of,
+    "line": wording.line_of,
+    "wait": wording.wait_of,
+    "rate": wording.rate_of,
+    "left": wording.time_left_of,
+    "asker": wording.asker_of,
+    "contents": wording.contents_of,
+    "summary": wording.summary_of,
+}
+
+_MAX_NAME_CHARS = 60  # a longer last part of an address is an id
+_ID_CHARS = 12  # characters of an id shown in place of a name
+_WORD = re.compile(r"[^\W\d_]{3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +129,8 @@ async def static_file(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """How to render a page for a request."""
+class PageRequest:
+    """The parts of a request on which the rendering of a page depends."""
 
     theme: str  # dark or light; empty: the system's
     here: str  # the address of the page, without scheme and host
@@ -122,12 +142,12 @@ class Visit:
         return "light" if self.theme == "dark" else "dark"
 
 
-def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
-    """Return how to render a page for a request."""
+def page_request_of(connection: ASGIConnection[Any, Any, Any, Any]) -> PageRequest:
+    """Return the parts of a request on which the rendering of a page depends."""
     query = connection.scope.get("query_string", b"").decode("latin-1")
     path = quote(connection.scope["path"], safe="/~@:!$&'()*+,;=")
     headers = connection.headers
-    return Visit(
+    return PageRequest(
         theme=_theme_in(headers.get("cookie", "")),
         here=f"{path}?{query}" if query else path,
         is_fragment=headers.get("hx-request") == "true"
@@ -173,15 +193,19 @@ class Pages:
             query=urlencode,
         )
 
-    def html(self, template: str, visit: Visit, context: Mapping[str, object]) -> bytes:
+    def html(
+        self, template: str, page_request: PageRequest, context: Mapping[str, object]
+    ) -> bytes:
         """Render a template.
 
         Args:
             template: Its file.
-            visit: How to render it.
+            page_request: How to render it.
             context: Its variables.
         """
-        return self.part(template, {**context, "visit": visit}).encode("utf-8", "replace")
+        return self.part(template, {**context, "page_request": page_request}).encode(
+            "utf-8", "replace"
+        )
 
     def part(self, template: str, context: Mapping[str, object]) -> str:
         """Render a template that does not depend on the request."""
@@ -273,27 +297,6 @@ def _theme_in(cookies: str) -> str:
     return morsel.value if morsel is not None and morsel.value in THEMES else ""
 
 
-#: Functions that describe a job in templates.
-JOB_WORDS = {
-    "is_active": wording.is_active,
-    "state": wording.state_of,
-    "activity": wording.activity_of,
-    "amount": wording.amount_of,
-    "share": wording.share_of,
-    "line": wording.line_of,
-    "wait": wording.wait_of,
-    "rate": wording.rate_of,
-    "left": wording.time_left_of,
-    "asker": wording.asker_of,
-    "contents": wording.contents_of,
-    "summary": wording.summary_of,
-}
-
-
-_MAX_NAME_CHARS = 60  # a longer last part of an address is an id
-_ID_CHARS = 12  # characters of an id shown in place of a name
-_WORD = re.compile(r"[^\W\d_]{3}")
-
 Handler = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
 
@@ -324,7 +327,7 @@ def as_pages(
 
 
 def refusal_page(pages: Pages) -> Callable[[Scope, Refusal], bytes]:
-    """Return the renderer of pages for browsers that the shield refuses."""
+    """Return the renderer of pages with which refused requests of browsers are answered."""
 
     def show(scope: Scope, refusal: Refusal) -> bytes:
         return _error_page(pages, Request(scope), refusal.status, refusal.as_json())
@@ -345,7 +348,7 @@ def _error_page(
         "hint": shape["details"].get("hint", ""),
         "is_open": status != HTTPStatus.UNAUTHORIZED,
     }
-    return pages.html("error.html", visit_of(request), context)
+    return pages.html("error.html", page_request_of(request), context)
 
 
 def _damage_page(
@@ -363,7 +366,7 @@ def _damage_page(
 
     def render() -> bytes:
         name = _name_of_project(service, project_id)
-        return pages.html("damaged.html", visit_of(request), {**context, "name": name})
+        return pages.html("damaged.html", page_request_of(request), {**context, "name": name})
 
     async def body() -> AsyncIterator[bytes]:
         yield await service.work(render)

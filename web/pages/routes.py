@@ -48,7 +48,7 @@ def pages_router(pages: Pages) -> Router:
             switch_theme,
             home.home,
             home.index_folder,
-            home.mend,
+            home.repair_damaged,
             home.forget_damaged,
             home.folders,
             search.search,

@@ -28,7 +28,7 @@ from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
 from web.pages.forms import query_error_response
-from web.pages.rendering import Pages, Visit, name_of, page, visit_of
+from web.pages.rendering import PageRequest, Pages, name_of, page, page_request_of
 from web.pages.results import FileHits, files_of, group_of
 from web.pages.suggest import is_unfinished
 from web.text import search_markdown
@@ -150,7 +150,7 @@ async def search(
     request: Request[Any, Any, Any], service: Service, pages: Pages, params: SearchParams
 ) -> Response[bytes]:
     """Render the results of a query; for htmx the changing parts."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     context: dict[str, Any] = {
         "params": params,
         "modes": tuple(Mode),
@@ -160,9 +160,11 @@ async def search(
         "has_preview": request.cookies.get(_PREVIEW_COOKIE) != "closed",
     }
     try:
-        body = await service.executors.search.run(lambda: _answered(service, pages, visit, context))
+        body = await service.executors.search.run(
+            lambda: _answered(service, pages, page_request, context)
+        )
     except EngineError as error:
-        return await _query_error(service, pages, visit, context, error)
+        return await _query_error(service, pages, page_request, context, error)
     return page(body, headers=context.get("headers", {}))
 
 
@@ -179,7 +181,9 @@ async def markdown(service: Service, params: SearchParams) -> Response[str]:
     )
 
 
-def _answered(service: Service, pages: Pages, visit: Visit, context: dict[str, Any]) -> bytes:
+def _answered(
+    service: Service, pages: Pages, page_request: PageRequest, context: dict[str, Any]
+) -> bytes:
     params: SearchParams = context["params"]
     request = params.request
     scope = _scope_of(service, request)
@@ -188,13 +192,13 @@ def _answered(service: Service, pages: Pages, visit: Visit, context: dict[str, A
             "is_empty": not scope.everywhere,
             "lost": _served(service, scope) if scope.is_lost else None,
         }
-        template = "parts/results.html" if visit.is_fragment else "search.html"
-        return pages.html(template, visit, context)
+        template = "parts/results.html" if page_request.is_fragment else "search.html"
+        return pages.html(template, page_request, context)
     offset = offset_of(params.cursor, request, [])
     wanted = page_within(request, offset)
     answer, best, is_lower_bound = _ask_for_page(service, scope, wanted, offset)
     files = files_of(answer, best)
-    shown = _visible_files(files, visit, params)
+    shown = _visible_files(files, page_request, params)
     missing_roots = _missing_roots(answer, scope)
     context |= {
         "is_empty": False,
@@ -219,18 +223,18 @@ def _answered(service: Service, pages: Pages, visit: Visit, context: dict[str, A
             }
         ),
     }
-    if visit.is_fragment and (params.rest or offset):
+    if page_request.is_fragment and (params.rest or offset):
         template = "parts/groups.html" if offset else "parts/group_items.html"
-        return pages.html(template, visit, context)
+        return pages.html(template, page_request, context)
     if answer.hits:
         branches = () if offset else _branches(service, best)
         context["facets"] = facets_of(params.query, best, branches)
     else:
         context["relaxed"] = _relaxed(service, scope, params)
         context["excluded"] = _excluded(service, scope, request)
-        context["headers"] = _unfinished_header(service, visit, params)
-    template = "parts/results.html" if visit.is_fragment else "search.html"
-    return pages.html(template, visit, context)
+        context["headers"] = _unfinished_header(service, page_request, params)
+    template = "parts/results.html" if page_request.is_fragment else "search.html"
+    return pages.html(template, page_request, context)
 
 
 def _missing_roots(answer: SearchAnswer, scope: _Scope) -> dict[str, str]:
@@ -248,9 +252,11 @@ def _lacks_branch(error: ProjectError, params: SearchParams) -> bool:
     return bool(params.branch) and error.message == f"branch {params.branch!r} is not indexed"
 
 
-def _visible_files(files: Sequence[FileHits], visit: Visit, params: SearchParams) -> slice:
+def _visible_files(
+    files: Sequence[FileHits], page_request: PageRequest, params: SearchParams
+) -> slice:
     """Return the files to render: all, or while typing only those that fill a window."""
-    if not visit.is_fragment or params.cursor:
+    if not page_request.is_fragment or params.cursor:
         return slice(0, len(files))
     if params.rest:
         return slice(params.rest, len(files))
@@ -287,8 +293,8 @@ def _served(service: Service, scope: _Scope) -> dict[str, list[str]]:
 
 
 def _scope_of(service: Service, request: SearchRequest) -> _Scope:
-    everywhere = service.catalog.everywhere()
-    served = None if request.query and names_projects(request) else service.served()
+    everywhere = service.catalog.roots_or_ids()
+    served = None if request.query and names_projects(request) else service.served_roots()
     return _Scope(
         everywhere=everywhere,
         roots=everywhere if served is None else served,
@@ -352,7 +358,11 @@ def _branches(service: Service, hits: Sequence[Hit]) -> tuple[BranchSummary, ...
 
 
 async def _query_error(
-    service: Service, pages: Pages, visit: Visit, context: dict[str, Any], error: EngineError
+    service: Service,
+    pages: Pages,
+    page_request: PageRequest,
+    context: dict[str, Any],
+    error: EngineError,
 ) -> Response[bytes]:
     """Show the error of a query at the box; the last results stay."""
     params: SearchParams = context["params"]
@@ -367,18 +377,22 @@ async def _query_error(
         "is_empty": False,
         "lost": None,
     }
-    template = "parts/problem.html" if visit.is_fragment else "search.html"
+    template = "parts/problem.html" if page_request.is_fragment else "search.html"
 
     def show() -> Response[bytes]:
-        answer = query_error_response(pages.html(template, visit, context), visit, error)
-        answer.headers.update(_unfinished_header(service, visit, params))
+        answer = query_error_response(
+            pages.html(template, page_request, context), page_request, error
+        )
+        answer.headers.update(_unfinished_header(service, page_request, params))
         return answer
 
     return await service.work(show)
 
 
-def _unfinished_header(service: Service, visit: Visit, params: SearchParams) -> dict[str, str]:
+def _unfinished_header(
+    service: Service, page_request: PageRequest, params: SearchParams
+) -> dict[str, str]:
     """Return the header that tells the script to wait: the query is not finished yet."""
-    if not visit.is_fragment:
+    if not page_request.is_fragment:
         return {}
     return {_UNFINISHED: "yes"} if is_unfinished(service, params.query) else {}

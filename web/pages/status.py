@@ -12,14 +12,14 @@ from engine.state_records import (
     JobState,
     LoggedProblem,
     ProjectActivity,
-    ServerCondition,
+    ServerStatus,
     WatchState,
     WatchStatus,
 )
 from web.api.health import Health, health_of
 from web.api.service import Service
-from web.pages.rendering import Pages, Visit, page, visit_of
-from web.pages.troubles import Trouble, is_paused, troubles_of
+from web.pages.alerts import Alert, alerts_of, is_paused
+from web.pages.rendering import PageRequest, Pages, page, page_request_of
 from web.wording import duration
 
 _MAX_FAILED = 5
@@ -43,7 +43,7 @@ _PROBLEMS = {
 class WatchedProject:
     """A watched project."""
 
-    pulse: ProjectActivity
+    activity: ProjectActivity
     is_good: bool
     state: str
     mode: str  # how changes are detected
@@ -66,10 +66,10 @@ class Snapshot:
     """The changing part of the page."""
 
     health: Health
-    condition: ServerCondition
+    server: ServerStatus
     active: tuple[Job, ...]
-    troubles: tuple[Trouble, ...]  # current
-    failed: tuple[Job, ...]  # recent ones that are not among the troubles
+    alerts: tuple[Alert, ...]  # current
+    failed: tuple[Job, ...]  # recent ones that are not among the alerts
     watched: tuple[WatchedProject, ...]
     unwatched: tuple[ProjectActivity, ...]
     problems: tuple[Problem, ...]
@@ -85,42 +85,44 @@ async def status(
     request: Request[Any, Any, Any], service: Service, pages: Pages
 ) -> Response[bytes]:
     """Render the status; for htmx the changing part."""
-    visit = visit_of(request)
-    return page(await service.work(lambda: _status(service, pages, visit)))
+    page_request = page_request_of(request)
+    return page(await service.work(lambda: _status(service, pages, page_request)))
 
 
-def _status(service: Service, pages: Pages, visit: Visit) -> bytes:
-    pulses = sorted(service.catalog.feed.look(), key=lambda each: each.path)
-    condition = service.observer.condition()
-    troubles = troubles_of(condition, pulses)
-    shown_above = {each.retried.job_id for each in troubles if each.retried}
+def _status(service: Service, pages: Pages, page_request: PageRequest) -> bytes:
+    activities = sorted(service.catalog.activity.poll(), key=lambda each: each.path)
+    server = service.observer.status()
+    alerts = alerts_of(server, activities)
+    shown_above = {each.retried.job_id for each in alerts if each.retried}
     failed = [
         job
-        for each in pulses
+        for each in activities
         for job in each.jobs
         if job.status is JobState.FAILED and job.job_id not in shown_above
     ]
     failed.sort(key=lambda job: job.finished_at or job.created_at, reverse=True)
     snapshot = Snapshot(
         health=health_of(service),
-        condition=condition,
-        active=tuple(job for each in pulses for job in each.jobs if job.status in ACTIVE),
-        troubles=troubles,
+        server=server,
+        active=tuple(job for each in activities for job in each.jobs if job.status in ACTIVE),
+        alerts=alerts,
         failed=tuple(failed[:_MAX_FAILED]),
-        watched=tuple(_watched(each, each.watch) for each in pulses if each.watch),
-        unwatched=tuple(each for each in pulses if not each.watch),
-        problems=tuple(map(_problem, condition.problems)),
+        watched=tuple(_watched(each, each.watch) for each in activities if each.watch),
+        unwatched=tuple(each for each in activities if not each.watch),
+        problems=tuple(map(_problem, server.problems)),
     )
-    context = {"snapshot": snapshot, "serving": service.serving, "origins": _ORIGINS}
-    return pages.html("parts/status.html" if visit.is_fragment else "status.html", visit, context)
+    context = {"snapshot": snapshot, "settings": service.settings, "origins": _ORIGINS}
+    return pages.html(
+        "parts/status.html" if page_request.is_fragment else "status.html", page_request, context
+    )
 
 
-def _watched(pulse: ProjectActivity, watch: WatchStatus) -> WatchedProject:
+def _watched(activity: ProjectActivity, watch: WatchStatus) -> WatchedProject:
     if is_paused(watch):
-        return WatchedProject(pulse=pulse, is_good=False, state="paused", mode="")
+        return WatchedProject(activity=activity, is_good=False, state="paused", mode="")
     is_good = watch.state in (WatchState.WATCHING, WatchState.POLLING)
     return WatchedProject(
-        pulse=pulse, is_good=is_good, state=watch.state.value, mode=_mode_of(watch)
+        activity=activity, is_good=is_good, state=watch.state.value, mode=_mode_of(watch)
     )
 
 

@@ -20,7 +20,7 @@ from engine.project import Project
 from engine.records import SearchRequest, display_path
 from web.api.service import Service
 from web.pages.facets import plain_value
-from web.pages.rendering import Pages, file_path, name_of, page, redirect, visit_of
+from web.pages.rendering import Pages, file_path, name_of, page, page_request_of, redirect
 from web.wording import count
 
 _MAX_PROJECTS = 8  # searched for suggestions
@@ -64,13 +64,13 @@ async def suggest(
     text: Annotated[str, QueryParameter(name="q", max_length=4096)] = "",
 ) -> Response[bytes]:
     """Render the list of suggestions, which may be empty."""
-    visit = visit_of(request)
-    if not visit.is_fragment:
+    page_request = page_request_of(request)
+    if not page_request.is_fragment:
         return redirect("/search")
 
     def show() -> bytes:
         context = {"suggestions": suggestions_for(service, text)}
-        return pages.html("parts/suggestions.html", visit, context)
+        return pages.html("parts/suggestions.html", page_request, context)
 
     return page(await service.work(show))
 
@@ -143,7 +143,7 @@ def _value_suggestions(
     counted = "symbol" if name == "kind" else "file"
     suggestions = []
     for each in sorted(_merged(found), key=_sort_key)[:_MAX_VALUES]:
-        # After a folder its path goes on; any other value is complete.
+        # A folder's path may continue; any other value is complete.
         after = "" if each.value.endswith("/") else " "
         note = "" if each.number is None else count(each.number, counted)
         query = f"{head}{plain_value(each.value)}{after}"
@@ -210,7 +210,7 @@ def _roots_for(service: Service, typed: str) -> list[str]:
     try:
         request = SearchRequest(query=typed)
         if names_projects(request):
-            return chosen_projects(service.catalog.everywhere(), request)
+            return chosen_projects(service.catalog.roots_or_ids(), request)
     except EngineError:  # not a valid query yet, or an unknown project
         return service.roots()
     return service.roots()

@@ -14,13 +14,13 @@ from engine.records import ListedSymbol, SymbolListRequest, SymbolPage, display_
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     name_of,
     page,
+    page_request_of,
     project_path,
     symbols_path,
-    visit_of,
 )
 
 _PAGE = 100
@@ -130,18 +130,22 @@ async def symbols(
     request: Request[Any, Any, Any], service: Service, pages: Pages, params: SymbolParams
 ) -> Response[bytes]:
     """Render the symbols of a project; for htmx the changing parts."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     try:
-        body = await service.executors.search.run(lambda: _answered(service, pages, visit, params))
+        body = await service.executors.search.run(
+            lambda: _answered(service, pages, page_request, params)
+        )
     except EngineError as error:
         if "field" not in error.details:
             raise
-        return await _query_error(service, pages, visit, params, error)
-    is_whole = visit.is_fragment and not params.cursor
+        return await _query_error(service, pages, page_request, params, error)
+    is_whole = page_request.is_fragment and not params.cursor
     return page(body, headers={"HX-Replace-Url": params.address()} if is_whole else {})
 
 
-def _answered(service: Service, pages: Pages, visit: Visit, params: SymbolParams) -> bytes:
+def _answered(
+    service: Service, pages: Pages, page_request: PageRequest, params: SymbolParams
+) -> bytes:
     started = time.perf_counter()
     index = service.index_of(params.project_id)
     found = index.browse.symbols(params.request)
@@ -157,23 +161,29 @@ def _answered(service: Service, pages: Pages, visit: Visit, params: SymbolParams
         "took_ms": (time.perf_counter() - started) * 1000,
     }
     template = "symbols.html"
-    if visit.is_fragment:
+    if page_request.is_fragment:
         template = "parts/symbol_rows.html" if params.cursor else "parts/symbols.html"
-    return pages.html(template, visit, context)
+    return pages.html(template, page_request, context)
 
 
 async def _query_error(
-    service: Service, pages: Pages, visit: Visit, params: SymbolParams, error: EngineError
+    service: Service,
+    pages: Pages,
+    page_request: PageRequest,
+    params: SymbolParams,
+    error: EngineError,
 ) -> Response[bytes]:
     """Show the error of a filter at the boxes; the last list stays."""
 
     def show() -> bytes:
         root = display_path(service.index_of(params.project_id).root)
         context = {**_page_context(root, params), "error": error}
-        template = "parts/symbol_problem.html" if visit.is_fragment else "symbols.html"
-        return pages.html(template, visit, context)
+        template = "parts/symbol_problem.html" if page_request.is_fragment else "symbols.html"
+        return pages.html(template, page_request, context)
 
-    headers = {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"} if visit.is_fragment else {}
+    headers = (
+        {"HX-Retarget": "#problem", "HX-Reswap": "outerHTML"} if page_request.is_fragment else {}
+    )
     body = await service.work(show)
     return page(body, status=outcome_of(error).http_status, headers=headers)
 

@@ -10,14 +10,14 @@ from engine.project import Project
 from engine.records import display_path
 from web.api.service import Service
 from web.pages.rendering import (
+    PageRequest,
     Pages,
-    Visit,
     file_path,
     name_of,
     page,
+    page_request_of,
     redirect,
     tree_path,
-    visit_of,
 )
 
 _PAGE = 500
@@ -128,20 +128,20 @@ async def tree(
     after: int = 0,
 ) -> Response[bytes]:
     """Render a folder from entry ``after`` on; for htmx a level of the file tree."""
-    visit = visit_of(request)
+    page_request = page_request_of(request)
     folder = path.strip("/")
 
     def show() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=folder)
-        if visit.is_fragment:
+        if page_request.is_fragment:
             context = {"level": level_of(place.index, folder)}
-            return page(pages.html("parts/tree.html", visit, context))
-        return _folder(pages, visit, place, after)
+            return page(pages.html("parts/tree.html", page_request, context))
+        return _folder(pages, page_request, place, after)
 
     return await service.work(show)
 
 
-def _folder(pages: Pages, visit: Visit, place: Place, after: int) -> Response[bytes]:
+def _folder(pages: Pages, page_request: PageRequest, place: Place, after: int) -> Response[bytes]:
     index = place.index
     found = index.browse.folders.entries(place.path, limit=_PAGE, offset=after)
     if not found.entries and place.path:
@@ -165,4 +165,4 @@ def _folder(pages: Pages, visit: Visit, place: Place, after: int) -> Response[by
         "before": f"{here}?after={before}" if after else "",
         "later": f"{here}?after={later}" if later < found.total else "",
     }
-    return page(pages.html("tree.html", visit, context))
+    return page(pages.html("tree.html", page_request, context))

@@ -12,26 +12,31 @@ from urllib.parse import parse_qs
 
 from engine.config import Secret
 from web.errors import Refusal
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
+
+_BEARER = "bearer "
+
+MOST_A_SECOND = 50
+_MOST_CLIENTS = 4096
 
 
 class Hosts:
     """The values of the headers Host and Origin that the server accepts.
 
     Args:
-        serving: Where the server listens.
+        settings: Where the server listens.
     """
 
-    def __init__(self, serving: Serving) -> None:
-        self._port = serving.port
-        names = {*_LOOPBACK, _name_of(serving.host)}
+    def __init__(self, settings: ServerSettings) -> None:
+        self._port = settings.port
+        names = {*_LOOPBACK, _name_of(settings.host)}
         #: A server bound to all addresses accepts the address that the client connected to.
-        self._is_everywhere = _is_unspecified(serving.host)
-        if not serving.is_loopback:
+        self._is_everywhere = _is_unspecified(settings.host)
+        if not settings.is_loopback:
             names.add(socket.gethostname().lower())
         self._names = frozenset(names)
 
@@ -92,9 +97,6 @@ def _is_unspecified(host: str) -> bool:
         return False
 
 
-_BEARER = "bearer "
-
-
 class Session:
     """Authentication by the token, or by a cookie derived from it.
 
@@ -112,7 +114,7 @@ class Session:
         self._cookie = Secret(made if token else "")
 
     @property
-    def is_wanted(self) -> bool:
+    def is_required(self) -> bool:
         """Whether a token is required."""
         return bool(self._token)
 
@@ -126,7 +128,7 @@ class Session:
         Raises:
             Refusal: A token is required, and there is no valid one.
         """
-        if not self.is_wanted or self._has_token(authorization) or self._has_cookie(cookies):
+        if not self.is_required or self._has_token(authorization) or self._has_cookie(cookies):
             return
         raise Refusal(
             "unauthorized",
@@ -136,7 +138,7 @@ class Session:
 
     def cookie_for(self, query: bytes) -> str | None:
         """Return the Set-Cookie value for a query with the token, or None without it."""
-        if not (self.is_wanted and query):
+        if not (self.is_required and query):
             return None
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=20).get("token", [])
@@ -162,10 +164,6 @@ class Session:
             if morsel is not None and self._cookie.is_equal(morsel.value):
                 return True
         return False
-
-
-MOST_A_SECOND = 50
-_MOST_CLIENTS = 4096
 
 
 class RateLimiter:

@@ -36,7 +36,7 @@ def test_names_come_before_folders_and_the_whole_name_first(finder: Pathfinder) 
         "tests/test_session.py",
         "app/http/session/views.py",
     ]
-    assert [match.rung for match in found] == sorted(match.rung for match in found)
+    assert [match.tier for match in found] == sorted(match.tier for match in found)
 
 
 @pytest.mark.parametrize(

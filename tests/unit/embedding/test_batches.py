@@ -20,25 +20,25 @@ def test_a_text_above_the_budget_is_a_batch_of_its_own() -> None:
 def test_size_follows_the_time_that_answers_take() -> None:
     size = BatchSize(64, 10**6)
     for took_s, items in ((0.1, 16), (0.1, 32), (2.0, 32), (5.0, 16), (0.1, 32), (0.1, 64)):
-        size.answered(size.items, took_s)
+        size.record_success(size.items, took_s)
         assert size.items == items
-    size.answered(64, 0.1)
+    size.record_success(64, 0.1)
     assert size.items == 64
-    size.answered(1, 99.0)
+    size.record_success(1, 99.0)
     assert size.items == 1
 
 
 def test_a_half_filled_batch_says_nothing_about_larger_ones() -> None:
     size = BatchSize(64, 10**6)
-    size.answered(3, 0.1)
+    size.record_success(3, 0.1)
     assert size.items == 8
 
 
 def test_what_was_refused_is_not_tried_again() -> None:
     size = BatchSize(64, 10**6)
-    size.refused(8, 800)
+    size.record_refusal(8, 800)
     for _ in range(5):
-        size.answered(size.items, 0.1)
+        size.record_success(size.items, 0.1)
     assert size.items == 4
     assert not size.fits(4, 101)
     assert size.fits(4, 100)

@@ -18,14 +18,14 @@ from engine import faults
     ],
 )
 def test_a_place(place: str, name: str, detail: str, is_meant: bool) -> None:
-    assert faults._is_meant(place, name, detail) == is_meant
+    assert faults._is_requested(place, name, detail) == is_meant
 
 
 def test_a_place_that_is_reached_for_the_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faults, "_reached", {})
-    met = [faults._is_meant("parse@3", "parse", str(number)) for number in range(5)]
+    met = [faults._is_requested("parse@3", "parse", str(number)) for number in range(5)]
     assert met == [False, False, True, False, False]
-    assert not faults._is_meant("parse@3", "inspect", "")
+    assert not faults._is_requested("parse@3", "inspect", "")
 
 
 def test_without_a_fault_a_point_does_nothing() -> None:

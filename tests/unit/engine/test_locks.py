@@ -11,8 +11,8 @@ import pytest
 
 from engine.errors import ProjectBusyError, UnavailableError
 from engine.locks import (
-    delete_left_locks,
     delete_notes,
+    delete_stale_locks,
     holder_of,
     indexing_lock,
     is_being_indexed,
@@ -162,7 +162,7 @@ def test_a_new_file_is_not_that_of_who_had_the_name_before(tmp_path: Path) -> No
 
 def test_what_dead_processes_left_is_deleted(tmp_path: Path) -> None:
     folder = tmp_path / "locks"
-    delete_left_locks(tmp_path)
+    delete_stale_locks(tmp_path)
     assert not folder.exists()
     (tmp_path / "here.db").touch()
     held = take_lock(folder / "held.lock")
@@ -170,7 +170,7 @@ def test_what_dead_processes_left_is_deleted(tmp_path: Path) -> None:
     with held:
         for name in ("runner.lock", "here.watch", "here.inflight", "gone.inflight", "gone.wait"):
             (folder / name).touch()
-        delete_left_locks(tmp_path)
+        delete_stale_locks(tmp_path)
         left = {each.name for each in folder.iterdir()}
         assert left == {"held.lock", "here.inflight"}  # the next run of the job reads that
     delete_notes(tmp_path / "here.db")

@@ -23,7 +23,7 @@ def run(
     any_text: bool = False,
 ) -> Scan:
     known = IndexedState(files=files or {}, skips=skips or {}, fingerprint_id=1)
-    return scan(items, known, any_text=any_text, tell=lambda _number, _path: None)
+    return scan(items, known, any_text=any_text, on_progress=lambda _number, _path: None)
 
 
 def test_new_changed_unchanged_and_gone_are_told_apart() -> None:

@@ -25,7 +25,7 @@ def test_what_was_asked_for(work: Work) -> None:
 
 
 def test_the_list_of_files_is_kept_before_any_is_read(work: Work) -> None:
-    work.context.found(PATHS[:3], 300)
+    work.context.record_files(PATHS[:3], 300)
     [list_] = work.checkpoints()
     assert list_.kind == CheckpointKind.FILE_LIST
     assert list_.packed is not None
@@ -41,7 +41,7 @@ def test_a_long_scan_makes_no_checkpoint_before_the_list(work: Work, clock: Fake
     clock.now_ms += 60_000
     work.do()
     assert work.checkpoints() == []
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     work.tell(Phase.PARSING, "f7.py")
     work.do(1)
     assert [each.kind for each in work.checkpoints()] == ["file_list", "position"]
@@ -51,7 +51,7 @@ def test_a_long_scan_makes_no_checkpoint_before_the_list(work: Work, clock: Fake
 def test_progress_is_told_every_hundred_files_and_every_ten_seconds(
     work: Work, clock: FakeClock
 ) -> None:
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     work.tell(Phase.PARSING, "a.py", total=len(PATHS))
     work.do(99)
     assert work.events("progress") == []
@@ -70,7 +70,7 @@ def test_progress_is_told_every_hundred_files_and_every_ten_seconds(
 
 
 def test_chunks_are_units_of_work_too(work: Work) -> None:
-    work.context.found(PATHS[:10], 1)
+    work.context.record_files(PATHS[:10], 1)
     work.do(10)
     work.tell(Phase.EMBEDDING, total=300)
     for _ in range(5):
@@ -84,7 +84,7 @@ def test_checkpoints_come_every_500_files_and_every_30_seconds(
     back_ms: int, work: Work, clock: FakeClock
 ) -> None:
     clock.now_ms -= back_ms  # whatever the clock says now
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     work.do()  # which notes the new time, if it is one
     before = len(work.checkpoints())
     work.tell(Phase.PARSING, "a.py")
@@ -103,7 +103,7 @@ def test_checkpoints_come_every_500_files_and_every_30_seconds(
 
 
 def test_a_checkpoint_while_vectors_are_made_says_so(work: Work, clock: FakeClock) -> None:
-    work.context.found(PATHS[:1], 1)
+    work.context.record_files(PATHS[:1], 1)
     work.do(1)
     work.tell(Phase.EMBEDDING, "f0.py", total=100)
     clock.now_ms += 30_000
@@ -114,7 +114,7 @@ def test_a_checkpoint_while_vectors_are_made_says_so(work: Work, clock: FakeCloc
 
 
 def test_checkpoints_reach_the_disk_and_other_batches_may_wait(work: Work, ledger: Ledger) -> None:
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     with sync_levels(ledger) as levels:
         work.do(400)
         work.do(100)
@@ -123,7 +123,7 @@ def test_checkpoints_reach_the_disk_and_other_batches_may_wait(work: Work, ledge
 
 
 def test_a_checkpoint_is_written_in_50_ms(work: Work) -> None:
-    work.context.found([f"src/package_{n % 97}/module_{n}.py" for n in range(15_000)], 1)
+    work.context.record_files([f"src/package_{n % 97}/module_{n}.py" for n in range(15_000)], 1)
     before, taken = len(work.checkpoints()), []  # seconds of work, whatever else runs here
     for _ in range(15):
         started_s = time.thread_time()
@@ -134,7 +134,7 @@ def test_a_checkpoint_is_written_in_50_ms(work: Work) -> None:
 
 
 def test_a_clock_that_goes_back_a_day_silences_nobody(work: Work, clock: FakeClock) -> None:
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     clock.now_ms -= DAY_MS
     work.do(1)
     for _ in range(4):
@@ -149,7 +149,7 @@ def test_a_clock_that_goes_back_a_day_silences_nobody(work: Work, clock: FakeClo
 
 
 def test_what_a_crash_would_undo_is_not_shown_as_done(work: Work) -> None:
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     work.do(10)
 
     class DiskError(Exception):
@@ -159,16 +159,16 @@ def test_what_a_crash_would_undo_is_not_shown_as_done(work: Work) -> None:
     work.context.tally.files_indexed += 90
     with (
         pytest.raises(DiskError),
-        work.ledger.store.accompanied(work.context),
+        work.ledger.store.with_hook(work.context),
         work.ledger.store.write(),
     ):
         raise DiskError
     assert work.row.files_done == 10
     assert work.events("progress") == []
-    assert work.context.on_record()["files_done"] == 10
+    assert work.context.committed_progress()["files_done"] == 10
     work.context.begin()  # the next try, after the wait
     assert work.context.tally.files_indexed == work.context.tally.earlier == 10
-    work.context.found(PATHS[10:], 1)
+    work.context.record_files(PATHS[10:], 1)
     work.do(90)
     assert work.row.files_done == 100
     assert json.loads(work.row.counts)["files_indexed"] == 100
@@ -180,14 +180,14 @@ def test_progress_never_falls_from_try_to_try(work: Work, ledger: Ledger, clock:
     def look() -> None:
         seen.append((work.row.files_done, work.row.chunks_done))
 
-    work.context.found(PATHS[:300], 1)
+    work.context.record_files(PATHS[:300], 1)
     work.do(120)
     look()
     work.context.begin()  # after a wait, in the same process
     work.tell(Phase.SCANNING)
     work.do()  # the scan is stored before it is known what is left
     look()
-    work.context.found(PATHS[120:300], 1)
+    work.context.record_files(PATHS[120:300], 1)
     look()
     work.do(180)
     work.tell(Phase.EMBEDDING, total=100)
@@ -200,7 +200,7 @@ def test_progress_never_falls_from_try_to_try(work: Work, ledger: Ledger, clock:
         assert context.has_begun
         again.do()
         look()
-        context.found([], 0)
+        context.record_files([], 0)
         look()
         again.tell(Phase.EMBEDDING, total=36)
         again.do(chunks=36)
@@ -215,13 +215,13 @@ def test_progress_never_falls_from_try_to_try(work: Work, ledger: Ledger, clock:
 def test_files_that_come_and_go_between_tries_keep_the_total_true(
     work: Work, ledger: Ledger, clock: FakeClock
 ) -> None:
-    work.context.found(PATHS[:100], 1)
+    work.context.record_files(PATHS[:100], 1)
     work.do(60)
     row = ledger.claim(work.row, "second")
     assert row
     with context_of(ledger, row, clock) as context:
         again = Work(ledger, context)
-        context.found([*PATHS[65:100], "new.py"], 1)  # five are gone, one is new
+        context.record_files([*PATHS[65:100], "new.py"], 1)  # five are gone, one is new
         assert again.row.files_total == 101
         again.do(36)
         assert again.row.files_done == 101

@@ -29,7 +29,7 @@ def left_path(ledger: Ledger) -> str:
 def test_a_beat_says_that_a_job_lives_and_changes_nothing_else(
     work: Work, clock: FakeClock
 ) -> None:
-    work.context.found(PATHS, 1)
+    work.context.record_files(PATHS, 1)
     work.do(5)
     work.tell(Phase.PARSING, "slow.py")
     work.context.tally.done += 3  # not committed
@@ -104,7 +104,7 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
     for death in range(3):
         with context_of(ledger, row, clock) as context:
             assert not context.is_poison("evil.py")
-            context.holds("evil.py")
+            context.mark_in_flight("evil.py")
             left = left_path(ledger)  # as if the process had died here
         taken = ledger.claim(row, f"runner {death}", CrashTracker(row.suspects).after_crash(left))
         assert taken
@@ -112,8 +112,8 @@ def test_a_file_that_was_in_hand_at_three_deaths_is_poison(
     with context_of(ledger, row, clock) as context:
         assert context.is_poison("evil.py")
         assert not context.is_poison("good.py")
-        context.holds("evil.py")
-        context.holds("")
+        context.mark_in_flight("evil.py")
+        context.mark_in_flight("")
         assert left_path(ledger) == ""
     assert CrashTracker(row.suspects).after_crash("") == row.suspects
 
@@ -127,19 +127,19 @@ def freeze_and_take_over(ledger: Ledger, other: Ledger, clock: FakeClock) -> Non
     def run() -> None:
         with context_of(ledger, row, clock) as context:
             work = Work(ledger, context)
-            context.found(PATHS, 1)
+            context.record_files(PATHS, 1)
             work.do(3)
             paused.set()
             goes_on.wait()
             clock.now_ms += 20_000
             writes: list[Callable[[], object]] = [
                 lambda: work.do(1),
-                lambda: context.found(PATHS, 1),
+                lambda: context.record_files(PATHS, 1),
                 lambda: ledger.block(row, "away", ERROR),
                 lambda: ledger.unblock(row),
-                lambda: ledger.complete(row, {}, context.on_record()),
-                lambda: ledger.fail(row, ERROR, context.on_record()),
-                lambda: ledger.cancel(row, context.on_record()),
+                lambda: ledger.complete(row, {}, context.committed_progress()),
+                lambda: ledger.fail(row, ERROR, context.committed_progress()),
+                lambda: ledger.cancel(row, context.committed_progress()),
             ]
             for write in writes:
                 try:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from engine.jobs.ledger import Ledger
-from engine.jobs.watchlist import Found, Watchlist, database_files
+from engine.jobs.watchlist import ActiveJob, Watchlist, database_files
 from tests.support.ledger import RESULT, FakeClock, ledger_in
 from tests.support.permissions import permissions_hold
 
@@ -45,7 +45,7 @@ def test_a_database_is_given_when_it_was_written_and_not_again(tmp_path: Path) -
         two.enqueue({})
         make_old(second)
         assert seen(watchlist) == {second: "pending"}
-        watchlist.look_again(first)
+        watchlist.mark_changed(first)
         assert seen(watchlist) == {first: "pending"}
 
 
@@ -67,7 +67,7 @@ def test_a_forgotten_project_has_no_job_any_more(tmp_path: Path) -> None:
     assert seen(watchlist) == {file: "pending"}
     for name in tmp_path.iterdir():
         name.unlink()
-    assert list(watchlist.changed()) == [Found(file, None)]
+    assert list(watchlist.changed()) == [ActiveJob(file, None)]
     assert list(watchlist.changed()) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.observing import survey as surveying
+from engine.observing import collector as surveying
 from engine.observing.observer import Observer
 from engine.records import IndexOptions, Mode, RelatedRequest, SearchRequest
 from engine.state_records import JobState
@@ -182,8 +182,8 @@ def ask_all_ways(catalog: Catalog, roots: list[str]) -> None:
 
 def test_while_nobody_listens_nothing_is_made(tmp_path: Path) -> None:
     nothing = metrics.span("search.words")
-    assert metrics.asking("hybrid") is metrics.asking("symbols") is nothing
+    assert metrics.measured_search("hybrid") is metrics.measured_search("symbols") is nothing
     with observing(tmp_path):
-        assert metrics.asking("hybrid") is not nothing
+        assert metrics.measured_search("hybrid") is not nothing
         assert metrics.span("search.words") is nothing  # numbers are wanted, and no spans
-    assert metrics.asking("hybrid") is nothing
+    assert metrics.measured_search("hybrid") is nothing

@@ -9,11 +9,11 @@ from engine.config import SETTINGS, Origin, load_config
 from engine.observing.observer import (
     Observer,
     disk_use_of,
+    effective_model,
+    effective_settings,
     memory_use,
-    model_in_force,
     problems_of,
     runner_of,
-    settings_in_force,
 )
 from engine.telemetry.logs import server_log
 from tests.support.jobs import catalog_in
@@ -24,7 +24,7 @@ def test_a_server_knows_its_disk_its_model_and_its_versions(tmp_path: Path) -> N
     home = tmp_path / "data"
     with catalog_in(home) as catalog:
         catalog.create(str(write_tree(tmp_path / "app", SAMPLE))).index()
-        found = Observer(load_config(home, workers=1), "1.2.3").condition()
+        found = Observer(load_config(home, workers=1), "1.2.3").status()
         size = sum(file.stat().st_size for file in home.glob("*.db*"))
     assert found.versions["CodeCairn"] == "1.2.3"
     assert int(found.versions["schema"]) > 0
@@ -62,14 +62,14 @@ def test_memory_is_told_in_bytes() -> None:
 )
 def test_no_key_in_a_setting_is_told(tmp_path: Path, model: str) -> None:
     config = load_config(tmp_path, model=model)
-    told = (settings_in_force(config), model_in_force(config, {}))
+    told = (effective_settings(config), effective_model(config, {}))
     assert "s3cret" not in repr(told)
     assert "https://host/v1" in repr(told)
     assert told[1].problem
 
 
 def test_settings_are_told_with_their_units_and_defaults(tmp_path: Path) -> None:
-    found = {each.name: each for each in settings_in_force(load_config(tmp_path, port=7331))}
+    found = {each.name: each for each in effective_settings(load_config(tmp_path, port=7331))}
     assert list(found) == [setting.name for setting in SETTINGS]
     assert (found["port"].value, found["port"].origin) == ("7331", Origin.ARGUMENT)
     assert (found["embedder_patience"].value, found["embedder_patience"].unit) == ("86,400", "s")

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine.jobs.ledger import Ledger
-from engine.scheduler.housekeeping import DAY_MS, Pruned, prune, prune_logs_of_others, thin
+from engine.scheduler.housekeeping import (
+    DAY_MS,
+    Pruned,
+    prune,
+    prune_logs_of_others,
+    prune_watch_jobs,
+)
 from engine.state_records import JobOrigin
 from engine.store import jobs, project
 from engine.store.connection import Store
@@ -222,9 +228,9 @@ def test_of_a_watchers_jobs_the_last_that_went_well_are_kept(past: Past) -> None
     asked = past.ended(5)
     failed = watched("fail")
     rows = [watched() for _ in range(39)]
-    assert thin(past.store) == 0
+    assert prune_watch_jobs(past.store) == 0
     rows.append(watched())
-    assert thin(past.store) == 10
+    assert prune_watch_jobs(past.store) == 10
     assert past.ids() == {asked.id, failed.id, *(row.id for row in rows[10:])}
     assert past.events(rows[0]) == []
-    assert thin(past.store) == 0
+    assert prune_watch_jobs(past.store) == 0

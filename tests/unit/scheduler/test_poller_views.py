@@ -19,10 +19,10 @@ from tests.support.trees import SAMPLE, write_tree
 def test_it_tells_what_projects_hold_and_follows_them(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "app", SAMPLE)
     with catalog_in(tmp_path / "data", opens=Fakes()) as catalog:
-        assert catalog.views.look() == ()
+        assert catalog.views.poll() == ()
         index = catalog.create(str(root))
         index.index()
-        [view] = catalog.views.look()
+        [view] = catalog.views.poll()
         status = index.status()
         assert view.status == status
         assert (view.summary, view.languages) == (index.summary(), index.browse.languages())
@@ -30,7 +30,7 @@ def test_it_tells_what_projects_hold_and_follows_them(tmp_path: Path) -> None:
         index.index()
         assert _followed(catalog, index).files == status.files + 1
         catalog.forget(str(root))
-        assert catalog.views.look() == ()
+        assert catalog.views.poll() == ()
 
 
 def test_a_look_at_what_did_not_change_counts_nothing(tmp_path: Path) -> None:
@@ -44,12 +44,12 @@ def test_a_look_at_what_did_not_change_counts_nothing(tmp_path: Path) -> None:
     config = load_config(tmp_path / "data", workers=1)
     with Counting(config, open_embedder=Fakes()) as catalog:
         catalog.create(str(write_tree(tmp_path / "app", SAMPLE))).index()
-        catalog.views.look()
+        catalog.views.poll()
         assert len(opened) == 1
 
         def opens_nothing() -> bool:
             opened.clear()
-            return len(catalog.views.look()) == 1 and not opened
+            return len(catalog.views.poll()) == 1 and not opened
 
         until(opens_nothing)  # what was written just now is looked at again
 
@@ -69,7 +69,7 @@ def test_a_look_ends_between_two_projects_when_nobody_is_to_look_any_more(tmp_pa
             catalog.create(str(write_tree(tmp_path / name, {"a.py": "x = 1\n"}))).index()
         for _ in range(2):
             with pytest.raises(UnavailableError, match="the server ends"):
-                catalog.views.look()
+                catalog.views.poll()
     assert len(opened) == 1
 
 
@@ -96,16 +96,16 @@ def test_a_damaged_index_and_a_folder_that_is_gone_are_told(tmp_path: Path) -> N
         file = home / f"{catalog.open(str(tmp_path / 'broken')).project_id}.db"
     break_file(file)
     with catalog_in(home, opens=Fakes()) as catalog:
-        broken, gone = catalog.views.look()
+        broken, gone = catalog.views.poll()
         assert (broken.status, gone.is_root_there) == (None, False)
         assert "damaged" in (broken.summary.error or "")
         assert gone.status is not None
-        assert [view.summary.error is None for view in catalog.views.look()] == [False, True]
+        assert [view.summary.error is None for view in catalog.views.poll()] == [False, True]
         catalog.forget_id(file.stem)
-        assert [view.summary.path for view in catalog.views.look()] == [str(tmp_path / "gone")]
+        assert [view.summary.path for view in catalog.views.poll()] == [str(tmp_path / "gone")]
 
 
 def _followed(catalog: Catalog, index: Project) -> ProjectStatus:
     """Look until the overview tells of the only project what its index tells."""
-    until(lambda: catalog.views.look()[0].status == index.status())
+    until(lambda: catalog.views.poll()[0].status == index.status())
     return index.status()

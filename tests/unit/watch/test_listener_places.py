@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def places_of(root: Path) -> WatchSet:
     places = WatchSet(str(root))
-    places.look(WalkRules())
+    places.refresh(WalkRules())
     return places
 
 
@@ -50,11 +50,11 @@ def test_a_list_is_renewed_where_it_changed(root: Path, home: Path) -> None:
     places = places_of(root)
     before = places.folders()
     write_tree(root, {"a/new/deep/x.py": "", "other/y.py": ""})
-    places.look(WalkRules(), below=["a/new"])
+    places.refresh(WalkRules(), below=["a/new"])
     assert places.folders() - before == {str(root / "a/new"), str(root / "a/new/deep")}
     os.rename(root / "a", root / "z")
     assert places.changed_folders(["a", "z", "g.py", "missing"]) == ["a", "z"]
-    places.look(WalkRules(), below=["a", "z"])
+    places.refresh(WalkRules(), below=["a", "z"])
     inside = {path for path in places.folders() if path.startswith(str(root))}
     assert inside == {str(root / p) for p in ("", "z", "z/b", "z/new", "z/new/deep")}
 
@@ -63,27 +63,34 @@ def test_an_event_is_about_a_path_or_what_a_rule_file_rules(root: Path, home: Pa
     run_git(root, home, "init", "-q")
     places = places_of(root)
 
-    def about(*paths: str) -> set[str]:
-        return places.about([str(root / path) for path in paths])
+    def affected_paths(*paths: str) -> set[str]:
+        return places.affected_paths([str(root / path) for path in paths])
 
-    assert about("g.py", "a/b") == {"g.py", "a/b"}
-    assert about("a/b/.gitignore") == {"a/b"}
-    assert about("a/.cairnignore", "a/.git") == {"a"}
-    assert about(".gitignore") == {""}
-    assert about(".git") == {""}
-    assert about(".git/HEAD") == about(".git/info/exclude") == about(".git/config") == {""}
-    assert about(".git/index", ".git/HEAD.lock", "a/.git/HEAD") == set()
-    assert places.about([str(home / ".config/git/ignore")]) == {""}
-    assert places.about([str(home / ".config/git/config"), str(root), "/etc/passwd"]) == set()
+    assert affected_paths("g.py", "a/b") == {"g.py", "a/b"}
+    assert affected_paths("a/b/.gitignore") == {"a/b"}
+    assert affected_paths("a/.cairnignore", "a/.git") == {"a"}
+    assert affected_paths(".gitignore") == {""}
+    assert affected_paths(".git") == {""}
+    assert (
+        affected_paths(".git/HEAD")
+        == affected_paths(".git/info/exclude")
+        == affected_paths(".git/config")
+        == {""}
+    )
+    assert affected_paths(".git/index", ".git/HEAD.lock", "a/.git/HEAD") == set()
+    assert places.affected_paths([str(home / ".config/git/ignore")]) == {""}
+    assert (
+        places.affected_paths([str(home / ".config/git/config"), str(root), "/etc/passwd"]) == set()
+    )
 
 
 def test_the_rules_above_the_root_count(root: Path, home: Path) -> None:
     run_git(root, home, "init", "-q")
     places = places_of(root / "a/b")
     assert {str(root), str(root / "a"), str(root / ".git")} <= places.folders()
-    assert places.about([str(root / "g.py"), str(root / "a/x.py")]) == set()
-    assert places.about([str(root / ".gitignore")]) == {""}
-    assert places.about([str(root / "a/.cairnignore")]) == {""}
+    assert places.affected_paths([str(root / "g.py"), str(root / "a/x.py")]) == set()
+    assert places.affected_paths([str(root / ".gitignore")]) == {""}
+    assert places.affected_paths([str(root / "a/.cairnignore")]) == {""}
 
 
 def test_a_worktree_has_a_head_of_its_own(root: Path, home: Path, tmp_path: Path) -> None:
@@ -93,9 +100,9 @@ def test_a_worktree_has_a_head_of_its_own(root: Path, home: Path, tmp_path: Path
     run_git(root, home, "worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
     places = places_of(tmp_path / "other")
     assert str(root / ".git/worktrees/other") in places.folders()
-    assert places.about([str(root / ".git/worktrees/other/HEAD")]) == {""}
-    assert places.about([str(root / ".git/HEAD")]) == set()
-    assert places.about([str(root / ".git/info/exclude")]) == {""}
+    assert places.affected_paths([str(root / ".git/worktrees/other/HEAD")]) == {""}
+    assert places.affected_paths([str(root / ".git/HEAD")]) == set()
+    assert places.affected_paths([str(root / ".git/info/exclude")]) == {""}
 
 
 def test_links_show_what_they_lead_to(root: Path) -> None:
@@ -107,14 +114,14 @@ def test_links_show_what_they_lead_to(root: Path) -> None:
     places = places_of(root)
     assert str(root / "node_modules/e") in places.folders()
     assert str(root / "all") not in places.folders()  # it is a, which is watched
-    found = places.about([str(root / "a/b/c.py")])
+    found = places.affected_paths([str(root / "a/b/c.py")])
     assert found == {"a/b/c.py", "one", "all/b/c.py", "none"}
-    assert places.about([str(root / "a")]) == {"a", "one", "all", "none"}
-    found = places.about([str(root / "node_modules/e/f.js")])
+    assert places.affected_paths([str(root / "a")]) == {"a", "one", "all", "none"}
+    found = places.affected_paths([str(root / "node_modules/e/f.js")])
     assert found == {"node_modules/e/f.js", "x/there/f.js", "none"}
     (root / "all").unlink()
-    places.look(WalkRules(), below=["all"])
-    assert places.about([str(root / "a")]) == {"a", "one", "none"}
+    places.refresh(WalkRules(), below=["all"])
+    assert places.affected_paths([str(root / "a")]) == {"a", "one", "none"}
 
 
 def test_links_that_nobody_may_follow_are_looked_at_with_every_event(root: Path) -> None:
@@ -124,12 +131,12 @@ def test_links_that_nobody_may_follow_are_looked_at_with_every_event(root: Path)
     try:
         with permissions_hold():
             places = places_of(root)
-            assert places.about([str(root / "g.py")]) == {"g.py", "all", "one"}
+            assert places.affected_paths([str(root / "g.py")]) == {"g.py", "all", "one"}
     finally:
         (root / "a").chmod(0o755)
-    places.look(WalkRules(), below=["a", "all", "one"])
-    assert places.about([str(root / "g.py")]) == {"g.py"}
-    assert places.about([str(root / "a/b/c.py")]) == {"a/b/c.py", "all/c.py", "one"}
+    places.refresh(WalkRules(), below=["a", "all", "one"])
+    assert places.affected_paths([str(root / "g.py")]) == {"g.py"}
+    assert places.affected_paths([str(root / "a/b/c.py")]) == {"a/b/c.py", "all/c.py", "one"}
 
 
 def test_a_name_that_is_not_utf8_cannot_be_watched(root: Path) -> None:

@@ -32,7 +32,7 @@ from web.mcp.search import FindRelated, FindSymbol, SearchCode
 from web.mcp.tool import Parameters, input_schema
 from web.pages.search import read_params
 from web.parameters import request_from
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 #: What the search page sets itself; the other parameters are filters, which people type there.
 _SET_BY_THE_PAGE = {"limit", "max_tokens", "context", "explain"}
@@ -44,7 +44,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
     with Catalog(load_config(tmp_path_factory.mktemp("home"))) as catalog:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LitestarDeprecationWarning)  # of parameters in paths
-            app = create_app(catalog, Serving(host="127.0.0.1", port=0, watches=False))
+            app = create_app(catalog, ServerSettings(host="127.0.0.1", port=0, watches=False))
             found = app.openapi_schema.to_schema()
         yield json.loads(msgspec.json.encode(found))
 

@@ -18,10 +18,10 @@ def test_a_fourth_has_to_wait_until_one_has_ended(tmp_path: Path) -> None:
         with pytest.raises(ConflictError, match="3 exports are already running"):
             exports.begin()
         file = open(tmp_path / "copy", "rb")  # noqa: SIM115, ASYNC230 - the export closes it
-        first.hold(file)
-        first.end()
-        first.end()
-        assert (file.closed, first.is_over) == (True, True)
+        first.attach(file)
+        first.close()
+        first.close()
+        assert (file.closed, first.is_closed) == (True, True)
         exports.begin()
         with pytest.raises(ConflictError):
             exports.begin()
@@ -37,12 +37,12 @@ def test_one_that_nobody_takes_is_given_up(tmp_path: Path) -> None:
         left = [exports.begin() for _ in range(3)]
         files = [open(tmp_path / "copy", "rb") for _ in left]  # noqa: SIM115, ASYNC230
         for export, file in zip(left, files, strict=True):
-            export.hold(file)
+            export.attach(file)
         for _ in range(1000):
-            if all(export.is_over for export in left):
+            if all(export.is_closed for export in left):
                 break
             await asyncio.sleep(0.01)
         assert all(file.closed for file in files)
-        exports.begin().end()
+        exports.begin().close()
 
     asyncio.run(story())

@@ -10,36 +10,42 @@ from engine.cancellation import CancelToken
 from engine.errors import Cancelled, ConflictError, ProjectBusyError
 from engine.state_records import CheckProgress, Compaction
 from web.api.executors import BoundedExecutor
-from web.api.maintenance import Act, Maintenance, MaintenanceKind, MaintenanceTask, Outcome
+from web.api.maintenance import (
+    Maintenance,
+    MaintenanceKind,
+    MaintenanceTask,
+    MaintenanceWork,
+    Outcome,
+)
 
 _DONE = Compaction(project_id="p", path="/p", bytes_before=2, bytes_after=1, took_ms=1)
 
 
 @pytest.fixture
-def lane() -> Iterator[BoundedExecutor]:
-    lane = BoundedExecutor("test", threads=2, most_waiting=2)
-    yield lane
-    lane.close()
+def executor() -> Iterator[BoundedExecutor]:
+    executor = BoundedExecutor("test", threads=2, most_waiting=2)
+    yield executor
+    executor.close()
 
 
-def _asking(treatment: MaintenanceTask, cancelled: CancelToken) -> Outcome:
-    treatment.tell(CheckProgress(step="texts", done=1, total=2))
+def _asking(task: MaintenanceTask, cancelled: CancelToken) -> Outcome:
+    task.report(CheckProgress(step="texts", done=1, total=2))
     while not cancelled():
         threading.Event().wait(0.01)
     raise Cancelled
 
 
 async def _begin(
-    treatments: Maintenance,
-    lane: BoundedExecutor,
-    act: Act,
+    maintenance: Maintenance,
+    executor: BoundedExecutor,
+    work: MaintenanceWork,
     *,
     wait_s: float = 10,
     is_shutting_down: bool = False,
-    care: MaintenanceKind = MaintenanceKind.VERIFY,
+    kind: MaintenanceKind = MaintenanceKind.VERIFY,
 ) -> MaintenanceTask:
-    return await treatments.begin(
-        "p", care, act, lane=lane, cancelled=lambda: is_shutting_down, wait_s=wait_s
+    return await maintenance.start(
+        "p", kind, work, executor=executor, cancelled=lambda: is_shutting_down, wait_s=wait_s
     )
 
 
@@ -58,94 +64,94 @@ def _run(story: Awaitable[MaintenanceTask]) -> MaintenanceTask:
     return asyncio.run(tell())
 
 
-def test_a_short_one_has_ended_already(lane: BoundedExecutor) -> None:
-    treatments = Maintenance()
-    treatment = _run(_begin(treatments, lane, lambda _treatment, _cancelled: _DONE))
-    assert (treatment.outcome, treatment.error, treatment.is_active) == (_DONE, None, False)
-    assert treatments.of("p") is treatment
-    assert treatments.of("q") is None
+def test_a_short_one_has_ended_already(executor: BoundedExecutor) -> None:
+    maintenance = Maintenance()
+    task = _run(_begin(maintenance, executor, lambda _task, _cancelled: _DONE))
+    assert (task.outcome, task.error, task.is_active) == (_DONE, None, False)
+    assert maintenance.of("p") is task
+    assert maintenance.of("q") is None
 
 
-def test_what_fails_is_remembered(lane: BoundedExecutor) -> None:
-    def fail(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
+def test_what_fails_is_remembered(executor: BoundedExecutor) -> None:
+    def fail(_task: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         raise ProjectBusyError("it is being indexed")
 
-    treatment = _run(_begin(Maintenance(), lane, fail))
-    assert isinstance(treatment.error, ProjectBusyError)
-    assert not treatment.is_active
+    task = _run(_begin(Maintenance(), executor, fail))
+    assert isinstance(task.error, ProjectBusyError)
+    assert not task.is_active
 
 
-def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(lane: BoundedExecutor) -> None:
+def test_what_nobody_foresaw_is_noted_and_told_as_a_failure(executor: BoundedExecutor) -> None:
     noted: list[BaseException] = []
 
-    def fail(_treatment: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
+    def fail(_task: MaintenanceTask, _cancelled: CancelToken) -> Outcome:
         raise OSError("no space left on device")
 
-    treatment = _run(_begin(Maintenance(noted.append), lane, fail))
-    assert treatment.error is not None
-    assert treatment.error.code == "internal_error"
+    task = _run(_begin(Maintenance(noted.append), executor, fail))
+    assert task.error is not None
+    assert task.error.code == "internal_error"
     assert [str(each) for each in noted] == ["no space left on device"]
 
 
 @pytest.mark.parametrize("how", ["asked", "forgotten"])
 def test_a_long_one_goes_on_and_is_the_only_one_until_it_is_stopped(
-    lane: BoundedExecutor, how: str
+    executor: BoundedExecutor, how: str
 ) -> None:
-    treatments = Maintenance()
+    maintenance = Maintenance()
 
     async def story() -> MaintenanceTask:
-        treatment = await _begin(treatments, lane, _asking, wait_s=0)
-        assert treatment.is_active
-        await _until(lambda: treatment.progress is not None)
-        again = await _begin(treatments, lane, lambda _treatment, _cancelled: _DONE)
-        assert again is treatment
+        task = await _begin(maintenance, executor, _asking, wait_s=0)
+        assert task.is_active
+        await _until(lambda: task.progress is not None)
+        again = await _begin(maintenance, executor, lambda _task, _cancelled: _DONE)
+        assert again is task
         if how == "asked":
-            treatment.stopping.set()
+            task.stopping.set()
         else:
-            treatments.forget("p")
-        await _until(lambda: not treatment.is_active)
-        return treatment
+            maintenance.forget("p")
+        await _until(lambda: not task.is_active)
+        return task
 
-    treatment = _run(story())
-    assert treatment.error is not None
-    assert "stopped" in treatment.error.message
-    assert (treatments.of("p") is treatment) == (how == "asked")
+    task = _run(story())
+    assert task.error is not None
+    assert "stopped" in task.error.message
+    assert (maintenance.of("p") is task) == (how == "asked")
 
 
-def test_another_one_meanwhile_is_refused_in_a_sentence(lane: BoundedExecutor) -> None:
-    treatments = Maintenance()
+def test_another_one_meanwhile_is_refused_in_a_sentence(executor: BoundedExecutor) -> None:
+    maintenance = Maintenance()
 
     async def story() -> MaintenanceTask:
-        treatment = await _begin(treatments, lane, _asking, wait_s=0)
+        task = await _begin(maintenance, executor, _asking, wait_s=0)
         try:
             with pytest.raises(ConflictError, match="the index is being checked") as refusal:
                 await _begin(
-                    treatments,
-                    lane,
-                    lambda _treatment, _cancelled: _DONE,
-                    care=MaintenanceKind.REPAIR,
+                    maintenance,
+                    executor,
+                    lambda _task, _cancelled: _DONE,
+                    kind=MaintenanceKind.REPAIR,
                 )
             assert "stop" in refusal.value.hint
-            assert treatments.of("p") is treatment
+            assert maintenance.of("p") is task
         finally:
-            treatment.stopping.set()
-        await _until(lambda: not treatment.is_active)
+            task.stopping.set()
+        await _until(lambda: not task.is_active)
         return await _begin(
-            treatments, lane, lambda _treatment, _cancelled: _DONE, care=MaintenanceKind.REPAIR
+            maintenance, executor, lambda _task, _cancelled: _DONE, kind=MaintenanceKind.REPAIR
         )
 
     assert _run(story()).outcome is _DONE
 
 
-def test_the_end_of_the_server_stops_it(lane: BoundedExecutor) -> None:
-    treatment = _run(_begin(Maintenance(), lane, _asking, is_shutting_down=True))
-    assert treatment.error is not None
-    assert not treatment.is_active
+def test_the_end_of_the_server_stops_it(executor: BoundedExecutor) -> None:
+    task = _run(_begin(Maintenance(), executor, _asking, is_shutting_down=True))
+    assert task.error is not None
+    assert not task.is_active
 
 
 def test_a_lane_that_is_full_is_a_failure_like_others() -> None:
-    lane = BoundedExecutor("test", threads=1, most_waiting=-1)
-    treatment = _run(_begin(Maintenance(), lane, lambda _treatment, _cancelled: _DONE))
-    lane.close()
-    assert treatment.error is not None
-    assert "too many" in treatment.error.message
+    executor = BoundedExecutor("test", threads=1, most_waiting=-1)
+    task = _run(_begin(Maintenance(), executor, lambda _task, _cancelled: _DONE))
+    executor.close()
+    assert task.error is not None
+    assert "too many" in task.error.message

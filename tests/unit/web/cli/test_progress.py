@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from engine.evaluation.golden import Asked
+from engine.evaluation.golden import EvaluationProgress
 from engine.records import Phase
 from engine.state_records import CheckProgress, Job, JobState
 from tests.support.job_records import job
@@ -225,7 +225,7 @@ def test_the_doctor_and_an_evaluation_have_the_same_bar(terminal: _Terminal) -> 
     with checks_on(terminal, quiet=False) as check:
         check(CheckProgress(step="symbols_of\x1b[2J", done=1, total=3))
     with evaluation_on(terminal, quiet=False) as asked:
-        asked(_ASKED)
+        asked(_EVALUATION_PROGRESS)
     shown = terminal.getvalue()
     for part in ("symbols of\\x1b[2J", "1/3", "hybrid", "120/480 queries", "12.0 s left"):
         assert part in shown
@@ -233,11 +233,11 @@ def test_the_doctor_and_an_evaluation_have_the_same_bar(terminal: _Terminal) -> 
     assert shown.endswith("\x1b[1A\x1b[2K")
 
 
-_ASKED = Asked(variant="hybrid", done=120, total=480, elapsed_ms=4000)
+_EVALUATION_PROGRESS = EvaluationProgress(variant="hybrid", done=120, total=480, elapsed_ms=4000)
 
 
 def test_a_line_says_how_far_an_evaluation_is() -> None:
-    assert evaluation_line(_ASKED) == "hybrid, 120/480 queries (25 %), 12.0 s left"
+    assert evaluation_line(_EVALUATION_PROGRESS) == "hybrid, 120/480 queries (25 %), 12.0 s left"
 
 
 def test_a_line_comes_every_ten_seconds() -> None:
@@ -245,7 +245,7 @@ def test_a_line_comes_every_ten_seconds() -> None:
     clock = iter([0.0, 1.0, 9.9, 10.0, 15.0, 20.1])
     lines = Lines(stream, evaluation_line, lambda: next(clock))
     for _ in range(5):
-        lines.update(_ASKED)
+        lines.update(_EVALUATION_PROGRESS)
     assert stream.getvalue().count("\n") == 2
 
 
@@ -254,5 +254,5 @@ def test_a_reader_that_went_away_ends_the_lines_only() -> None:
     clock = iter([0.0, 10.0, 20.0, 40.0])
     lines = Lines(stream, evaluation_line, lambda: next(clock))
     for _ in range(3):
-        lines.update(_ASKED)
+        lines.update(_EVALUATION_PROGRESS)
     assert stream.attempts == 1

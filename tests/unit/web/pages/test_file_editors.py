@@ -12,7 +12,7 @@ from engine.config import SETTINGS
 from tests.support.pages import Page
 from tests.support.trees import write_tree
 from web.pages.file import editor_link, link_to
-from web.security.serving import Serving
+from web.security.server_settings import ServerSettings
 
 EDITORS = ("vscode", "vscodium", "cursor", "zed", "idea", "sublime")
 NAMES = (
@@ -61,7 +61,7 @@ def test_it_is_offered_only_where_the_file_is(catalog: Catalog, tree: Path) -> N
     write_tree(tree, {"a.py": "x = 1\n", "b.py": "y = 1\n"})
     index = catalog.create(str(tree))
     index.index()
-    here = Serving(host="127.0.0.1", port=1, editor="idea")
+    here = ServerSettings(host="127.0.0.1", port=1, editor="idea")
     link = editor_link(here, index, "a.py", 3)
     assert link == ("IDEA", f"idea://open?file={tree.resolve()}/a.py&line=3")
     assert editor_link(replace(here, editor="none"), index, "a.py", 3) is None

@@ -7,7 +7,7 @@ from litestar import Request, post
 from litestar.testing import create_test_client
 
 from web.pages.forms import read_form
-from web.security.shield import MOST_BYTES_OF_AGENTS
+from web.security.middleware import MOST_BYTES_OF_AGENTS
 
 _LONGEST = b"text=" + b"%41" * (MOST_BYTES_OF_AGENTS // 3 - 2)
 

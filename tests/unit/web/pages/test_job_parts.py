@@ -9,9 +9,9 @@ from tests.support.job_records import job
 from tests.support.pages import Page
 from web.job_events import describe_event
 from web.pages.jobs import Cause, EventFilter, JobListParams, JobPageParams, LogEntry
-from web.pages.rendering import Pages, Visit
+from web.pages.rendering import PageRequest, Pages
 
-_VISIT = Visit(theme="", here="/jobs", is_fragment=True)
+_PAGE_REQUEST = PageRequest(theme="", here="/jobs", is_fragment=True)
 _PAYLOADS = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -58,7 +58,7 @@ def test_no_text_of_a_job_is_markup(payload: str, status: JobState) -> None:
         ("parts/job_list.html", {"params": params, "found": found}),
         ("parts/job_progress.html", {"job": hostile}),
     ):
-        text = pages.html(template, _VISIT, facts).decode()
+        text = pages.html(template, _PAGE_REQUEST, facts).decode()
         page = Page(text)
         page.check()
         assert not page.all("script")

@@ -20,7 +20,7 @@ from engine.state_records import ProjectActivity
 from tests.support.job_records import job
 from tests.support.jobs import until
 from tests.support.patience import patience
-from web.api.event_stream import EventStream, Pulses
+from web.api.event_stream import Activities, EventStream
 from web.api.events import _lines
 from web.security.protocol import PatientProtocol
 
@@ -151,34 +151,34 @@ def _events() -> tuple[EventStream, Litestar]:
     """Give a stream of many large events, as the API has it."""
     numbers = itertools.count()
 
-    async def look() -> Pulses:
+    async def look() -> Activities:
         large = replace(job(), done=next(numbers), current_file="a" * 20_000)
         return (ProjectActivity(project_id="a" * 64, path="/a", jobs=(large,), watch=None),)
 
-    pulse = EventStream(look, look_s=0.001)
+    event_stream = EventStream(look, look_s=0.001)
 
     @get("/", media_type="text/event-stream")
     async def events() -> Stream:
-        stream = pulse.stream(None)
+        stream = event_stream.stream(None)
         return Stream(_lines(await anext(stream), stream), media_type="text/event-stream")
 
-    return pulse, Litestar([events], openapi_config=None)
+    return event_stream, Litestar([events], openapi_config=None)
 
 
 def test_a_stream_of_events_that_nobody_reads_gives_its_place_back() -> None:
-    pulse, app = _events()
+    event_stream, app = _events()
     with _serving(app) as (server, port):
         deaf, reader = (socket.create_connection(("127.0.0.1", port)) for _ in range(2))
         with deaf, reader:
             for client in (deaf, reader):
                 client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            until(lambda: pulse.streams == 2)
+            until(lambda: event_stream.streams == 2)
 
             def is_one_left() -> bool:
                 assert reader.recv(1 << 20)
-                return pulse.streams == 1
+                return event_stream.streams == 1
 
             until(is_one_left)
             assert len(server.server_state.connections) == 1
             assert reader.recv(1 << 20)
-        until(lambda: pulse.streams == 0)
+        until(lambda: event_stream.streams == 0)

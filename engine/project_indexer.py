@@ -1,4 +1,4 @@
-"""Indexing runs of one project: in the calling thread, or as a job."""
+"""Indexing of one project: in the calling thread, or as a job."""
 
 from dataclasses import asdict, replace
 
@@ -7,7 +7,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
 from engine.indexing.progress import NoJournal
-from engine.indexing.run import Indexing, without_full_gc
+from engine.indexing.run import IndexingRun, without_full_gc
 from engine.indexing.scope import Scope, options_of, scope_of
 from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
@@ -19,7 +19,7 @@ from engine.store.connection import Store
 from engine.store.jobs import JobSearch
 
 
-class Runs:
+class ProjectIndexer:
     """Indexes one project, one run at a time over all processes.
 
     Args:
@@ -53,7 +53,7 @@ class Runs:
     ) -> IndexReport:
         """Index, and wait for it; errors as in ``Project.index``."""
         scope = self.scope(options)
-        run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
+        run = IndexingRun(self._store, self._root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_gc():
             self._make_clean(options)
             return run.bring_up_to_date(
@@ -67,21 +67,21 @@ class Runs:
     def perform(self, job: JobContext) -> dict[str, object]:
         """Index as a job; errors block or end it."""
         options = options_of(job.parameters)
-        if job.has_begun:  # what was to be read anew is marked so since the first try
+        if job.has_begun:  # the first attempt has marked what is to be read again
             options = replace(options, force=False, force_clean=False)
         scope = self.scope(options)
-        run = Indexing(self._store, self._root, self._config, self._pool, self._open_embedder)
+        run = IndexingRun(self._store, self._root, self._config, self._pool, self._open_embedder)
         with (
             indexing_lock(self._store.path),
             without_full_gc(),
-            self._store.accompanied(job),
+            self._store.with_hook(job),
         ):
             self._make_clean(options)
             report = run.bring_up_to_date(
                 scope, options, journal=job, on_progress=job.report, cancelled=job.cancelled
             )
-        if run.embedder_away:
-            raise run.embedder_away
+        if run.embedder_error:
+            raise run.embedder_error
         return asdict(report)
 
     def scope(self, options: IndexOptions) -> Scope:

@@ -1,4 +1,4 @@
-"""One run of a job: it works, waits for unavailable resources, and ends.
+"""The execution of one claimed job: it works, waits for unavailable resources, and ends.
 
 While a job waits, the resource is probed at growing intervals. A job that resumes without making
 progress is still waiting for the same thing, and its rounds get longer, so that a resource that
@@ -41,6 +41,12 @@ from engine.telemetry.metrics import on_behalf_of, span
 _FIRST_PROBE_S = 0.5
 _LONGEST_PROBE_S = 8.0
 _LONGEST_REST_S = 15.0
+
+_BYTES = 4096
+_NOTHING = b" " * _BYTES
+
+_TRY_AGAIN_S = 0.5  # to write the end of a job
+_EVENTS_AT_ONCE = 1000
 
 
 class Outage:
@@ -89,10 +95,6 @@ class Outage:
         return wait_s
 
 
-_BYTES = 4096
-_NOTHING = b" " * _BYTES
-
-
 class WaitNote:
     """The note of one attempt at a job. Write errors are ignored.
 
@@ -110,15 +112,15 @@ class WaitNote:
 
     def write(self, reason: str) -> None:
         """Note that the job waits, and why in words."""
-        said = {"job": self._row.uuid, "attempt": self._row.attempt, "reason": reason}
-        text = json.dumps(said).encode()
+        note = {"job": self._row.uuid, "attempt": self._row.attempt, "reason": reason}
+        text = json.dumps(note).encode()
         while len(text) > _BYTES:
-            said["reason"] = reason = reason[: len(reason) // 2]
-            text = json.dumps(said).encode()
+            note["reason"] = reason = reason[: len(reason) // 2]
+            text = json.dumps(note).encode()
         self._put(text.ljust(_BYTES))
 
     def clear(self) -> None:
-        """Note that the job does not wait, or that the database says so itself."""
+        """Note that the job does not wait, or that the database has recorded it."""
         self._put(_NOTHING)
 
     def close(self) -> None:
@@ -137,10 +139,10 @@ def as_noted(row: JobRow, database: Path) -> JobRow:
     if row.state != JobState.RUNNING:
         return row
     try:
-        said = json.loads(project_file(database, WAITING).read_bytes())
-        if (said["job"], said["attempt"]) != (row.uuid, row.attempt):
+        note = json.loads(project_file(database, WAITING).read_bytes())
+        if (note["job"], note["attempt"]) != (row.uuid, row.attempt):
             return row
-        return row._replace(state=JobState.BLOCKED.value, waiting=str(said["reason"]))
+        return row._replace(state=JobState.BLOCKED.value, waiting=str(note["reason"]))
     except (OSError, ValueError, KeyError, TypeError):
         return row
 
@@ -152,9 +154,6 @@ Work = Callable[[JobContext], dict[str, object]]
 IsBack = Callable[[EngineError, CancelToken], bool]
 #: Returns for how many seconds a job waits for the resource that an error missed.
 PatienceFor = Callable[[EngineError], float]
-
-_TRY_AGAIN_S = 0.5  # to write the end of a job
-_EVENTS_AT_ONCE = 1000
 
 
 class Resources(NamedTuple):
@@ -175,15 +174,15 @@ class OpenProject(NamedTuple):
 class Slots(Protocol):
     """The limited slots of running jobs."""
 
-    def give_slot(self, run: "Run") -> None:
+    def release_slot(self, execution: "JobExecution") -> None:
         """Give up the slot."""
 
-    def take_slot(self, run: "Run") -> bool:
+    def acquire_slot(self, execution: "JobExecution") -> bool:
         """Wait for a slot; return False if the job is to stop."""
 
 
-class Run:
-    """One job's run in this process, with all its waits.
+class JobExecution:
+    """The execution of one claimed job by this process, with all its waits.
 
     Args:
         file: The project's database file.
@@ -202,8 +201,8 @@ class Run:
         self._note = WaitNote(file, context.row)
         #: The error of a job that has waited too long, while it cannot be written.
         self.unwritten_end: EngineError | None = None
-        self._away: EngineError | None = None  # what it waits for
-        self._told = context.told_before  # the last event logged by earlier attempts
+        self._unavailable: EngineError | None = None  # what it waits for
+        self._last_event = context.last_event_before  # the last event logged by earlier attempts
 
     def run(self, resources: Resources) -> None:
         """Work until the job has ended or this process is to stop.
@@ -215,20 +214,22 @@ class Run:
             StaleClaim: Another runner has taken over the job.
         """
         row = self.context.row
-        with on_behalf_of("runner", self.request_id), span("job") as told:
-            told.tell(job_id=row.uuid, project_id=self.file.stem, kind=row.kind, origin=row.origin)
-            told.tell(attempt=row.attempt, request_id=self.request_id)
+        with on_behalf_of("runner", self.request_id), span("job") as job_span:
+            job_span.set_attributes(
+                job_id=row.uuid, project_id=self.file.stem, kind=row.kind, origin=row.origin
+            )
+            job_span.set_attributes(attempt=row.attempt, request_id=self.request_id)
             self._run(resources)
             last = self.last_row()
-            told.tell(state=last.state if last else None)
+            job_span.set_attributes(state=last.state if last else None)
             if last and last.state == JobState.FAILED:
-                told.fail(json.loads(last.error or "{}").get("error", EngineError.code))
+                job_span.set_error(json.loads(last.error or "{}").get("error", EngineError.code))
 
     def _run(self, resources: Resources) -> None:
         while True:
-            away = self._try()
+            unavailable = self._try()
             self.context.stages.leave()
-            if away is None or not self._wait_for(away, resources):
+            if unavailable is None or not self._wait_for(unavailable, resources):
                 return
 
     def _try(self) -> EngineError | None:
@@ -240,8 +241,13 @@ class Run:
             result = self.project.works[row.kind](self.context)
         except Cancelled:
             return self._put(self._cancelled)
-        except (DiskFullError, EmbedderUnavailableError, IndexBusyError, ProjectBusyError) as away:
-            return away
+        except (
+            DiskFullError,
+            EmbedderUnavailableError,
+            IndexBusyError,
+            ProjectBusyError,
+        ) as unavailable:
+            return unavailable
         except EngineError as failure:
             error = failure.as_json()
         except StaleClaim:
@@ -250,65 +256,73 @@ class Run:
             error = _internal(failure)
         else:
             fault_point("job worked")
-            return self._put(lambda: ledger.complete(row, result, self.context.on_record()))
+            return self._put(
+                lambda: ledger.complete(row, result, self.context.committed_progress())
+            )
         if self.context.is_cancelled:  # an interrupted statement fails in many ways
             return self._put(self._cancelled)
-        return self._put(lambda: ledger.fail(row, error, self.context.on_record()))
+        return self._put(lambda: ledger.fail(row, error, self.context.committed_progress()))
 
     def _put(self, write: Callable[[], None]) -> EngineError | None:
         """Write the outcome of the job; return the error if it cannot be written now.
 
         On a full disk the WAL is checkpointed first, which can free space.
         """
-        away = _attempt(write)
-        if isinstance(away, DiskFullError):
+        unavailable = _attempt(write)
+        if isinstance(unavailable, DiskFullError):
             self.project.ledger.store.make_room()
-            away = _attempt(write)
-        return away
+            unavailable = _attempt(write)
+        return unavailable
 
     def _cancelled(self) -> None:
         fault_point("job stopped")
         if self.context.is_cancelled:
-            self.project.ledger.cancel(self.context.row, self.context.on_record())
+            self.project.ledger.cancel(self.context.row, self.context.committed_progress())
 
-    def _wait_for(self, away: EngineError, resources: Resources) -> bool:
+    def _wait_for(self, unavailable: EngineError, resources: Resources) -> bool:
         """Wait as a blocked job until the resource is back; return False if it is not to resume."""
         context = self.context
-        self._away = away
-        self._outage.begin(context.on_record())
-        is_written = self._block(away)
-        self._slots.give_slot(self)
+        self._unavailable = unavailable
+        self._outage.begin(context.committed_progress())
+        is_written = self._block(unavailable)
+        self._slots.release_slot(self)
         context.is_blocked = True
         while not context.wait(self._outage.until_probe_s()):
-            is_written = is_written or self._block(away)
-            if self._outage.lasts_s > resources.patience_s(away):
-                if self._give_up(away):
+            is_written = is_written or self._block(unavailable)
+            if self._outage.lasts_s > resources.patience_s(unavailable):
+                if self._give_up(unavailable):
                     return False
-            elif self._is_back(away, resources) and self._unblock(is_written=is_written):
+            elif self._is_back(unavailable, resources) and self._unblock(is_written=is_written):
                 return not context.cancelled()
         while self._put(self._cancelled) and not context.is_suspended:
             time.sleep(_TRY_AGAIN_S)
         return False
 
-    def _give_up(self, away: EngineError) -> bool:
+    def _give_up(self, unavailable: EngineError) -> bool:
         """Fail a job that has waited too long; return False if that cannot be written now."""
-        end = _lasting(away, self._outage.lasts_s)
-        row, changes = self.context.row, self.context.on_record()
+        end = _lasting(unavailable, self._outage.lasts_s)
+        row, changes = self.context.row, self.context.committed_progress()
         if self._put(lambda: self.project.ledger.fail(row, end.as_json(), changes)) is None:
             return True
         self.unwritten_end = end
         return False
 
-    def _is_back(self, away: EngineError, resources: Resources) -> bool:
-        if isinstance(away, ProjectBusyError):
+    def _is_back(self, unavailable: EngineError, resources: Resources) -> bool:
+        if isinstance(unavailable, ProjectBusyError):
             return not is_being_indexed(self.file)
-        return resources.is_back(away, self.context.cancelled)
+        return resources.is_back(unavailable, self.context.cancelled)
 
-    def _block(self, away: EngineError) -> bool:
+    def _block(self, unavailable: EngineError) -> bool:
         """Write that the job is blocked, and why; return False if that cannot be written."""
-        ledger, row, changes = self.project.ledger, self.context.row, self.context.on_record()
-        reason, error = reason_of(away), away.as_json()
-        if isinstance(away, DiskFullError | IndexBusyError):  # which would fail this write too
+        ledger, row, changes = (
+            self.project.ledger,
+            self.context.row,
+            self.context.committed_progress(),
+        )
+        reason, error = reason_of(unavailable), unavailable.as_json()
+        if isinstance(
+            unavailable, DiskFullError | IndexBusyError
+        ):  # which would fail this write too
             self._note.write(reason)
         if self._put(lambda: ledger.block(row, reason, error, changes)):
             self._note.write(reason)
@@ -318,16 +332,16 @@ class Run:
         return True
 
     def _unblock(self, *, is_written: bool) -> bool:
-        if not self._slots.take_slot(self):
+        if not self._slots.acquire_slot(self):
             return False
         row = self.context.row
         if is_written and _attempt(lambda: self.project.ledger.unblock(row)):
-            self._slots.give_slot(self)
+            self._slots.release_slot(self)
             return False
-        self._away = None
+        self._unavailable = None
         self._note.clear()
         fault_point("job unblocked")
-        self.context.resumes()
+        self.context.record_resume()
         return True
 
     def check_cancel(self) -> None:
@@ -341,7 +355,7 @@ class Run:
 
     def beat(self) -> None:
         """Write a heartbeat; if it cannot be written now, the next one is."""
-        if not isinstance(self._away, DiskFullError):  # the remaining space is for its end
+        if not isinstance(self._unavailable, DiskFullError):  # the remaining space is for its end
             _attempt(self.context.beat)
 
     def new_events(self) -> list[EventRow]:
@@ -349,11 +363,11 @@ class Run:
         try:
             with self.project.ledger.store.read() as handle:
                 found = jobs.read_events(
-                    handle, self.context.row.id, after=self._told, limit=_EVENTS_AT_ONCE
+                    handle, self.context.row.id, after=self._last_event, limit=_EVENTS_AT_ONCE
                 )
         except EngineError:
             return []
-        self._told = found[-1].sequence if found else self._told
+        self._last_event = found[-1].sequence if found else self._last_event
         return found
 
     @cached_property
@@ -375,7 +389,7 @@ class Run:
             return None
 
     def close(self) -> None:
-        """Free the resources of the run."""
+        """Free its resources."""
         self.context.close()
         self._note.close()
         self.project.ledger.store.release_thread()
@@ -384,31 +398,31 @@ class Run:
 def _attempt(write: Callable[[], None]) -> EngineError | None:
     try:
         write()
-    except EngineError as away:
-        return away
+    except EngineError as unavailable:
+        return unavailable
     return None
 
 
-def reason_of(away: EngineError) -> str:
+def reason_of(unavailable: EngineError) -> str:
     """Describe what a job waits for."""
-    if isinstance(away, DiskFullError):
-        return f"disk full: {away.message}"
-    if isinstance(away, EmbedderUnavailableError):
-        return f"embedding model away: {away.message}"
-    if isinstance(away, ProjectBusyError):
-        return f"project busy: {away.message}"
-    if isinstance(away, IndexBusyError):
-        return f"database busy: {away.message}"
-    return away.message
+    if isinstance(unavailable, DiskFullError):
+        return f"disk full: {unavailable.message}"
+    if isinstance(unavailable, EmbedderUnavailableError):
+        return f"embedding model away: {unavailable.message}"
+    if isinstance(unavailable, ProjectBusyError):
+        return f"project busy: {unavailable.message}"
+    if isinstance(unavailable, IndexBusyError):
+        return f"database busy: {unavailable.message}"
+    return unavailable.message
 
 
-def _lasting(away: EngineError, lasts_s: float) -> EngineError:
+def _lasting(unavailable: EngineError, lasts_s: float) -> EngineError:
     """Return the error of a job that has waited too long."""
-    reason = reason_of(away)
-    if isinstance(away, DiskFullError):
-        reason = f"insufficient storage: {away.message}"
+    reason = reason_of(unavailable)
+    if isinstance(unavailable, DiskFullError):
+        reason = f"insufficient storage: {unavailable.message}"
     message = f"{reason}; it has lasted {lasts_s:,.0f} s"
-    return type(away)(message, hint=away.hint, **away.details)
+    return type(unavailable)(message, hint=unavailable.hint, **unavailable.details)
 
 
 def _internal(failure: Exception) -> dict[str, object]:

@@ -13,8 +13,8 @@ from litestar.types import Receive, Scope, Send
 from engine.config import Secret
 from web.errors import Refusal
 from web.security.access import MOST_A_SECOND, RateLimiter
-from web.security.serving import Serving
-from web.security.shield import Logs, Shield, check_json
+from web.security.middleware import Logs, SecurityMiddleware, check_json
+from web.security.server_settings import ServerSettings
 
 PORT = 7331
 OWN = f"127.0.0.1:{PORT}"
@@ -75,7 +75,7 @@ def _typed(content_type: str) -> dict[str, str]:
 
 
 class Told:
-    """Hears what a shield tells."""
+    """Collects what the middleware logs."""
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
@@ -87,12 +87,12 @@ class Told:
 
 
 def _client(
-    told: Told, app: Any = _application, address: str = "127.0.0.1", **serving: Any
+    told: Told, app: Any = _application, address: str = "127.0.0.1", **settings: Any
 ) -> httpx.AsyncClient:
     logs = Logs(request=told.request, failure=told.failures.append)
-    where = Serving(**{"host": "127.0.0.1", "port": PORT, **serving})
-    shield = Shield(app, where, logs)
-    transport = httpx.ASGITransport(shield, client=(address, 4711))  # type: ignore[arg-type]
+    where = ServerSettings(**{"host": "127.0.0.1", "port": PORT, **settings})
+    middleware = SecurityMiddleware(app, where, logs)
+    transport = httpx.ASGITransport(middleware, client=(address, 4711))  # type: ignore[arg-type]
     return httpx.AsyncClient(transport=transport, base_url=f"http://{OWN}")
 
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Message, Receive, Scope, Send
 
-from engine.telemetry.metrics import Measure, is_request_id, on_behalf_of, span, took
+from engine.telemetry.metrics import Measure, is_request_id, observe_duration, on_behalf_of, span
 from web.errors import Refusal
 from web.security.access import Hosts, RateLimiter, Session
 from web.security.protocol import protected
-from web.security.serving import Serving, is_loopback
+from web.security.server_settings import ServerSettings, is_loopback
 
 MIB = 1 << 20
 MOST_BYTES = MIB
@@ -36,6 +36,25 @@ _JSON = re.compile(rb"application/json\s*(?:;\s*charset\s*=\s*\"?utf-?8\"?\s*)?"
 _FORM = re.compile(
     rb"application/x-www-form-urlencoded\s*(?:;\s*charset\s*=\s*utf-?8\s*)?", re.IGNORECASE
 )
+
+MOST_QUERY_BYTES = 4096
+MOST_HEADER_BYTES = 16 << 10
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
+_OWN_PAGE = [b"same-origin"]
+_JSON_PATHS = "/api/"
+#: A memory may have a description of 1 MiB, which grows when JSON or a form escapes it.
+_MEMORIES = re.compile(r"/(api/v1/projects|p)/[^/]*/memories(/|$)")
+_AGENT_PATHS = ("/mcp", "/sse", "/messages")
+#: Paths for programs; the rest are pages.
+_PROGRAM_PATHS = (_JSON_PATHS, *_AGENT_PATHS, "/health", "/metrics", "/openapi")
+#: Static files need no token: the page that asks for it uses them, and they hold no user data.
+_STATIC = re.compile(r"/static/[a-z0-9][a-z0-9._-]*")
+_CLOSING = frozenset({400, 408, 413, 431})  # the body after such a head is not read
+_SERVER_ERROR = 500
+_CLIENT_ERROR = 400
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 async def read_body(
@@ -167,25 +186,6 @@ def _is_deeper_than(body: bytes, most: int) -> bool:
     return False
 
 
-MOST_QUERY_BYTES = 4096
-MOST_HEADER_BYTES = 16 << 10
-
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_OF_OWN_PAGES = frozenset({b"same-origin", b"none"})
-_OWN_PAGE = [b"same-origin"]
-_JSON_PATHS = "/api/"
-#: A memory may have a description of 1 MiB, which grows when JSON or a form escapes it.
-_MEMORIES = re.compile(r"/(api/v1/projects|p)/[^/]*/memories(/|$)")
-_AGENT_PATHS = ("/mcp", "/sse", "/messages")
-#: Paths for programs; the rest are pages.
-_PROGRAM_PATHS = (_JSON_PATHS, *_AGENT_PATHS, "/health", "/metrics", "/openapi")
-#: Static files need no token: the page that asks for it uses them, and they hold no user data.
-_STATIC = re.compile(r"/static/[a-z0-9][a-z0-9._-]*")
-_CLOSING = frozenset({400, 408, 413, 431})  # the body after such a head is not read
-_SERVER_ERROR = 500
-_CLIENT_ERROR = 400
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
 #: Logs a request: its level, and the fields of its line.
 RequestLog = Callable[..., None]
 #: Logs an uncaught exception.
@@ -206,18 +206,18 @@ def wants_page(scope: Scope) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logs:
-    """The loggers of a shield."""
+    """The loggers of the middleware."""
 
     request: RequestLog
     failure: FailureLog
 
 
-class Shield:
+class SecurityMiddleware:
     """An application behind security checks.
 
     Args:
         app: The application.
-        serving: Where it is served, and to whom.
+        settings: Where it is served, and to whom.
         logs: Log requests and failures.
         page_of: Renders refusals for browsers; without it they get JSON.
     """
@@ -225,15 +225,15 @@ class Shield:
     def __init__(
         self,
         app: ASGIApp,
-        serving: Serving,
+        settings: ServerSettings,
         logs: Logs,
         *,
         page_of: RefusalPage | None = None,
     ) -> None:
         self._app = app
         self._page_of = page_of
-        self._hosts = Hosts(serving)
-        self._session = Session(serving.token, serving.port)
+        self._hosts = Hosts(settings)
+        self._session = Session(settings.token, settings.port)
         self._rates = RateLimiter()
         self._logs = logs
 
@@ -245,12 +245,12 @@ class Shield:
         head = _Head(scope)
         page_of = self._page_of if self._page_of and wants_page(scope) else None
         answer = _Answer(send, head, page_of)
-        with on_behalf_of("http", answer.request_id), span("request") as told:
+        with on_behalf_of("http", answer.request_id), span("request") as request_span:
             await self._answer(head, receive, answer)
-            told.name(" ".join(filter(None, (head.known_method, head.route))))
-            told.tell(status=answer.status, request_id=answer.request_id)
+            request_span.update_name(" ".join(filter(None, (head.known_method, head.route))))
+            request_span.set_attributes(status=answer.status, request_id=answer.request_id)
             if answer.status >= _SERVER_ERROR:
-                told.fail(str(answer.status))
+                request_span.set_error(str(answer.status))
 
     async def _answer(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
         started_s = time.perf_counter()
@@ -269,7 +269,7 @@ class Shield:
             self._log(head, answer, time.perf_counter() - started_s)
 
     async def _serve(self, head: "_Head", receive: Receive, answer: "_Answer") -> None:
-        self._judge(head)
+        self._check_head(head)
         if head.path == "/" and head.method == "GET":
             cookie = self._session.cookie_for(head.query)
             if cookie is not None:
@@ -286,7 +286,7 @@ class Shield:
             receive = already_read(body, receive)
         await self._app(head.scope, receive, answer.send)
 
-    def _judge(self, head: "_Head") -> None:
+    def _check_head(self, head: "_Head") -> None:
         """Refuse by the head alone, cheapest checks first."""
         if head.client is not None and not is_loopback(head.client):
             self._rates.take(head.client)
@@ -302,7 +302,7 @@ class Shield:
         if not (is_own_form and origins == [b"null"]):  # what browsers send for no-referrer
             self._hosts.check_origin(origins, head.arrived_at)
         is_elsewhere = any(site.lower() not in _OF_OWN_PAGES for site in sites)
-        if is_elsewhere and not head.is_visit:
+        if is_elsewhere and not head.is_navigation:
             raise Refusal("forbidden", "pages of another site may not use this server")
         if head.is_form and not (is_own_form or origins):
             raise Refusal(
@@ -316,7 +316,9 @@ class Shield:
         if answer.status >= _CLIENT_ERROR:
             level = "error" if answer.status >= _SERVER_ERROR else "warning"
         route, method = head.route, head.known_method
-        took(Measure.REQUEST_DURATION, took_s, route or "none", method, str(answer.status))
+        observe_duration(
+            Measure.REQUEST_DURATION, took_s, route or "none", method, str(answer.status)
+        )
         self._logs.request(
             "request",
             level=level,
@@ -388,7 +390,7 @@ class _Head:
         return self.method in _SAFE and _STATIC.fullmatch(self.path) is not None
 
     @property
-    def is_visit(self) -> bool:
+    def is_navigation(self) -> bool:
         """Whether it is a navigation to a page, which any site may link to."""
         modes = [mode.lower() for mode in self.values(b"sec-fetch-mode")]
         is_page = not self.path.startswith((_JSON_PATHS, *_AGENT_PATHS))

@@ -14,12 +14,12 @@ from engine.state_records import (
     LoggedProblem,
     ProjectActivity,
     RunnerState,
-    ServerCondition,
+    ServerStatus,
     WatchState,
     WatchStatus,
 )
 from tests.support.job_records import job
-from web.pages.troubles import troubles_of
+from web.pages.alerts import alerts_of
 
 _NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -29,30 +29,30 @@ def _ago(**passed: int) -> str:
 
 
 @pytest.fixture
-def well(tmp_path: Path) -> ServerCondition:
+def well(tmp_path: Path) -> ServerStatus:
     (tmp_path / "data").mkdir()
-    found = Observer(load_config(tmp_path / "data"), "1").condition()
+    found = Observer(load_config(tmp_path / "data"), "1").status()
     disk = replace(found.disk, free=500 << 30, total=1000 << 30)
     return replace(found, disk=disk, runner=RunnerState(pid=4711, since=_ago(hours=1)))
 
 
-def _titles(condition: ServerCondition, *pulses: ProjectActivity) -> list[str]:
-    return [each.title for each in troubles_of(condition, pulses, _NOW)]
+def _titles(status: ServerStatus, *activities: ProjectActivity) -> list[str]:
+    return [each.title for each in alerts_of(status, activities, _NOW)]
 
 
-def _pulse(name: str = "app", **facts: object) -> ProjectActivity:
+def _activity(name: str = "app", **facts: object) -> ProjectActivity:
     known = ProjectActivity(project_id="a" * 64, path=f"/home/me/{name}", jobs=(), watch=None)
     return replace(known, **facts)  # type: ignore[arg-type]
 
 
-def test_nothing_is_wrong_with_jobs_that_go_on(well: ServerCondition) -> None:
+def test_nothing_is_wrong_with_jobs_that_go_on(well: ServerStatus) -> None:
     running = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=2))
     pending = job(status=JobState.PENDING, waiting="3 jobs run already")
     watch = WatchStatus(state=WatchState.POLLING, reason="too many folders")
-    assert _titles(well, _pulse(jobs=(running,)), _pulse(jobs=(pending,), watch=watch)) == []
+    assert _titles(well, _activity(jobs=(running,)), _activity(jobs=(pending,), watch=watch)) == []
 
 
-def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerCondition) -> None:
+def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerStatus) -> None:
     full = replace(well, disk=replace(well.disk, free=1 << 20), unreadable=2)
     assert _titles(full) == ["2 indexes are damaged", "The disk is full"]
 
@@ -66,10 +66,10 @@ def test_a_full_disk_and_indexes_that_cannot_be_read(well: ServerCondition) -> N
     ],
 )
 def test_a_job_that_does_not_go_on(
-    well: ServerCondition, status: JobState, waiting: str | None, flagged: bool
+    well: ServerStatus, status: JobState, waiting: str | None, flagged: bool
 ) -> None:
     stuck = job(status=status, waiting=waiting, flagged=flagged, path="/home/me/app")
-    [found] = troubles_of(well, [_pulse(jobs=(stuck,))], _NOW)
+    [found] = alerts_of(well, [_activity(jobs=(stuck,))], _NOW)
     assert found.title == "The job of app is stuck"
     assert found.link == f"/jobs/{stuck.job_id}"
     assert found.advice.startswith(waiting or "it has been active for a long time")
@@ -77,39 +77,39 @@ def test_a_job_that_does_not_go_on(
 
 @pytest.mark.parametrize(("waited_s", "heard_s", "is_wrong"), [(60, 40, True), (60, 3, False)])
 def test_work_that_nobody_does(
-    well: ServerCondition, waited_s: int, heard_s: int, is_wrong: bool
+    well: ServerStatus, waited_s: int, heard_s: int, is_wrong: bool
 ) -> None:
     nobody = replace(well, runner=RunnerState(pid=None, since=None))
     first = job(status=JobState.RUNNING, heartbeat_at=_ago(seconds=heard_s))
     jobs = [replace(each, created_at=_ago(seconds=waited_s)) for each in (first, first)]
-    found = _titles(nobody, *(_pulse(jobs=(each,)) for each in jobs))
+    found = _titles(nobody, *(_activity(jobs=(each,)) for each in jobs))
     assert found == (["No job runner is active, 2 jobs waiting"] if is_wrong else [])
     assert _titles(nobody) == []
 
 
-def test_a_folder_that_is_away(well: ServerCondition) -> None:
+def test_a_folder_that_is_away(well: ServerStatus) -> None:
     watch = WatchStatus(state=WatchState.WAITING, reason="the folder is gone")
-    [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
+    [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
     assert (found.title, found.advice) == ("app is not watched", "the folder is gone")
 
 
-def test_a_watcher_that_was_paused_is_not_well(well: ServerCondition) -> None:
+def test_a_watcher_that_was_paused_is_not_well(well: ServerStatus) -> None:
     reason = "indexing was cancelled; it goes on when it is asked for again"
     watch = WatchStatus(state=WatchState.WATCHING, reason=reason, pending=1)
-    [found] = troubles_of(well, [_pulse(watch=watch)], _NOW)
+    [found] = alerts_of(well, [_activity(watch=watch)], _NOW)
     assert found.title == "app is not watched"
     assert found.advice.startswith(f"paused: {reason}")
-    assert _titles(well, _pulse(watch=replace(watch, reason=""))) == []
+    assert _titles(well, _activity(watch=replace(watch, reason=""))) == []
 
 
-def test_many_of_a_kind_are_one_line_in_the_end(well: ServerCondition) -> None:
+def test_many_of_a_kind_are_one_line_in_the_end(well: ServerStatus) -> None:
     failed = job(status=JobState.FAILED, path="/home/me/app")
-    found = troubles_of(well, [_pulse(failed=failed)] * 9, _NOW)
+    found = alerts_of(well, [_activity(failed=failed)] * 9, _NOW)
     assert [each.title for each in found][4:] == ["The job of app failed", "4 more like this"]
     assert found[-1].link == "/jobs?status=failed"
 
 
-def test_what_was_noted_counts_until_it_is_made_good(well: ServerCondition) -> None:
+def test_what_was_noted_counts_until_it_is_made_good(well: ServerStatus) -> None:
     noted = LoggedProblem(
         at=_ago(minutes=30),
         event="not_indexed",
@@ -117,18 +117,18 @@ def test_what_was_noted_counts_until_it_is_made_good(well: ServerCondition) -> N
         message="it is gone",
         project="/home/me/app",
     )
-    condition = replace(well, problems=(noted, replace(noted, event="x", level="warning")))
-    assert _titles(condition) == ["A folder could not be indexed: app"]
+    status = replace(well, problems=(noted, replace(noted, event="x", level="warning")))
+    assert _titles(status) == ["A folder could not be indexed: app"]
     done = job(status=JobState.COMPLETED, finished_at=_ago(minutes=20))
-    assert _titles(condition, _pulse(jobs=(done,))) == []
+    assert _titles(status, _activity(jobs=(done,))) == []
     early = job(status=JobState.COMPLETED, finished_at=_ago(minutes=40))
-    assert _titles(condition, _pulse(jobs=(early,))) != []
+    assert _titles(status, _activity(jobs=(early,))) != []
     old = replace(well, problems=(replace(noted, at=_ago(minutes=61)),))
     assert _titles(old) == []
 
 
 def test_a_runner_that_could_not_be_started_is_wrong_until_a_job_is_run(
-    well: ServerCondition,
+    well: ServerStatus,
 ) -> None:
     noted = LoggedProblem(
         at=_ago(minutes=50),
@@ -140,16 +140,16 @@ def test_a_runner_that_could_not_be_started_is_wrong_until_a_job_is_run(
     nobody = replace(well, runner=RunnerState(pid=None, since=None), problems=(noted,))
     assert _titles(nobody) == ["No job runner is active"]
     early = job(status=JobState.COMPLETED, finished_at=_ago(minutes=55))
-    assert _titles(nobody, _pulse(jobs=(early,))) == ["No job runner is active"]
+    assert _titles(nobody, _activity(jobs=(early,))) == ["No job runner is active"]
     done = job(status=JobState.COMPLETED, finished_at=_ago(minutes=10))
-    assert _titles(nobody, _pulse(jobs=(done,))) == []
+    assert _titles(nobody, _activity(jobs=(done,))) == []
     waits = job(status=JobState.PENDING, created_at=_ago(seconds=60))
-    found = _titles(nobody, _pulse(jobs=(waits, done)))
+    found = _titles(nobody, _activity(jobs=(waits, done)))
     assert found == ["No job runner is active, 1 job waiting"]
 
 
 def test_a_folder_that_cannot_be_followed_is_wrong_until_it_is_or_is_gone(
-    well: ServerCondition,
+    well: ServerStatus,
 ) -> None:
     noted = LoggedProblem(
         at=_ago(minutes=1),
@@ -158,11 +158,11 @@ def test_a_folder_that_cannot_be_followed_is_wrong_until_it_is_or_is_gone(
         message="permission denied",
         project="/home/me/app",
     )
-    condition = replace(well, problems=(noted,))
-    [found] = troubles_of(condition, [_pulse(), _pulse("other")], _NOW)
+    status = replace(well, problems=(noted,))
+    [found] = alerts_of(status, [_activity(), _activity("other")], _NOW)
     assert (found.title, found.advice) == ("app is not watched", "permission denied")
-    watched = _pulse(watch=WatchStatus(state=WatchState.WATCHING))
-    assert _titles(condition, watched) == []
-    assert _titles(condition, _pulse("other")) == []
+    watched = _activity(watch=WatchStatus(state=WatchState.WATCHING))
+    assert _titles(status, watched) == []
+    assert _titles(status, _activity("other")) == []
     old = replace(well, problems=(replace(noted, at=_ago(minutes=61)),))
-    assert _titles(old, _pulse()) == []
+    assert _titles(old, _activity()) == []

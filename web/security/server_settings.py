@@ -1,4 +1,4 @@
-"""Where a server listens, what it serves, and which token it requires."""
+"""The settings of a server: its address, the served folders, and the required token."""
 
 import ipaddress
 import os
@@ -14,10 +14,10 @@ from engine.records import display_path
 
 _TOKEN_BYTES = 32
 _MOST_TOKEN_CHARS = 1000
-_MOST_JOINED = 1000  # folders; beyond that the oldest is dropped
+_MOST_ADDED = 1000  # folders; beyond that the oldest is dropped
 
 
-class _Joined:
+class _AddedFolders:
     """Folders added after the start, the most recent ones; thread-safe."""
 
     def __init__(self) -> None:
@@ -31,12 +31,12 @@ class _Joined:
     def add(self, root: str) -> None:
         with self._lock:
             self._roots[root] = None
-            if len(self._roots) > _MOST_JOINED:
+            if len(self._roots) > _MOST_ADDED:
                 del self._roots[next(iter(self._roots))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class ServerSettings:
     """The settings of a server; the served folders can grow while it runs. Thread-safe."""
 
     host: str  # an address or a name; 0.0.0.0 and :: are all addresses
@@ -45,23 +45,25 @@ class Serving:
     roots: tuple[str, ...] = ()  # folders given at start; empty: all projects
     watches: bool = True  # keep indexes up to date with their folders
     editor: str = "none"  # opens files from pages; the setting of this name
-    _joined: _Joined = field(default_factory=_Joined, init=False, compare=False, repr=False)
+    _added_folders: _AddedFolders = field(
+        default_factory=_AddedFolders, init=False, compare=False, repr=False
+    )
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
         return is_loopback(self.host)
 
-    def served(self) -> tuple[str, ...] | None:
+    def served_roots(self) -> tuple[str, ...] | None:
         """Return the served folders, forgotten or not, or None if all projects are served."""
-        return (*self.roots, *self._joined.roots()) if self.roots else None
+        return (*self.roots, *self._added_folders.roots()) if self.roots else None
 
-    def join(self, root: str) -> None:
+    def add_folder(self, root: str) -> None:
         """Add a folder that was indexed on a page."""
         if self.roots and root not in self.roots:
-            self._joined.add(root)
+            self._added_folders.add(root)
 
-    def why_unwatched(self, project: str) -> str:
+    def unwatched_reason(self, project: str) -> str:
         """Return why this server does not watch a project; empty if it does or should.
 
         Args:
@@ -69,7 +71,7 @@ class Serving:
         """
         if not self.watches:
             return "the server was started with --no-watch"
-        served = self.served()
+        served = self.served_roots()
         if served is not None and project not in map(display_path, served):
             return "the server serves other folders"
         return ""
@@ -88,7 +90,7 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") == "localhost"
 
 
-def token_for(host: str, data_dir: Path, *, is_wanted: bool) -> Secret:
+def token_for(host: str, data_dir: Path, *, is_requested: bool) -> Secret:
     """Return the token that a server on this host requires; empty if none.
 
     The token of ``CAIRN_TOKEN`` is used first; otherwise, if one is wanted, the file ``token`` in
@@ -101,7 +103,7 @@ def token_for(host: str, data_dir: Path, *, is_wanted: bool) -> Secret:
     token = server_token()
     if token:
         return token
-    if is_wanted:
+    if is_requested:
         return _stored_token(data_dir / "token")
     if not is_loopback(host):
         raise InvalidConfigError(

@@ -1,4 +1,4 @@
-"""The background process that runs jobs: ``python -m engine.runner``.
+"""The background process that runs jobs: ``python -m engine.runner_process``.
 
 It takes its settings from the environment. It ends at once if another runner lives, and otherwise
 after a moment without jobs, unless a server lives that may soon submit one. SIGTERM ends it at the

@@ -1,4 +1,4 @@
-"""Current troubles, each with advice. The status page says "all is well" only if there are none."""
+"""Alerts: current problems with advice; without one, the status page says "all is well"."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from engine.state_records import (
     JobState,
     LoggedProblem,
     ProjectActivity,
-    ServerCondition,
+    ServerStatus,
     WatchState,
     WatchStatus,
 )
 from web.pages.rendering import name_of, project_path
 from web.wording import count, size
 
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 #: A runner that ended is replaced within this time, so jobs may wait that long.
 _RUNNER_GRACE = timedelta(seconds=15)
@@ -37,7 +37,7 @@ _LOGGED_TITLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Alert:
     """A current problem."""
 
     title: str
@@ -52,51 +52,53 @@ def is_paused(watch: WatchStatus) -> bool:
     return watch.state is WatchState.WATCHING and watch.reason.startswith(INDEXING_CANCELLED)
 
 
-def troubles_of(
-    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime | None = None
-) -> tuple[Trouble, ...]:
-    """Return the current troubles, the gravest first.
+def alerts_of(
+    status: ServerStatus, activities: Sequence[ProjectActivity], now: datetime | None = None
+) -> tuple[Alert, ...]:
+    """Return the current alerts, the most severe first.
 
     A failed job counts until a job of its project is completed, a logged problem for an hour.
 
     Args:
-        condition: The state of the server and its data directory.
-        pulses: The activity of the projects.
+        status: The state of the server and its data directory.
+        activities: The activity of the projects.
         now: The current time, with its zone; None for the clock's.
     """
     now = now or datetime.now(UTC)
     return (
-        *_data_dir_troubles(condition),
-        *_first_few([each for each in pulses if each.is_damaged], _damaged_trouble, "/#projects"),
-        *_runner_troubles(condition, pulses, now),
-        *_first_few(_stuck(pulses), _stuck_trouble, "/jobs"),
+        *_data_dir_alerts(status),
+        *_first_few([each for each in activities if each.is_damaged], _damaged_alert, "/#projects"),
+        *_runner_alerts(status, activities, now),
+        *_first_few(_stuck(activities), _stuck_alert, "/jobs"),
         *_first_few(
-            [each.failed for each in pulses if each.failed], _failed_trouble, "/jobs?status=failed"
+            [each.failed for each in activities if each.failed],
+            _failed_alert,
+            "/jobs?status=failed",
         ),
-        *_first_few(_unwatched(condition, pulses, now), _unwatched_trouble, "#watchers-title"),
-        *_logged_troubles(condition, pulses, now),
+        *_first_few(_unwatched(status, activities, now), _unwatched_alert, "#watchers-title"),
+        *_logged_alerts(status, activities, now),
     )
 
 
-def _data_dir_troubles(condition: ServerCondition) -> Iterator[Trouble]:
-    if condition.unreadable:
-        many = condition.unreadable
-        yield Trouble(
+def _data_dir_alerts(status: ServerStatus) -> Iterator[Alert]:
+    if status.unreadable:
+        many = status.unreadable
+        yield Alert(
             title="An index is damaged" if many == 1 else f"{many:,} indexes are damaged",
             advice="it cannot be read; repair it, or forget it and index the folder again",
             link="/#projects",
             label="See the projects",
         )
-    if condition.model.problem:
-        yield Trouble(
+    if status.model.problem:
+        yield Alert(
             title="The model cannot be used",
-            advice=f"{condition.model.problem}; correct the setting model",
+            advice=f"{status.model.problem}; correct the setting model",
             link="#settings-title",
             label="See the settings",
         )
-    disk = condition.disk
+    disk = status.disk
     if disk.free < min(_LOW_DISK_BYTES, disk.total // _LOW_DISK_DIVISOR):
-        yield Trouble(
+        yield Alert(
             title="The disk is full",
             advice=f"the data directory has {size(disk.free)} left; jobs wait until there is space",
             link="#disk-title",
@@ -104,28 +106,28 @@ def _data_dir_troubles(condition: ServerCondition) -> Iterator[Trouble]:
         )
 
 
-def _damaged_trouble(pulse: ProjectActivity) -> Trouble:
-    return Trouble(
-        title=f"The index of {name_of(pulse.path)} is damaged",
+def _damaged_alert(activity: ProjectActivity) -> Alert:
+    return Alert(
+        title=f"The index of {name_of(activity.path)} is damaged",
         advice="found by its last check; answers can be wrong or incomplete until it is repaired",
-        link=f"{project_path(pulse.project_id)}/doctor",
+        link=f"{project_path(activity.project_id)}/doctor",
         label="See its doctor",
     )
 
 
-def _runner_troubles(
-    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
-) -> Iterator[Trouble]:
-    if condition.runner.pid is not None:
+def _runner_alerts(
+    status: ServerStatus, activities: Sequence[ProjectActivity], now: datetime
+) -> Iterator[Alert]:
+    if status.runner.pid is not None:
         return
-    waiting = [job for each in pulses for job in each.jobs if job.status in ACTIVE]
-    logged = [each for each in condition.problems if each.event == "no_runner"]
-    is_failing = bool(logged) and _is_recent(logged[0], now) and not _has_run(logged[0], pulses)
+    waiting = [job for each in activities for job in each.jobs if job.status in ACTIVE]
+    logged = [each for each in status.problems if each.event == "no_runner"]
+    is_failing = bool(logged) and _is_recent(logged[0], now) and not _has_run(logged[0], activities)
     if not is_failing and not _have_waited_long(waiting, now):
         return
     many = f", {count(len(waiting), 'job')} waiting" if waiting else ""
     why = logged[0].message if is_failing else "see logs/runner-errors.log in the data directory"
-    yield Trouble(
+    yield Alert(
         title=f"No job runner is active{many}",
         advice=f"{why}; starting a runner is retried automatically",
         link="/jobs",
@@ -133,11 +135,11 @@ def _runner_troubles(
     )
 
 
-def _has_run(problem: LoggedProblem, pulses: Sequence[ProjectActivity]) -> bool:
+def _has_run(problem: LoggedProblem, activities: Sequence[ProjectActivity]) -> bool:
     """Return whether a job has run since."""
     heard = (
         job.finished_at if job.status is JobState.COMPLETED else job.heartbeat_at
-        for each in pulses
+        for each in activities
         for job in each.jobs
     )
     return any(at and _parse_time(at) > _parse_time(problem.at) for at in heard)
@@ -152,12 +154,12 @@ def _have_waited_long(jobs: Sequence[Job], now: datetime) -> bool:
     return now - _parse_time(last) >= _RUNNER_GRACE
 
 
-def _stuck(pulses: Sequence[ProjectActivity]) -> list[Job]:
+def _stuck(activities: Sequence[ProjectActivity]) -> list[Job]:
     """Return the jobs that are blocked, silent, or active for days.
 
     A running job is ``waiting`` if its heartbeat is missing.
     """
-    active = [job for each in pulses for job in each.jobs if job.status in ACTIVE]
+    active = [job for each in activities for job in each.jobs if job.status in ACTIVE]
     return [
         job
         for job in active
@@ -165,9 +167,9 @@ def _stuck(pulses: Sequence[ProjectActivity]) -> list[Job]:
     ]
 
 
-def _stuck_trouble(job: Job) -> Trouble:
+def _stuck_alert(job: Job) -> Alert:
     reason = "" if job.status is JobState.PENDING else job.waiting
-    return Trouble(
+    return Alert(
         title=f"The job of {name_of(job.path)} is stuck",
         advice=reason or "it has been active for a long time; check its log, or cancel it",
         link=f"/jobs/{job.job_id}",
@@ -175,9 +177,9 @@ def _stuck_trouble(job: Job) -> Trouble:
     )
 
 
-def _failed_trouble(job: Job) -> Trouble:
+def _failed_alert(job: Job) -> Alert:
     error = job.error or {}
-    return Trouble(
+    return Alert(
         title=f"The job of {name_of(job.path)} failed",
         advice=str(error.get("message", "")) or "see its log",
         link=f"/jobs/{job.job_id}",
@@ -187,16 +189,16 @@ def _failed_trouble(job: Job) -> Trouble:
 
 
 def _unwatched(
-    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
+    status: ServerStatus, activities: Sequence[ProjectActivity], now: datetime
 ) -> list[tuple[ProjectActivity, str]]:
     """Return the projects that should be watched but are not, with the reasons."""
     logged = {
         each.project: each.message
-        for each in reversed(condition.problems)
+        for each in reversed(status.problems)
         if each.event == "not_watched" and _is_recent(each, now)
     }
     found = []
-    for each in pulses:
+    for each in activities:
         if each.watch is None and each.path in logged:
             found.append((each, logged[each.path]))
         elif each.watch is not None and each.watch.state is WatchState.WAITING:
@@ -206,47 +208,45 @@ def _unwatched(
     return found
 
 
-def _unwatched_trouble(unwatched: tuple[ProjectActivity, str]) -> Trouble:
-    pulse, reason = unwatched
-    return Trouble(
-        title=f"{name_of(pulse.path)} is not watched",
+def _unwatched_alert(unwatched: tuple[ProjectActivity, str]) -> Alert:
+    activity, reason = unwatched
+    return Alert(
+        title=f"{name_of(activity.path)} is not watched",
         advice=reason or "its folder is missing or unreadable; this is retried automatically",
-        link=project_path(pulse.project_id),
+        link=project_path(activity.project_id),
         label="See the project",
     )
 
 
-def _logged_troubles(
-    condition: ServerCondition, pulses: Sequence[ProjectActivity], now: datetime
-) -> Iterator[Trouble]:
+def _logged_alerts(
+    status: ServerStatus, activities: Sequence[ProjectActivity], now: datetime
+) -> Iterator[Alert]:
     link, label = _LOG_LINK
-    errors = [
-        each for each in condition.problems if each.level == "error" and _is_recent(each, now)
-    ]
+    errors = [each for each in status.problems if each.level == "error" and _is_recent(each, now)]
     requests = [each for each in errors if each.event in _REQUESTS]
     if requests:
         answers = [each.message for each in requests if each.event == "request"]
-        yield Trouble(
+        yield Alert(
             title="Requests failed within the last hour",
             advice=answers[0] if answers else "see the server's log",
             link=link,
             label=label,
         )
-    for each in [each for each in errors if not _is_resolved(each, pulses)]:
+    for each in [each for each in errors if not _is_resolved(each, activities)]:
         title = _LOGGED_TITLES.get(each.event, each.event.replace("_", " "))
         where = f": {name_of(each.project)}" if each.project else ""
-        yield Trouble(title=f"{title}{where}", advice=each.message, link=link, label=label)
+        yield Alert(title=f"{title}{where}", advice=each.message, link=link, label=label)
 
 
 def _is_recent(problem: LoggedProblem, now: datetime) -> bool:
     return bool(problem.at) and now - _parse_time(problem.at) < _RECENT
 
 
-def _is_resolved(problem: LoggedProblem, pulses: Sequence[ProjectActivity]) -> bool:
+def _is_resolved(problem: LoggedProblem, activities: Sequence[ProjectActivity]) -> bool:
     """Return whether a problem is reported elsewhere, or a job of its project completed since."""
     completed = (
         job.finished_at
-        for each in pulses
+        for each in activities
         if each.path == problem.project
         for job in each.jobs
         if job.status is JobState.COMPLETED and job.finished_at
@@ -256,13 +256,13 @@ def _is_resolved(problem: LoggedProblem, pulses: Sequence[ProjectActivity]) -> b
 
 
 def _first_few(
-    found: Sequence[Found], describe: Callable[[Found], Trouble], rest: str
-) -> Iterator[Trouble]:
-    """Yield the first few of a kind, and one trouble for the others that links to ``rest``."""
+    found: Sequence[Item], describe: Callable[[Item], Alert], rest: str
+) -> Iterator[Alert]:
+    """Yield the first few of a kind, and one alert for the others that links to ``rest``."""
     yield from map(describe, found[:_MAX_PER_KIND])
     more = len(found) - _MAX_PER_KIND
     if more > 0:
-        yield Trouble(title=f"{more:,} more like this", advice="", link=rest, label="See all")
+        yield Alert(title=f"{more:,} more like this", advice="", link=rest, label="See all")
 
 
 def _parse_time(text: str) -> datetime:

@@ -1,4 +1,4 @@
-"""The runner's host: a thread of this process, or a process of its own."""
+"""Hosts the runner in a thread of this process, or starts a process for it."""
 
 import shutil
 import subprocess
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from engine.cancellation import CancelToken
 from engine.config import Config, environment_of
 from engine.errors import EngineError, UnavailableError
-from engine.jobs.runner import Runner, RunnerContext
-from engine.locks import Lock, runner_lock, take_lock
+from engine.jobs.runner import Runner, RunnerDependencies
+from engine.locks import Lock, runner_lock_file, take_lock
 from engine.processes import import_paths
 
 # Cancelling an orphaned job holds the lock for a moment, and so does a runner that is ending.
@@ -26,12 +26,12 @@ class RunnerHost:
 
     Args:
         config: The settings in force.
-        around: The runner's dependencies.
+        dependencies: The runner's dependencies.
     """
 
-    def __init__(self, config: Config, around: RunnerContext) -> None:
+    def __init__(self, config: Config, dependencies: RunnerDependencies) -> None:
         self._config = config
-        self._around = around
+        self._dependencies = dependencies
         self._lock = threading.Lock()
         self._held: Lock | None = None
         self._runner: Runner | None = None
@@ -107,11 +107,11 @@ class RunnerHost:
         return runner.has_left_work
 
     def if_nobody_runs(self, act: Callable[[], None]) -> bool:
-        """Act while no runner lives and none can start; return False if one lives."""
+        """Call a function while no runner can start; return False if there is a runner."""
         with self._lock:
             if self._runner is not None:
                 return False
-            lock = take_lock(runner_lock(self._config.data_dir))
+            lock = take_lock(runner_lock_file(self._config.data_dir))
             if lock is None:
                 return False
             with lock:
@@ -125,7 +125,10 @@ class RunnerHost:
             UnavailableError: It cannot be started.
         """
         logs = self._config.data_dir / "logs"
-        code = f"import sys; sys.path[:0] = {import_paths()!r}; import engine.runner as d; d.main()"
+        code = (
+            f"import sys; sys.path[:0] = {import_paths()!r}; "
+            "from engine.runner_process import main; main()"
+        )
         try:
             logs.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(logs / "runner-errors.log", "ab") as errors:
@@ -148,10 +151,10 @@ class RunnerHost:
 
     def _claimed(self) -> Runner | None:
         """Take the runner's lock; None if another process has it."""
-        self._held = take_lock(runner_lock(self._config.data_dir))
+        self._held = take_lock(runner_lock_file(self._config.data_dir))
         if self._held is None:
             return None
-        self._runner = Runner(self._around)
+        self._runner = Runner(self._dependencies)
         return self._runner
 
     def _release(self) -> None:
@@ -168,7 +171,7 @@ class RunnerHost:
     def _run(self, runner: Runner) -> None:
         try:
             runner.run(until_idle=lambda: False, cancelled=self._is_over)
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits
+        except BaseException as error:  # noqa: BLE001 - reported to waiting callers
             self._failure = error
         finally:
             with self._lock:

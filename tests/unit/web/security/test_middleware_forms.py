@@ -1,4 +1,4 @@
-"""Forms of pages, and static files: what passes the shield, and from where."""
+"""Forms of pages, and static files: what passes the middleware, and from where."""
 
 import asyncio
 from typing import Any
@@ -9,8 +9,8 @@ from litestar.types import Receive, Scope, Send
 
 from engine.config import Secret
 from web.errors import Refusal
-from web.security.serving import Serving
-from web.security.shield import Logs, Shield
+from web.security.middleware import Logs, SecurityMiddleware
+from web.security.server_settings import ServerSettings
 
 PORT = 7331
 OWN = f"http://127.0.0.1:{PORT}"
@@ -25,15 +25,15 @@ async def _application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _ask(method: str, path: str, *, token: str = "", **request: Any) -> httpx.Response:
-    serving = Serving(host="127.0.0.1", port=PORT, token=Secret(token))
+    settings = ServerSettings(host="127.0.0.1", port=PORT, token=Secret(token))
     logs = Logs(request=lambda *_, **__: None, failure=lambda _: None)
 
     def page_of(_scope: Scope, refusal: Refusal) -> bytes:
         return f"<p>{refusal.status}</p>".encode()
 
     async def ask() -> httpx.Response:
-        shield = Shield(_application, serving, logs, page_of=page_of)
-        transport = httpx.ASGITransport(shield, client=("127.0.0.1", 4711))  # type: ignore[arg-type]
+        middleware = SecurityMiddleware(_application, settings, logs, page_of=page_of)
+        transport = httpx.ASGITransport(middleware, client=("127.0.0.1", 4711))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=OWN) as client:
             return await client.request(method, path, **request)
 

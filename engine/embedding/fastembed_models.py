@@ -162,11 +162,11 @@ def _reporting_progress(cache: Path, on_bytes: Callable[[int], None]) -> Iterato
     before = _size_of(cache)
     ended = threading.Event()
 
-    def tell() -> None:
+    def report() -> None:
         while not ended.wait(_POLL_S):
             on_bytes(max(0, _size_of(cache) - before))
 
-    thread = threading.Thread(target=tell, name="model-download-progress", daemon=True)
+    thread = threading.Thread(target=report, name="model-download-progress", daemon=True)
     thread.start()
     try:
         yield

@@ -1,6 +1,6 @@
-"""What all projects do and hold, read from their databases, whichever process runs the jobs.
+"""The gauges of all projects, read from their databases, whichever process runs the jobs.
 
-Only databases written since the last look are read. The work of jobs is summed from their rows:
+Only databases written since the last collection are read. Work of jobs is summed from their rows:
 each job is counted once, however often its database is read, and a long one is counted as it
 progresses.
 """
@@ -28,7 +28,7 @@ from engine.telemetry.metrics import Measure, Meter
 
 _MOST_PROJECTS: Final = 50  # that are shown one by one
 _REST: Final = "other"
-_BUSY_MS: Final = 200  # a database that is locked for longer is asked the next time
+_BUSY_MS: Final = 200  # a database that is locked for longer is read the next time
 #: The names in a job's counts, and in its result, of what is added up.
 _COUNTED: Final = {
     "files_indexed": (Measure.FILES, ("indexed",), "files_indexed"),
@@ -41,7 +41,7 @@ _COUNTED: Final = {
 
 @dataclass(slots=True)
 class _Project:
-    """The state of a project's survey."""
+    """What was last read of a project."""
 
     is_readable: bool = True
     ended_id: int = 0  # the last job that has ended, and is counted
@@ -54,8 +54,8 @@ class _Project:
     contents: Contents = field(default_factory=lambda: Contents(0, 0, {}))
 
 
-class Survey:
-    """Surveys the projects of a data directory; the caller serializes calls of ``look``.
+class Collector:
+    """Collects the gauges of all projects; the caller serializes calls of ``collect``.
 
     Args:
         config: The settings in force.
@@ -70,7 +70,7 @@ class Survey:
         self._projects: dict[Path, _Project] = {}
         self._files: list[Path] = []
 
-    def look(self) -> None:
+    def collect(self) -> None:
         """Read what has changed."""
         self._files = database_files(self._config.data_dir)
         for gone in self._projects.keys() - set(self._files):
@@ -78,11 +78,11 @@ class Survey:
         for file in self._watchlist.touched():
             try:
                 self._read(file)
-            except DamagedIndexError:  # asked again when it is written
+            except DamagedIndexError:  # read again when it is written
                 if file in self._projects:
                     self._projects[file].is_readable = False
             except EngineError:  # locked, or gone just now
-                self._watchlist.look_again(file)
+                self._watchlist.mark_changed(file)
 
     def values(self) -> dict[Measure, Values]:
         """Return the values of the gauges."""
@@ -143,11 +143,11 @@ class Survey:
                 project.active_id, project.counted = row.id, {}
                 if (row.started_at_ms or self._since_ms) < self._since_ms:
                     project.counted = _done(row)  # before anybody listened
-            self._tell(row, project.counted)
+            self._record(row, project.counted)
             if row.state in TERMINAL:
                 project.ended_id = row.id
 
-    def _tell(self, row: JobCount, counted: dict[str, int]) -> None:
+    def _record(self, row: JobCount, counted: dict[str, int]) -> None:
         done = _done(row)
         for name, (measure, labels, _) in _COUNTED.items():
             more = done[name] - counted.get(name, 0)
@@ -179,8 +179,8 @@ def _done(row: JobCount) -> dict[str, int]:
     """Return the committed work of a job."""
     counts, result = json.loads(row.counts), json.loads(row.result or "{}")
     return {
-        name: int(max(counts.get(name, 0), result.get(told, 0)))
-        for name, (_, _, told) in _COUNTED.items()
+        name: int(max(counts.get(name, 0), result.get(result_key, 0)))
+        for name, (_, _, result_key) in _COUNTED.items()
     }
 
 

@@ -7,14 +7,17 @@ from typing import Any, Final, NamedTuple
 from engine.catalog import Catalog
 from engine.project import Project
 from engine.records import MAX_SYMBOLS, IndexOptions, SymbolHit, SymbolRequest
-from engine.state_records import Job, Waits
+from engine.state_records import Job, WaitMode
 from web.wording import count
 
 #: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
+_MOST = 1000  # symbols read at once
+_COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
-class Asked(NamedTuple):
+
+class RequestedRun(NamedTuple):
     """The current state of a requested run."""
 
     job: Job
@@ -29,7 +32,7 @@ def index(
     wait_s: float = WAIT_S,
     on_change: Callable[[Job], None] | None = None,
     stop_waiting: Callable[[], bool] | None = None,
-) -> Asked:
+) -> RequestedRun:
     """Submit a job that indexes a folder, and wait for it if it is short.
 
     Blocks the thread. A runner must exist: a server has one, other callers first call
@@ -49,7 +52,7 @@ def index(
         JobConflictError: A job with other parameters is active for this project.
     """
     submitted = catalog.jobs.submit(
-        path, options, waits=Waits.IF_SHORT if wait_s > 0 else Waits.NEVER
+        path, options, waits=WaitMode.IF_SHORT if wait_s > 0 else WaitMode.NEVER
     )
     job_id = submitted.job_id
     if wait_s > 0 and submitted.waits:
@@ -58,10 +61,7 @@ def index(
         )
     else:
         job = catalog.jobs.show(job_id)
-    return Asked(job, submitted.duplicate)
-
-
-_COUNTED = 400  # the engine reads this many anyway, so counting them is free
+    return RequestedRun(job, submitted.duplicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class FoundSymbols:
         """Return the JSON shape of all interfaces."""
         return {"symbols": self.symbols, "total": self.total, "truncated": self.truncated}
 
-    def says_more(self, advice: str) -> str:
+    def truncation_note(self, advice: str) -> str:
         """Describe how many there are and how to see more; empty if all are shown."""
         if not self.truncated:
             return ""
@@ -104,7 +104,7 @@ def find_symbols(index: Project, wanted: SymbolRequest) -> FoundSymbols:
     return FoundSymbols(tuple(found[:limit]), len(found), is_more=len(found) >= most)
 
 
-def joined(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
+def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
     """Merge the results of several projects."""
     symbols = [symbol for each in found for symbol in each.symbols]
     symbols.sort(key=lambda symbol: -symbol.score)

@@ -1,6 +1,6 @@
 """When a job that waits looks again, and how long it has waited."""
 
-from engine.jobs.run import Outage
+from engine.jobs.execution import Outage
 
 
 class Seconds:

@@ -26,25 +26,25 @@ _CHOOSING = ("lang", "path", "kind", "tag")  # filters that choose what to list
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PreparedQuery:
     """A query, prepared for an index."""
 
     query: Query
     mode: Mode
     limit: int  # candidates at most
-    asked: "QueryVector | None"  # the vector; None: by words alone
+    query_vector: "QueryVector | None"  # None: by words alone
     lexical: Lexical
     weights: Weights
 
     @property
     def max_by_words(self) -> int:
-        """How many places words contribute at most; fewer where meaning contributes others."""
-        return MAX_BY_WORDS_WITH_MEANING if self.asked else MAX_BY_WORDS
+        """The most places that words contribute; fewer if meaning contributes others."""
+        return MAX_BY_WORDS_WITH_MEANING if self.query_vector else MAX_BY_WORDS
 
     @property
     def is_by_words(self) -> bool:
         """Whether words find places; otherwise only their meaning does."""
-        return self.asked is None or self.mode is not Mode.MEANING
+        return self.query_vector is None or self.mode is not Mode.MEANING
 
     @property
     def min_similarity(self) -> float:
@@ -52,17 +52,17 @@ class Question:
         return MIN_SIMILARITY if self.mode is Mode.HYBRID else ANY_SIMILARITY
 
 
-def question_of(
+def prepare_query(
     query: Query,
     mode: Mode,
     limit: int,
-    asked: "QueryVector | None" = None,
+    query_vector: "QueryVector | None" = None,
     lexical: Lexical | None = None,
-) -> Question:
+) -> PreparedQuery:
     """Prepare a parsed query; its words too, unless they are given."""
     lexical = lexical or lexical_of(query)
-    weights = weights_of(lexical, mode, has_meaning=asked is not None)
-    return Question(query, mode, limit, asked, lexical, weights)
+    weights = weights_of(lexical, mode, has_meaning=query_vector is not None)
+    return PreparedQuery(query, mode, limit, query_vector, lexical, weights)
 
 
 def text_of(query: Query) -> str:
@@ -99,7 +99,7 @@ def read_request(request: SearchRequest) -> Query:
 
 
 def is_filters_only(query: Query, request: SearchRequest) -> bool:
-    """Return whether a query has only filters: it asks for all that passes them."""
+    """Return whether a query has only filters, which list everything that passes."""
     chosen = [term for name in _CHOOSING for term in query.values(name) if not term.negated]
     has_terms = query.words or query.phrases or query.patterns or _wanted_names(query)
     return not has_terms and (request.has_filters or bool(chosen))
