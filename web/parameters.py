@@ -1,8 +1,9 @@
 """Parameters of requests as types that decode them.
 
-The engine's requests declare their parameters once, in annotations (``engine.records.Parameter``).
-Here they become fields of structs, for bodies of the API and for tools of agents;
-``web.api.requests`` makes query parameters of them, and ``web.cli.options`` options.
+The engine's requests declare their parameters once, in annotations
+(``engine.parameters.Parameter``). Here they become fields of structs, for bodies of the API and for
+tools of agents; ``web.api.requests`` makes query parameters of them, and ``web.cli.options``
+options.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 
-from engine.records import RequestField, parameters_of
+from engine.parameters import RequestField, parameters_of
 
 Request = TypeVar("Request")
 Shape = TypeVar("Shape", bound=Struct)

@@ -29,14 +29,8 @@ from engine.clock import iso_time
 from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
 from engine.errors import FileNotIndexedError, InvalidInputError
-from engine.records import (
-    ListedSymbol,
-    SkipReason,
-    SymbolListRequest,
-    SymbolPage,
-    check_request,
-    display_path,
-)
+from engine.parameters import check_request
+from engine.records import ListedSymbol, SkipReason, SymbolListRequest, SymbolPage, display_path
 from engine.search.query import storable
 from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate
 from engine.store import blobs, files, listing, project, symbols

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.errors import InvalidQueryError
-from engine.records import Mode, SearchRequest, check_request
+from engine.parameters import check_request
+from engine.records import Mode, SearchRequest
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import FilterTerm, PatternTerm, Query, Term, parse_query
 from engine.search.weights import (

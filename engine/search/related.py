@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
-from engine.records import Mode, RelatedRequest, SearchRequest, check_request, display_path
+from engine.parameters import check_request
+from engine.records import Mode, RelatedRequest, SearchRequest, display_path
 from engine.search.candidates import RankedCandidates
 from engine.search.features import (
     Breakdown,

@@ -13,6 +13,7 @@ from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import QueryEmbedder
 from engine.errors import UnavailableError
+from engine.parameters import check_request
 from engine.records import (
     Coverage,
     Mode,
@@ -21,7 +22,6 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
     SymbolRequest,
-    check_request,
 )
 from engine.search.cache import Contents, IndexState, StateCache
 from engine.search.candidates import (

@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from engine.state_records import EventType, JobState
+from tests.support.command import StartedProcess
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents
@@ -43,7 +44,7 @@ sys.stdin.read()
 @contextmanager
 def held(kind: str, file: Path) -> Iterator[None]:
     """Have another process hold a database's write lock, or the lock on a project."""
-    with subprocess.Popen(
+    with StartedProcess(
         [sys.executable, "-c", _HOLDER, kind, str(file)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.command import ROOT
+from tests.support.command import ROOT, StartedProcess
 from tests.support.jobs import until
 from tests.support.mcp_clients import (
     INITIALIZE,
@@ -126,7 +126,7 @@ def test_the_session_of_a_client_that_is_killed_ends(address: str) -> None:
         "        await client.list_tools(); print('ready', flush=True); await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
-    with subprocess.Popen(
+    with StartedProcess(
         [sys.executable, "-c", code, address],
         cwd=ROOT,
         env=environment(Path("/nonexistent")),

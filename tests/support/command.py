@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from tests.support.patience import patience
@@ -30,6 +31,20 @@ class Ended:
         return shape
 
 
+class StartedProcess(subprocess.Popen[bytes]):
+    """A process that a test waits for, but not after it has failed."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, error, traceback)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """The command ``cairn`` with its own data directory.
@@ -51,9 +66,9 @@ class Command:
         places = {"CAIRN_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
         return {**kept, "LC_ALL": "C.UTF-8", **places, **self.variables}
 
-    def start(self, *arguments: str, **streams: Any) -> "subprocess.Popen[bytes]":
+    def start(self, *arguments: str, **streams: Any) -> StartedProcess:
         """Start it and return at once."""
-        return subprocess.Popen(
+        return StartedProcess(
             [sys.executable, "-c", CODE, *arguments],
             cwd=self.folder,
             env=self.environment,

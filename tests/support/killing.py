@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.support.jobs import until
@@ -131,6 +131,9 @@ def let_run(runner: RunnerProcess, seconds: float) -> None:
 
 
 def end_all(home: Path) -> None:
-    """Kill what is left of a data directory's processes."""
-    for pid in processes_of(home):
-        os.kill(pid, signal.SIGKILL)
+    """Kill what is left of a data directory's processes, none of which sees another die."""
+    pids = processes_of(home)
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, number)

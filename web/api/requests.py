@@ -29,7 +29,8 @@ from litestar.params import HeaderParameter, QueryParameter
 from msgspec import Meta
 
 from engine.errors import EngineError, InvalidInputError, UnavailableError
-from engine.records import MAX_HITS, RequestField, SearchAnswer, SearchRequest, parameters_of
+from engine.parameters import RequestField, parameters_of
+from engine.records import MAX_HITS, SearchAnswer, SearchRequest
 from web.api.shapes import ErrorAnswer
 from web.errors import Refusal, nothing_here, outcome_of, translate, wrong_method
 from web.parameters import decoded_as, meta_of, request_from

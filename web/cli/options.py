@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 import click
 
 from engine.errors import InvalidInputError
-from engine.records import RequestField, parameters_of
+from engine.parameters import RequestField, parameters_of
 from web.terminal import rejoined
 
 Function = TypeVar("Function", bound=Callable[..., Any])

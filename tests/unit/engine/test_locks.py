@@ -20,6 +20,7 @@ from engine.locks import (
     project_file,
     take_lock,
 )
+from tests.support.command import StartedProcess
 
 ROOT = str(Path(__file__).resolve().parents[3])
 
@@ -57,7 +58,7 @@ while turns:
 
 def test_a_second_indexer_is_refused_until_the_first_dies(tmp_path: Path) -> None:
     database = tmp_path / "a.db"
-    with subprocess.Popen(
+    with StartedProcess(
         [sys.executable, "-c", _HOLDER.format(root=ROOT, database=str(database))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -3,14 +3,13 @@
 import pytest
 
 from engine.errors import InvalidInputError
+from engine.parameters import check_request, parameters_of
 from engine.records import (
     MAX_NAME_CHARS,
     RelatedRequest,
     SearchRequest,
     SymbolListRequest,
     SymbolRequest,
-    check_request,
-    parameters_of,
 )
 
 
