@@ -77,6 +77,11 @@ def lexical_of(query: Query) -> Lexical:
     for term in query.phrases:
         if not term.negated:
             all_words += words_of(term.text)
+    for term in query.mentions:
+        parts = words_of(term.text)
+        all_words += parts
+        if len(parts) > 1:
+            runs.append(" ".join(parts))
     words = tuple(dict.fromkeys(word for word in all_words if word not in STOP_WORDS))
     words = words or tuple(dict.fromkeys(all_words))
     path_words = [quoted(word) for word in words]

@@ -1,6 +1,6 @@
 """Prepare a request for an index: parse it, check it, and add its words, vector and weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import InvalidQueryError
@@ -67,8 +67,8 @@ def prepare_query(
 
 
 def text_of(query: Query) -> str:
-    """Return the words and phrases of a query, in order: the text to embed."""
-    terms = [term for term in (*query.words, *query.phrases) if not term.negated]
+    """Return the words and quoted texts of a query, in order: the text to embed."""
+    terms = [term for term in (*query.words, *query.phrases, *query.mentions) if not term.negated]
     return " ".join(term.text for term in sorted(terms, key=_position))
 
 
@@ -80,7 +80,13 @@ def read_request(request: SearchRequest) -> Query:
     """
     query = parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
     check_request(request)
-    terms: tuple[Term | PatternTerm, ...] = (*query.words, *query.phrases, *query.patterns)
+    query = _without_empty_phrases(query)
+    terms: tuple[Term | PatternTerm, ...] = (
+        *query.words,
+        *query.phrases,
+        *query.mentions,
+        *query.patterns,
+    )
     has_terms = bool(_wanted_names(query)) or any(not term.negated for term in terms)
     if not has_terms and not is_filters_only(query, request):
         raise InvalidQueryError(
@@ -89,20 +95,35 @@ def read_request(request: SearchRequest) -> Query:
             hint="add a word, a phrase, a /pattern/ or sym: to search, or lang: path: kind: tag: to"
             " list; terms with a leading - only exclude",
         )
-    for phrase in query.phrases:
-        if not phrase.negated and not words_of(phrase.text):
-            raise InvalidQueryError(
-                f"the phrase {phrase.text!r} has no searchable word",
-                position=phrase.position,
-                hint="add a neighbouring word of two letters or more",
-            )
     return query
+
+
+def _without_empty_phrases(query: Query) -> Query:
+    """Return the query without phrases that have no word; a note says so.
+
+    Raises:
+        InvalidQueryError: There is nothing else to search for.
+    """
+    empty = [term for term in query.phrases if not term.negated and not words_of(term.text)]
+    if not empty:
+        return query
+    phrases = tuple(term for term in query.phrases if term not in empty)
+    if not (query.words or phrases or query.mentions or query.patterns or query.filters):
+        raise InvalidQueryError(
+            f"the phrase {empty[0].text!r} has no searchable word",
+            position=empty[0].position,
+            hint="add a neighbouring word of two letters or more, or search with --mode regex",
+        )
+    notes = tuple(f'"{term.text}" has no searchable word and was left out' for term in empty)
+    return replace(query, phrases=phrases, notes=(*query.notes, *notes))
 
 
 def is_filters_only(query: Query, request: SearchRequest) -> bool:
     """Return whether a query has only filters, which list everything that passes."""
     chosen = [term for name in _CHOOSING for term in query.values(name) if not term.negated]
-    has_terms = query.words or query.phrases or query.patterns or _wanted_names(query)
+    has_terms = (
+        query.words or query.phrases or query.mentions or query.patterns or _wanted_names(query)
+    )
     return not has_terms and (request.has_filters or bool(chosen))
 
 

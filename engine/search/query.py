@@ -1,7 +1,12 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name tag:.md case:yes        a leading - negates any of them
+    project:name tag:.md case:yes        a leading - or NOT negates any of them
+
+What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
+``name:`` is text, as are ``--flag``, ``-x`` and a quote that is not closed. In a sentence (five
+words or more) a minus is text, quoted phrases raise places but are not required, and filters and
+patterns count only before or after its words.
 
 In mode ``regex`` all but filters and ``/patterns/`` is one pattern, blanks included: ``func \w+
 lang:go``. Blanks at its ends count too, except the one beside a filter, and line ends. Only when it
@@ -13,6 +18,7 @@ Raises only ``InvalidQueryError``, with the position.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -35,6 +41,13 @@ _SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
 _LINE_ENDS = "\r\n"
+_NOT_BLANK = re.compile(r"\S+")
+# A minus negates a name, a phrase, a pattern or a file extension; --flag, -x, -1 and -> are text.
+_NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)')
+_OPERATORS = frozenset({"AND", "NOT", "OR"})
+# A query with this many words, of which this many are not quoted, is a sentence.
+_SENTENCE_WORDS = 5
+_SENTENCE_PLAIN_WORDS = 3
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -88,9 +101,11 @@ class Query:
     text: str
     words: tuple[Term, ...] = ()
     phrases: tuple[Term, ...] = ()
+    mentions: tuple[Term, ...] = ()  # phrases that raise a place but are not required
     patterns: tuple[PatternTerm, ...] = ()
     filters: tuple[tuple[str, FilterTerm], ...] = ()
     case: Case = Case.AUTO
+    notes: tuple[str, ...] = ()  # on what was read otherwise than it may have been meant
 
     def values(self, name: str) -> tuple[FilterTerm, ...]:
         """Return the values of a filter, in order."""
@@ -105,8 +120,8 @@ def parse_query(text: str, *, as_pattern: bool = False) -> Query:
         as_pattern: Parse it as mode ``regex`` does: a pattern and filters, without words.
 
     Raises:
-        InvalidQueryError: Unknown filter, empty value, unclosed quote, too long, too many words or
-            filters, or a pattern with a character that no text has.
+        InvalidQueryError: Too long, too many phrases, patterns or filters, a wrong ``case:``, or a
+            pattern with a character that no text has.
     """
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidQueryError(
@@ -139,24 +154,47 @@ def storable(text: str) -> str:
     return _SURROGATES_AND_NUL.sub(" ", text)
 
 
+class _Kind(StrEnum):
+    """What a piece of a query is."""
+
+    WORD = "word"
+    PHRASE = "phrase"
+    PATTERN = "pattern"
+    FILTER = "filter"
+
+
+class _Piece(NamedTuple):
+    """A piece of a query, with its minus."""
+
+    kind: _Kind
+    start: int
+    end: int
+    negated: bool
+    text: str  # of a word, a phrase or a pattern, or the value of a filter
+    text_start: int
+    name: str = ""  # of a filter
+
+
 class _Scanner:
-    """Scans the query once, left to right."""
+    """Scans the query once, left to right, and then decides what its pieces mean."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._pieces: list[_Piece] = []
         self._words: list[Term] = []
         self._phrases: list[Term] = []
+        self._mentions: list[Term] = []
         self._patterns: list[PatternTerm] = []
         self._filters: list[tuple[str, FilterTerm]] = []
         self._case = Case.AUTO
+        self._notes: list[str] = []
 
     def query(self, original: str) -> Query:
         """Return the parsed query."""
-        terms = [term.position for term in self._words + self._phrases]
-        terms += [term.position for term in self._patterns]
         for what, positions in (
-            ("words", sorted(terms)),
+            ("phrases", [term.position for term in self._phrases]),
+            ("patterns", [term.position for term in self._patterns]),
             ("filters", [term.position for _, term in self._filters]),
         ):
             if len(positions) > MAX_TERMS:
@@ -164,13 +202,17 @@ class _Scanner:
                     f"the query has {len(positions)} {what}, at most {MAX_TERMS} are allowed",
                     position=positions[MAX_TERMS],
                 )
+        if len(self._words) > MAX_TERMS:
+            self._notes.append(f"only the first {MAX_TERMS} words count")
         return Query(
             text=original,
-            words=tuple(self._words),
+            words=tuple(self._words[:MAX_TERMS]),
             phrases=tuple(self._phrases),
+            mentions=tuple(self._mentions[:MAX_TERMS]),
             patterns=tuple(self._patterns),
             filters=tuple(self._filters),
             case=self._case,
+            notes=tuple(dict.fromkeys(self._notes)),
         )
 
     def run(self) -> None:
@@ -181,66 +223,121 @@ class _Scanner:
                 self._at += 1
                 continue
             start = self._at
-            negated = text[start] == "-" and start + 1 < len(text) and not text[start + 1].isspace()
+            negated = _NEGATION.match(text, start) is not None
             self._at += negated
             self._read_term(start, negated)
+        pieces = self._pieces
+        read = self._as_sentence if _is_sentence(pieces) else _with_negations
+        for piece in read(pieces):
+            self._add(piece)
+        self._words.sort(key=lambda term: term.position)
+
+    def _as_sentence(self, pieces: Sequence[_Piece]) -> list[_Piece]:
+        """Return the pieces of a sentence, in which code, quotes and a minus are text.
+
+        Filters and patterns keep their meaning before its first and after its last word.
+        """
+        plain = [at for at, piece in enumerate(pieces) if _is_plain_word(piece)]
+        kept = []
+        for at, piece in enumerate(pieces):
+            is_inside = plain[0] < at < plain[-1]
+            if piece.kind is _Kind.WORD:
+                kept.append(piece._replace(negated=False))
+            elif piece.kind is _Kind.PHRASE and (is_inside or not piece.negated):
+                self._mentions.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, False))
+                self._notes.append(f'in a sentence, "{piece.text}" ranks but is not required')
+            elif is_inside:
+                raw = self._text[piece.start : piece.end]
+                self._notes.append(f"in a sentence, {raw} is text; filters go before or after it")
+                self._add_words(piece)
+            else:
+                kept.append(piece)
+        return kept
+
+    def _add(self, piece: _Piece) -> None:
+        if piece.kind is _Kind.FILTER:
+            self._add_filter(piece)
+        elif piece.kind is _Kind.PATTERN:
+            places = ((0, piece.text_start),)
+            pattern = PatternTerm(piece.text, piece.start, piece.negated, places=places)
+            self._patterns.append(pattern)
+        elif piece.kind is _Kind.WORD:
+            self._words.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, piece.negated))
+        elif len(piece.text) > MAX_TERM_CHARS:
+            self._notes.append(f"a phrase of over {MAX_TERM_CHARS} characters is searched as words")
+            self._add_words(piece)
+        elif piece.text.strip():
+            self._phrases.append(Term(piece.text, piece.start, piece.negated))
+
+    def _add_words(self, piece: _Piece) -> None:
+        """Add the text of a piece as words."""
+        for word in _NOT_BLANK.finditer(self._text, piece.start, piece.end):
+            self._words.append(Term(word[0][:MAX_TERM_CHARS], word.start(), piece.negated))
+
+    def _add_filter(self, piece: _Piece) -> None:
+        if piece.negated and piece.name in _NOT_NEGATED:
+            raise InvalidQueryError(
+                f"filter {piece.name!r} cannot be negated", position=piece.start
+            )
+        if piece.name != "case":
+            filter_ = FilterTerm(piece.text, piece.text_start, piece.negated)
+            self._filters.append((piece.name, filter_))
+            return
+        try:
+            self._case = Case(piece.text.lower())
+        except ValueError:
+            raise InvalidQueryError(
+                f"case is {piece.text!r}, expected yes, no or auto", position=piece.text_start
+            ) from None
 
     def _read_term(self, start: int, negated: bool) -> None:
         text = self._text
-        character = text[self._at]
-        if character == '"':
-            value = self._quoted("phrase")
-            if value.strip():
-                self._phrases.append(Term(_bounded(value, start), start, negated))
+        if text[self._at] == '"':
+            quoted = self._quoted()
+            if quoted is not None:
+                self._append(_Kind.PHRASE, start, negated, quoted, start)
+                return
+        elif text[self._at] == "/" and self._read_pattern(start, negated):
             return
-        if character == "/" and self._read_pattern(start, negated):
-            return
-        match = _FILTER.match(text, self._at)
+        bracket = text[self._at] == "("
+        match = _FILTER.match(text, self._at + bracket)
         if match and self._read_filter(match, start, negated):
             return
-        self._words.append(Term(_bounded(self._bare(), start), start, negated))
+        self._append(_Kind.WORD, start, negated, self._bare(), start)
+
+    def _append(
+        self, kind: _Kind, start: int, negated: bool, text: str, text_start: int, name: str = ""
+    ) -> None:
+        self._pieces.append(_Piece(kind, start, self._at, negated, text, text_start, name))
 
     def _read_filter(self, match: re.Match[str], start: int, negated: bool) -> bool:
-        """Read ``name:value``; return False for a word that ends in a colon."""
+        """Read ``name:value``; return False for text with a colon."""
         typed = match[1]
         name = _ALIASES.get(typed, typed)
         after = match.end()
-        is_empty = after == len(self._text) or self._text[after].isspace()
+        if after == len(self._text) or self._text[after].isspace():
+            return False  # "public:", "path: wrong": a word
         if name not in FILTERS:
-            if is_empty:  # "public:", "default:": code, not a filter
-                return False
-            raise InvalidQueryError(
-                f"unknown filter {typed!r}" + did_you_mean(typed, FILTERS),
-                position=start,
-                hint=f"filters are {', '.join(FILTERS)}; quote the text to search for it",
-            )
-        if is_empty:
-            raise InvalidQueryError(f"filter {typed!r} has no value", position=after)
+            close = did_you_mean(typed, FILTERS)
+            self._notes.append(f"'{typed}:' is not a filter, so it was searched for as text{close}")
+            return False
+        begin = self._at
         self._at = after
-        value = self._quoted("value") if self._text[after] == '"' else self._bare()
+        value = self._quoted() if self._text[after] == '"' else None
+        if value is None:
+            value = self._bare()
+            if value.endswith(")") and "(" not in value:
+                value = value.rstrip(")")
         if not value:
-            raise InvalidQueryError(f"filter {typed!r} has no value", position=after)
-        if negated and name in _NOT_NEGATED:
-            raise InvalidQueryError(f"filter {typed!r} cannot be negated", position=start)
-        if name == "case":
-            self._set_case(value, after)
-        else:
-            self._filters.append((name, FilterTerm(value, after, negated)))
+            self._at = begin
+            return False
+        self._append(_Kind.FILTER, start, negated, value, after, name)
         return True
 
-    def _set_case(self, value: str, position: int) -> None:
-        try:
-            self._case = Case(value.lower())
-        except ValueError:
-            raise InvalidQueryError(
-                f"case is {value!r}, expected yes, no or auto", position=position
-            ) from None
-
-    def _quoted(self, what: str) -> str:
-        r"""Read a quoted text; ``\"`` stands for a quote inside."""
-        start = self._at
+    def _quoted(self) -> str | None:
+        r"""Read a quoted text; ``\"`` stands for a quote inside. None if it is not closed."""
         pieces: list[str] = []
-        at = start + 1
+        at = self._at + 1
         while at < len(self._text):
             character = self._text[at]
             if character == "\\" and self._text[at + 1 : at + 2] in ('"', "\\"):
@@ -252,19 +349,15 @@ class _Scanner:
                 return "".join(pieces)
             pieces.append(character)
             at += 1
-        raise InvalidQueryError(
-            f"the opening quote of this {what} is not closed",
-            position=start,
-            hint='add a closing "',
-        )
+        return None
 
     def _read_pattern(self, start: int, negated: bool) -> bool:
         """Read ``/pattern/`` up to a slash before white space; return False for a path."""
         match = _SLASHED.match(self._text, self._at)
         if not match:
             return False
-        self._patterns.append(PatternTerm(match[1], start, negated, places=((0, match.start(1)),)))
         self._at = match.end()
+        self._append(_Kind.PATTERN, start, negated, match[1], match.start(1))
         return True
 
     def _bare(self) -> str:
@@ -272,6 +365,32 @@ class _Scanner:
         while self._at < len(self._text) and not self._text[self._at].isspace():
             self._at += 1
         return self._text[start : self._at]
+
+
+def _is_plain_word(piece: _Piece) -> bool:
+    is_word = piece.kind is _Kind.WORD and not piece.negated and piece.text not in _OPERATORS
+    return is_word and any(map(str.isalnum, piece.text))
+
+
+def _is_sentence(pieces: Sequence[_Piece]) -> bool:
+    """Return whether a query is prose, in which people paste quotes and code without escapes."""
+    words = sum(map(_is_plain_word, pieces))
+    quoted = sum(len(each.text.split()) for each in pieces if each.kind is _Kind.PHRASE)
+    return words >= _SENTENCE_PLAIN_WORDS and words + quoted >= _SENTENCE_WORDS
+
+
+def _with_negations(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Return the pieces with ``NOT`` read as the minus of the next one."""
+    kept: list[_Piece] = []
+    is_negated = False
+    for at, piece in enumerate(pieces):
+        is_operator = piece.kind is _Kind.WORD and piece.text == "NOT" and not piece.negated
+        if is_operator and 0 < at < len(pieces) - 1:
+            is_negated = True
+            continue
+        kept.append(piece._replace(negated=True) if is_negated else piece)
+        is_negated = False
+    return kept
 
 
 class _PatternScanner(_Scanner):
@@ -357,12 +476,3 @@ def _is_blank(character: str) -> bool:
 def _literal(quoted: re.Match[str], start: int, *, negated: bool) -> PatternTerm:
     text = _ESCAPED_IN_QUOTES.sub(r"\1", quoted[1])
     return PatternTerm(text, start, negated, is_literal=True, places=((0, quoted.start(1)),))
-
-
-def _bounded(value: str, position: int) -> str:
-    if len(value) > MAX_TERM_CHARS:
-        raise InvalidQueryError(
-            f"this term has {len(value)} characters, at most {MAX_TERM_CHARS} are allowed",
-            position=position,
-        )
-    return value

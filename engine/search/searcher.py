@@ -293,7 +293,8 @@ class Searcher:
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
                 missing = missing_names(handle, query) if request.mode in MODES_WITH_WORDS else ()
-        notes = [*branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)]
+        notes = [*query.notes]
+        notes += branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)
         notes += [*embedding_notes(embedding, coverage.embedded), *found.notes]
         return SearchAnswer(
             query=request.query,

@@ -35,8 +35,10 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
     hits = page.locator("[data-hit]").count()
     assert hits
     box = page.get_by_label("Search all code")
-    box.fill("open foo:bar")
-    expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo', at character 6")
+    box.fill("open case:bar")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "case is 'bar', expected yes, no or auto, at character 11"
+    )
     assert page.locator("[data-hit]").count() == hits
     expect(page.get_by_text("The last results are below")).to_be_visible()
     box.fill("open session")
@@ -45,8 +47,8 @@ def test_a_bad_query_is_explained_and_the_last_results_stay(page: Page) -> None:
 
 def test_a_bad_first_query_speaks_of_no_results(page: Page) -> None:
     page.goto("/search")
-    page.get_by_label("Search all code").fill("open foo:bar")
-    expect(page.get_by_role("alert")).to_contain_text("unknown filter 'foo'")
+    page.get_by_label("Search all code").fill("open case:bar")
+    expect(page.get_by_role("alert")).to_contain_text("case is 'bar'")
     expect(page.get_by_text("The last results are below")).to_be_hidden()
 
 

@@ -71,8 +71,11 @@ def test_a_phrase_may_end_inside_a_word(make: Make) -> None:
 def test_a_phrase_without_words_is_refused_by_position(make: Make) -> None:
     index = make(SAMPLE)
     with pytest.raises(InvalidQueryError, match="no searchable word") as caught:
-        hits(index, 'session "=>"')
-    assert caught.value.position == 8
+        hits(index, '  "=>"')
+    assert caught.value.position == 2
+    answer = index.search(SearchRequest(query='session "=>"'))
+    assert answer.hits
+    assert answer.notes == ('"=>" has no searchable word and was left out',)
 
 
 def test_what_is_negated_does_not_come_back_by_path_or_name(make: Make) -> None:

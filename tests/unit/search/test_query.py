@@ -30,7 +30,12 @@ def test_reads_every_kind_of_term() -> None:
         ("http://localhost:80", ["http://localhost:80"]),
         ("public: default:", ["public:", "default:"]),
         ("C++ a-b [0] who's", ["C++", "a-b", "[0]", "who's"]),
-        ("- --", ["-", "-"]),
+        ("- -- --flag -x -10 a->b -> -=", ["-", "--", "--flag", "-x", "-10", "a->b", "->", "-="]),
+        ('find "open', ["find", '"open']),
+        ('lang: x sym:"" path:', ["lang:", "x", 'sym:""', "path:"]),
+        ("route:list closure", ["route:list", "closure"]),
+        ("w" * 300, ["w" * 256]),
+        ("@app.route #123 \U0001f600 <b>", ["@app.route", "#123", "\U0001f600", "<b>"]),
         ("/usr/bin/env", ["/usr/bin/env"]),
         ("a\x00b \ud800", ["a", "b"]),
         ("", []),
@@ -62,17 +67,11 @@ def test_quotes_can_be_escaped() -> None:
 @pytest.mark.parametrize(
     ("text", "position", "part"),
     [
-        ("foo bar:baz", 4, "unknown filter 'bar'"),
-        ("foo lnag:go", 4, "unknown filter 'lnag', did you mean 'lang'"),
-        ('find "open', 5, "not closed"),
-        ("lang:", 5, "no value"),
-        ("x lang: y", 7, "no value"),
         ("x -case:yes", 2, "cannot be negated"),
         ("x -branch:main", 2, "cannot be negated"),
         ("case:maybe", 5, "expected yes, no or auto"),
-        ("w" * 300, 0, "300 characters"),
         ("a" * (MAX_QUERY_CHARS + 1), MAX_QUERY_CHARS, "characters"),
-        ("ab " * (MAX_TERMS + 1), MAX_TERMS * 3, "words"),
+        ("path:a " * (MAX_TERMS + 1), MAX_TERMS * 7 + 5, "filters"),
     ],
 )
 def test_errors_name_the_position(text: str, position: int, part: str) -> None:
@@ -81,6 +80,71 @@ def test_errors_name_the_position(text: str, position: int, part: str) -> None:
     assert caught.value.position == position
     assert part in caught.value.message
     assert caught.value.as_json()["error"] == "validation_error"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("foo bar:baz", "'bar:' is not a filter, so it was searched for as text"),
+        ("foo lnag:go", "did you mean 'lang'"),
+        ("ab " * (MAX_TERMS + 1), f"only the first {MAX_TERMS} words count"),
+        ('"' + "long " * 60 + '"', "is searched as words"),
+    ],
+)
+def test_notes_say_what_was_read_as_text(text: str, note: str) -> None:
+    query = parse_query(text)
+    assert note in query.notes[0]
+    assert 0 < len(query.words) <= MAX_TERMS
+    assert (query.filters, query.phrases) == ((), ())
+
+
+def test_in_a_sentence_quotes_rank_and_a_minus_is_text() -> None:
+    query = parse_query('We now handle -trimpath arguments "--arg=VALUE"')
+    assert [(term.text, term.negated) for term in query.words] == [
+        ("We", False),
+        ("now", False),
+        ("handle", False),
+        ("trimpath", False),
+        ("arguments", False),
+    ]
+    assert [term.text for term in query.mentions] == ["--arg=VALUE"]
+    assert query.phrases == ()
+    assert query.notes == ('in a sentence, "--arg=VALUE" ranks but is not required',)
+
+
+def test_filters_and_patterns_surround_a_sentence() -> None:
+    query = parse_query("lang:go where does path:rules /a+/ decide what this -path:tests /b+/")
+    assert [(name, term.value, term.negated) for name, term in query.filters] == [
+        ("lang", "go", False),
+        ("path", "tests", True),
+    ]
+    assert [term.text for term in query.patterns] == ["b+"]
+    assert [term.text for term in query.words] == [
+        *("where", "does", "path:rules", "/a+/", "decide", "what", "this")
+    ]
+    assert [note.split()[3] for note in query.notes] == ["path:rules", "/a+/"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['lang:go parse "exact words" -tests', 'retry "connection reset by peer"', '"a b c d e"'],
+)
+def test_a_short_query_requires_its_phrases(text: str) -> None:
+    query = parse_query(text)
+    assert len(query.phrases) == 1
+    assert (query.mentions, query.notes) == ((), ())
+
+
+def test_not_and_brackets_are_operators() -> None:
+    query = parse_query('(lang:go OR lang:rust) retry NOT test NOT "a b"')
+    assert [term.value for term in query.values("lang")] == ["go", "rust"]
+    assert [(term.text, term.negated) for term in query.words] == [
+        ("OR", False),
+        ("retry", False),
+        ("test", True),
+    ]
+    assert [(term.text, term.negated) for term in query.phrases] == [("a b", True)]
+    assert [term.text for term in parse_query("NOT a").words] == ["NOT", "a"]
 
 
 @pytest.mark.parametrize(
