@@ -73,7 +73,9 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
             "checkpoint_list",
         ]
         parameters = {tool.name: list(tool.input_schema["properties"]) for tool in tools}
-        promised = "query project_path mode language path kind branch limit max_tokens format cursor"
+        promised = (
+            "query project_path mode language path kind branch limit max_tokens format cursor"
+        )
         assert set(promised.split()) <= set(parameters["search_code"])
         assert (
             parameters["index_repository"]

@@ -53,6 +53,7 @@ _FIRST_LINES = 5  # of the best hit, which take precedence over other places
 Renderer = Callable[[SearchAnswer], str]
 _FINGERPRINT_CHARS = 16
 _MAX_DIGITS = 9
+_WIDEST_MS = 99_999.999_999  # measured instead of the time, so that equal answers have equal sizes
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
 _DOC_CHARS = 200  # of a symbol's documentation
@@ -76,7 +77,14 @@ def fit_to_budget(answer: SearchAnswer, max_tokens: int | None, write: Renderer)
     Raises:
         InvalidInputError: Not even the first hit fits, without its code.
     """
-    if max_tokens is None or _tokens_in(write(answer)) <= max_tokens:
+    if max_tokens is None:
+        return answer
+    fitted = _fitted(replace(answer, took_ms=_WIDEST_MS), max_tokens, write)
+    return replace(fitted, took_ms=answer.took_ms)
+
+
+def _fitted(answer: SearchAnswer, max_tokens: int, write: Renderer) -> SearchAnswer:
+    if _tokens_in(write(answer)) <= max_tokens:
         return answer
     limit = max_tokens, write
     bare = replace(answer, truncated=True, hits=tuple(_without_code(hit) for hit in answer.hits))
