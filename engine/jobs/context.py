@@ -284,7 +284,7 @@ class JobContext:
 
     def after_begin(self, handle: Handle) -> None:
         """Refuse to write if another runner has taken over the job."""
-        if not jobs.is_held(handle, self.row.id, self.row.attempt):
+        if not jobs.is_held(handle, self.row.uuid, self.row.attempt):
             raise StaleClaim(self.row.uuid)
 
     def before_commit(self, handle: Handle) -> None:

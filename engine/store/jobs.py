@@ -160,10 +160,13 @@ def update_job(handle: Handle, job_id: int, changes: Mapping[str, object]) -> No
     )
 
 
-def is_held(handle: Handle, job_id: int, attempt: int) -> bool:
-    """Return whether a claim is still the latest of a running job: the fence of its writes."""
+def is_held(handle: Handle, uuid: str, attempt: int) -> bool:
+    """Return whether a claim is still the latest of a running job: the fence of its writes.
+
+    A later job may have the row number of a forgotten one, but never its UUID.
+    """
     row = handle.execute(
-        "SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND state = 'running'", (job_id, attempt)
+        "SELECT 1 FROM jobs WHERE uuid = ? AND attempt = ? AND state = 'running'", (uuid, attempt)
     ).fetchone()
     return row is not None
 

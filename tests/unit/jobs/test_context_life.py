@@ -11,7 +11,16 @@ from engine.errors import StaleClaim
 from engine.jobs.context import CrashTracker, InFlightFile
 from engine.jobs.ledger import Ledger
 from engine.records import Phase
-from tests.support.ledger import ERROR, FakeClock, claimed, context_of, everything, ledger_in
+from engine.scheduler.housekeeping import prune
+from tests.support.ledger import (
+    DAY_MS,
+    ERROR,
+    FakeClock,
+    claimed,
+    context_of,
+    everything,
+    ledger_in,
+)
 from tests.support.work import Work
 
 if TYPE_CHECKING:
@@ -172,3 +181,21 @@ def test_who_was_frozen_while_another_took_over_writes_nothing(
         for _ in range(runs):
             freeze_and_take_over(ledger, other, clock)
     print(f"{runs} takeovers: 0 of {runs * 7} writes with the old token, 0 beats")
+
+
+def test_a_runner_frozen_until_its_job_is_forgotten_writes_into_no_other(
+    ledger: Ledger, clock: FakeClock
+) -> None:
+    """The row of a later job may have the number that the forgotten one had."""
+    old = claimed(ledger)
+    ledger.request_cancel(old.uuid, is_orphan=True)
+    clock.now_ms += 8 * DAY_MS
+    prune(ledger.store, ledger.store.path.parent, now_ms=clock.now_ms, retention_ms=7 * DAY_MS)
+    new = claimed(ledger)
+    assert (new.id, new.attempt) == (old.id, old.attempt)
+    before = everything(ledger.store.path)
+    with context_of(ledger, old, clock) as context:
+        with pytest.raises(StaleClaim):
+            context.record_files(PATHS, 1)
+        context.beat()
+    assert everything(ledger.store.path) == before
