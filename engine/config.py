@@ -141,7 +141,7 @@ SETTINGS: tuple[Setting, ...] = (
         "larger files are skipped; 0 means 10 MB",
     ),
     Setting(
-        "parse_timeout", 1000, 50, 60_000, "ms", "a file that parses longer falls back to lines"
+        "parse_timeout", 1000, 50, 600_000, "ms", "a file that parses longer falls back to lines"
     ),
     Setting("busy_timeout", 5000, 0, 600_000, "ms", "how long to wait for a locked database"),
     Setting(

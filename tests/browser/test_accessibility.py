@@ -27,7 +27,7 @@ PAGES = (
     "/p/{project}/symbols?name=nothing&kind=class",
     "/p/{project}/memories",
     "/status",
-    "/search?q=foo:bar",
+    "/search?q=case:bar",
     "/search?q=nothing+lang:rust",
     "/p/{project}/related/app/session.py",
     "/jobs",

@@ -23,7 +23,7 @@ PLACES = (
     "/status",
     "/folders",
     "/nowhere",
-    "/search?q=foo:bar",
+    "/search?q=case:bar",
     "/p/{project}",
     "/p/{project}/symbols",
     "/p/{project}/symbols?name=nothing&kind=class",

@@ -67,7 +67,7 @@ def test_what_cannot_be_asked_is_explained_and_the_list_stays(page: Page, here: 
     page.evaluate("document.querySelector('#name').maxLength = 9999")
     shown = page.locator("[data-hit]").count()
     page.get_by_label("Name of a symbol").fill("a" * 1001)
-    expect(page.get_by_role("alert")).to_contain_text("at most 1000 are read")
+    expect(page.get_by_role("alert")).to_contain_text("at most 1000 are allowed")
     assert page.locator("[data-hit]").count() == shown > 0
     page.get_by_label("Name of a symbol").fill("session")
     expect(page.locator("#problem")).to_be_hidden()

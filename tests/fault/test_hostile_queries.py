@@ -79,8 +79,11 @@ def test_the_index_is_what_it_was(index: Project) -> None:
 def test_words_that_look_like_operators_are_words(index: Project) -> None:
     assert index.search(SearchRequest(query='"DROP TABLE files"')).hits[0].path == "odd.py"
     assert index.search(SearchRequest(query='"img src=x"')).hits[0].path == "odd.py"
-    told = index.search(SearchRequest(query="session NOT token NEAR", mode=Mode.KEYWORD)).hits
+    told = index.search(SearchRequest(query="session AND token NEAR", mode=Mode.KEYWORD)).hits
     assert "tests/test_session.py" in {hit.path for hit in told}
+    told = index.search(SearchRequest(query="session NOT token", mode=Mode.KEYWORD)).hits
+    assert told
+    assert "tests/test_session.py" not in {hit.path for hit in told}
     for text in ("sess*", "%ession"):  # by meaning, pieces of words are near to words
         assert index.search(SearchRequest(query=text, mode=Mode.KEYWORD)).total == 0
 

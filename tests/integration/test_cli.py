@@ -234,7 +234,7 @@ def test_several_projects_are_searched_and_a_failing_one_is_reported(
 def test_a_batch_answers_each_line_and_bad_ones_with_an_error(
     cairn: Command, tmp_path: Path
 ) -> None:
-    queries = b"parse config\nnosuch:filter\n\n\xff refresh\r\nServeRequests\n"
+    queries = b"parse config\ncase:nosuch\n\n\xff refresh\r\nServeRequests\n"
     file = tmp_path / "queries.txt"
     file.write_bytes(queries)
     ended = cairn("search", "--batch", str(file), "--json", "--limit", "1")
@@ -244,7 +244,7 @@ def test_a_batch_answers_each_line_and_bad_ones_with_an_error(
     assert good["hits"][0]["path"] == "src/session.py"
     assert list(bad) == ["error", "message", "details"]
     assert bad["error"] == "validation_error"
-    assert (bad["details"]["query"], bad["details"]["line"]) == ("nosuch:filter", 2)
+    assert (bad["details"]["query"], bad["details"]["line"]) == ("case:nosuch", 2)
     assert empty["details"]["line"] == 3
     assert odd["query"] == "\ufffd refresh"
     assert last["hits"][0]["path"] == "src/server.go"

@@ -50,8 +50,8 @@ def fresh(tmp_path: Path) -> Command:
         (("search", "x", "--kind", "fucntion"), 2, "validation_error", "did you mean 'function'"),
         (("search",), 2, "validation_error", "no query given"),
         (("search", ""), 2, "validation_error", "nothing to search for"),
-        (("search", "nosuch:x"), 2, "validation_error", "nosuch"),
-        (("search", '"open'), 2, "validation_error", "not closed"),
+        (("search", "case:nosuch"), 2, "validation_error", "nosuch"),
+        (("search", '"=>"'), 2, "validation_error", "no searchable word"),
         (("search", "x" * 5000), 2, "validation_error", "5000 characters"),
         (("search", "x", "--limit", "0"), 2, "validation_error", "limit is 0"),
         (("search", "x", "--limit", "101"), 2, "validation_error", "limit is 101"),
@@ -98,9 +98,9 @@ def test_bad_input(
 
 
 def test_a_bad_query_names_its_position(cairn: Command) -> None:
-    ended = cairn("search", "token nosuch:x")
-    assert "(at character 7 of the query)\nhint: " in ended.err
-    details = cairn("search", "token nosuch:x", "--json").json()["details"]
+    ended = cairn("search", "token -case:yes")
+    assert "(at character 7 of the query)" in ended.err
+    details = cairn("search", "token -case:yes", "--json").json()["details"]
     assert (details["field"], details["position"]) == ("query", 6)
 
 

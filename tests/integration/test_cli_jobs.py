@@ -75,7 +75,7 @@ def _busy(command: Command) -> Iterator[None]:
 
 def _stuck(command: Command) -> Command:
     """Give the command with a file in the middle whose parser takes a minute."""
-    hangs = {"CAIRN_FAULT": "hang:parse:part3/m303.py", "CAIRN_PARSE_TIMEOUT": "60000"}
+    hangs = {"CAIRN_FAULT": "hang:parse:part3/m303.py", "CAIRN_PARSE_TIMEOUT": "600000"}
     return replace(command, variables={**command.variables, **hangs})
 
 

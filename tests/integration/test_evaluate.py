@@ -176,10 +176,10 @@ def test_what_cannot_be_evaluated_is_refused(index: Project) -> None:
 
 def test_a_query_that_cannot_be_read_is_named_by_its_line(index: Project) -> None:
     with pytest.raises(InvalidInputError, match="line 7: ") as caught:
-        index.evaluate([ROUTES, _query("see std:vector", "a.py", line=7)])
+        index.evaluate([ROUTES, _query("see case:vector", "a.py", line=7)])
     assert caught.value.details["line"] == 7
     with pytest.raises(InvalidInputError) as caught:
-        index.evaluate([_query("see std:vector", "a.py")])
+        index.evaluate([_query("see case:vector", "a.py")])
     assert "line" not in caught.value.details
 
 

@@ -60,7 +60,7 @@ def test_the_numbers_are_those_of_what_was_asked(command: Command, tree: Path) -
     write_tree(tree, {**SAMPLE, ".env": "A=b\n"})
     with serving(command, "--no-watch") as server, server.client() as client:
         report = client.post("/api/v1/projects", json={"path": str(tree)}).json()["result"]
-        for query in ("session", "open", "mode:no"):
+        for query in ("session", "open", "case:maybe"):
             client.get("/api/v1/search", params={"query": query})
         client.get("/api/v1/search", params={"query": "session", "mode": "keyword"})
         client.get("/api/v1/symbols", params={"name": "SessionStore"})
@@ -260,7 +260,7 @@ def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server
     with guarded.client() as client:
         assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
         for secret in asked:
-            for query in (secret, f"nosuch:{secret}", f"/{secret}(/"):
+            for query in (secret, f"case:{secret}", f"/{secret}(/"):
                 client.get("/api/v1/search", params={"query": query, "project": str(tree)})
             client.get(f"/{secret}")
             client.get("/api/v1/search", params={"query": "x", "project": f"/{secret}"})
@@ -276,7 +276,7 @@ def test_secrets_are_neither_in_numbers_nor_in_logs_nor_in_spans(guarded: Server
 
 async def _ask(client: Client, secrets: list[str], tree: Path) -> None:
     for secret in secrets:
-        arguments = {"query": f"nosuch:{secret}", "project_path": str(tree)}
+        arguments = {"query": f"case:{secret}", "project_path": str(tree)}
         assert (await client.call_tool("search_code", arguments)).is_error
         arguments = {"query": secret, "project_path": str(tree)}
         assert not (await client.call_tool("search_code", arguments)).is_error

@@ -111,10 +111,10 @@ def test_a_total_that_is_known_is_no_lower_bound(
 @pytest.mark.parametrize(
     ("query", "mode", "character"),
     [
-        ("open foo:bar", "hybrid", 6),
-        ('say "this', "hybrid", 5),
+        ("open case:bar", "hybrid", 11),
+        ("x path:[bad", "hybrid", 8),
         ("a(b", "regex", None),
-        ("x lang:", "keyword", 8),
+        ("x lang:klingon", "keyword", 8),
         ("x project:nothing", "hybrid", 3),
         ("x case:maybe", "hybrid", 8),
     ],
@@ -244,7 +244,7 @@ def test_the_answer_can_be_had_as_markdown(pages_client: httpx.Client) -> None:
     answer = pages_client.get("/search/markdown", params={"q": "open session"})
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
     assert "app/session.py" in answer.text
-    assert pages_client.get("/search/markdown", params={"q": "foo:bar"}).status_code == 400
+    assert pages_client.get("/search/markdown", params={"q": "case:bar"}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ with Catalog(load_config()) as catalog:
     with catalog.traced("mcp"):
         index.search(SearchRequest(query="session"))
         try:
-            index.search(SearchRequest(query="nosuch:filter"))
+            index.search(SearchRequest(query="case:nosuch"))
         except InvalidInputError:
             pass
     index.search(SearchRequest(query="session"))
@@ -87,7 +87,7 @@ def test_a_request_has_the_phases_of_its_search(tmp_path: Path, tree: Path) -> N
         client.post("/api/v1/projects", json={"path": str(tree)}, headers=headers)
         asked = {"query": "open session", "project": str(tree)}
         client.get("/api/v1/search", params=asked, headers={"X-Request-ID": "ask"})
-        client.get("/api/v1/search", params={"query": "nosuch:filter"})
+        client.get("/api/v1/search", params={"query": "case:nosuch"})
         server.stop()
     until(lambda: not processes_of(command.home))  # the runner, whose spans the job's are
     spans = spans_in(command.home)

@@ -13,7 +13,7 @@ from tests.support.mcp_clients import called, read, text_of
 from tests.support.trees import SAMPLE, write_tree
 
 #: What keeps a job from ending, so that it can be looked at and stopped.
-HANGS = {"CAIRN_FAULT": "hang:parse:slow.py", "CAIRN_PARSE_TIMEOUT": "60000"}
+HANGS = {"CAIRN_FAULT": "hang:parse:slow.py", "CAIRN_PARSE_TIMEOUT": "600000"}
 
 RESOURCES = (
     "symbols://list",

@@ -174,7 +174,7 @@ def test_a_question_is_one_however_many_projects_answer_it(tmp_path: Path) -> No
 def ask_all_ways(catalog: Catalog, roots: list[str]) -> None:
     catalog.search(roots, SearchRequest(query="session", mode=Mode.KEYWORD))
     with pytest.raises(InvalidInputError):
-        catalog.search(roots, SearchRequest(query="no_such_filter:x"))
+        catalog.search(roots, SearchRequest(query="case:x"))
     index = catalog.open(roots[0])
     index.related(RelatedRequest(path="app/session.py", line_start=1))
     index.symbols("SessionStore")
