@@ -105,7 +105,7 @@ async def _as_an_agent(server: Server, tree: Path) -> None:
     async with Client(f"{server.url}/mcp") as client:
         await called(client, "search_code", query="session", project_path=str(tree))
         for name, arguments in (
-            ("search_code", {"query": "nothing:known", "project_path": str(tree)}),
+            ("search_code", {"query": "case:maybe", "project_path": str(tree)}),
             ("find_symbol", {"name": "x", "project_path": "/nowhere"}),
         ):
             assert (await client.call_tool(name, arguments)).is_error
