@@ -173,7 +173,7 @@ def test_a_bad_file_is_bad_input_with_line_and_field(cairn: Command, tmp_path: P
 
 
 def test_a_query_that_cannot_be_read_names_its_line(cairn: Command, tmp_path: Path) -> None:
-    golden = _golden(tmp_path, GOLDEN[0], {"query": "std:vector", "relevant": ["a.py"]})
+    golden = _golden(tmp_path, GOLDEN[0], {"query": "case:vector", "relevant": ["a.py"]})
     ended = cairn("eval", golden, "--json")
     assert ended.code == 2
     assert ended.json()["details"]["line"] == 3
