@@ -41,6 +41,8 @@ _SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
 _LINE_ENDS = "\r\n"
+# What a query has that is more than words: quotes, slashes, colons, minus signs, NOT.
+_MARKUP = re.compile(r'["/:]|(?<!\S)-|(?<!\S)NOT(?!\S)')
 _NOT_BLANK = re.compile(r"\S+")
 # A minus negates a name, a phrase, a pattern or a file extension; --flag, -x, -1 and -> are text.
 _NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)')
@@ -130,7 +132,10 @@ def parse_query(text: str, *, as_pattern: bool = False) -> Query:
         )
     readable = storable(text)
     scanner = _PatternScanner(readable) if as_pattern else _Scanner(readable)
-    scanner.run()
+    if as_pattern or _MARKUP.search(readable):
+        scanner.run()
+    else:
+        scanner.split()
     query = scanner.query(text)
     _check_patterns(query)
     return query
@@ -214,6 +219,11 @@ class _Scanner:
             case=self._case,
             notes=tuple(dict.fromkeys(self._notes)),
         )
+
+    def split(self) -> None:
+        """Read a text without markup: words."""
+        for word in _NOT_BLANK.finditer(self._text):
+            self._words.append(Term(word[0][:MAX_TERM_CHARS], word.start(), False))
 
     def run(self) -> None:
         """Scan everything."""
