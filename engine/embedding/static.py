@@ -14,6 +14,7 @@ the scale of each row as float16, and the rows as int8; lengths follow from the 
 
 import functools
 import json
+import mmap
 import os
 import threading
 from collections import Counter
@@ -31,6 +32,7 @@ from engine.syntax.terms import terms_of
 
 MAGIC: Final = b"cairn-static 1\n"
 _MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
+_MODEL_DIGEST: Final = "e31ac5c5"  # of the file; a test compares
 _START: Final = 3  # letters
 _LONGEST_WORD: Final = 64  # characters; anything longer is data
 _MAX_DERIVED: Final = 32_768  # cached rows of words that have none of their own
@@ -107,7 +109,7 @@ class _WordRows(dict[str, int]):
     Args:
         words: The words and pieces of the model, with their rows.
         splitter: Cuts other words into those.
-        levels: The rows, with room for ``_MAX_DERIVED`` more and a last one of zeros.
+        levels: Their rows.
         scales: The scale of each.
     """
 
@@ -116,10 +118,14 @@ class _WordRows(dict[str, int]):
     ) -> None:
         super().__init__(words)
         self._splitter = splitter
-        self._levels = levels
-        self._scales = scales
-        self._first = self._next = len(words)
-        self._none = len(levels) - 1
+        count, dimension = len(levels), levels.shape[1]
+        #: The rows, with room for ``_MAX_DERIVED`` more and a last one of zeros.
+        self.levels = np.zeros((count + _MAX_DERIVED + 1, dimension), np.int8)
+        self.levels[:count] = levels
+        self.scales = np.zeros(len(self.levels), np.float32)
+        self.scales[:count] = scales
+        self._first = self._next = count
+        self._none = len(self.levels) - 1
 
     def make_room(self) -> Self:
         """Drop the rows that were made if the words of one more text might not fit."""
@@ -134,8 +140,8 @@ class _WordRows(dict[str, int]):
         row = self._next
         if not rows or row == self._none:
             return self._none
-        made = (self._levels[rows] * self._scales[rows, None]).sum(axis=0)
-        self._levels[row], self._scales[row] = quantised(made)
+        made = (self.levels[rows] * self.scales[rows, None]).sum(axis=0)
+        self.levels[row], self.scales[row] = quantised(made)
         self[word] = row
         self._next += 1
         return row
@@ -159,16 +165,17 @@ class StaticModel:
     """Texts → vectors of length 1; all zeros for a text without words.
 
     Args:
-        data: A weights file.
+        data: A weights file, which is not copied before chunks are embedded.
+        digest: Of the file, when it is known: computing it takes longer than embedding a query.
 
     Raises:
         ValueError: This program cannot read it.
     """
 
-    def __init__(self, data: bytes) -> None:
-        if not data.startswith(MAGIC):
+    def __init__(self, data: bytes | mmap.mmap, digest: str | None = None) -> None:
+        end = data.find(b"\n", len(MAGIC))
+        if data[: len(MAGIC)] != MAGIC or end < 0:
             raise ValueError("not a weights file of this version")
-        end = data.index(b"\n", len(MAGIC))
         header = Header(**json.loads(data[len(MAGIC) : end]))
         count, self.dimension = header.rows, header.dimension
         words_at = end + 1
@@ -177,15 +184,13 @@ class StaticModel:
         words = data[words_at:scales_at].decode().split("\n")
         if len(words) != count or len(data) != levels_at + count * self.dimension:
             raise ValueError("the weights file is damaged")
-        self._levels = np.zeros((count + _MAX_DERIVED + 1, self.dimension), np.int8)
-        self._levels[:count].ravel()[:] = np.frombuffer(data, np.int8, offset=levels_at)
-        self._scales = np.zeros(len(self._levels), np.float32)
-        self._scales[:count] = np.frombuffer(data, "<f2", count, scales_at)
-        known = dict(zip(words, range(count), strict=True))
-        self._splitter = Splitter(known)
-        self._rows = _WordRows(known, self._splitter, self._levels, self._scales)
+        levels = np.frombuffer(data, np.int8, offset=levels_at)
+        self._levels = levels.reshape(count, self.dimension)
+        self._scales = np.frombuffer(data, "<f2", count, scales_at).astype(np.float32)
+        self._known = dict(zip(words, range(count), strict=True))
+        self._splitter = Splitter(self._known)
         self.name = header.name
-        digest = blake2b(data, digest_size=4).hexdigest()
+        digest = digest or blake2b(data, digest_size=4).hexdigest()
         #: Vectors of models with different identities cannot be compared.
         self.identity = f"{self.name}/{self.dimension}/{digest}"
         self._folder_factor, self._stem_factor = header.path_factors
@@ -224,7 +229,8 @@ class StaticModel:
 
     def _add(self, total: Floats, fields: tuple[str, str, str]) -> None:
         """Add the words of a chunk to its sum."""
-        row_of = self._rows.make_room().__getitem__
+        rows = self._rows.make_room()
+        row_of = rows.__getitem__
         words: list[int] = []
         weights: list[float] = []
         for field, curve in zip(fields, self._curves, strict=True):
@@ -233,8 +239,13 @@ class StaticModel:
             weights += map(curve.__getitem__, counts.values())
         if words:
             taken = np.array(words)
-            factors = np.array(weights, np.float32) * self._scales[taken]
-            total += factors @ self._levels[taken].astype(np.float32)
+            factors = np.array(weights, np.float32) * rows.scales[taken]
+            total += factors @ rows.levels[taken].astype(np.float32)
+
+    @functools.cached_property
+    def _rows(self) -> _WordRows:
+        """The rows that chunks use: those of the file, and others made as words need them."""
+        return _WordRows(self._known, self._splitter, self._levels, self._scales)
 
     def _vector(self, weights: Mapping[str, float]) -> Floats:
         """Return the vector of a query or a path."""
@@ -270,7 +281,7 @@ def quantised(rows: Floats) -> tuple[NDArray[np.int8], Floats]:
 def load_static() -> StaticModel:
     """Return the built-in model; read once per process."""
     with open(_MODEL_FILE, "rb") as file:
-        return StaticModel(file.read())
+        return StaticModel(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), _MODEL_DIGEST)
 
 
 class StaticEmbedder:

@@ -5,6 +5,7 @@ Each subcommand is a module of ``web.cli`` that is imported only when it is call
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -141,6 +142,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run ``cairn`` with the arguments of the process and exit."""
+    if sys.argv[1:2] not in (["serve"], ["mcp"]):
+        # numpy takes 25 ms to start the threads of its BLAS, which pay only after many queries.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(sys.argv[1:]))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from engine.embedding import static
 from engine.embedding.static import (
+    _MODEL_FILE,
     Header,
     Splitter,
     StaticEmbedder,
@@ -139,6 +140,7 @@ def test_another_file_is_refused(data: bytes) -> None:
 def test_the_model_that_comes_with_the_program_knows_code() -> None:
     model = load_static()
     assert model is load_static()
+    assert model.identity == StaticModel(Path(_MODEL_FILE).read_bytes()).identity
     chunks = model.embed_chunks(
         [
             ("retry request retryrequest", "retry when the connection drops", "sleep backoff"),
