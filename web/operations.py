@@ -13,7 +13,6 @@ from web.wording import count
 #: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
-_MOST = 1000  # symbols read at once
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 

@@ -32,7 +32,8 @@ from engine.syntax.terms import terms_of
 
 MAGIC: Final = b"cairn-static 1\n"
 _MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
-_MODEL_DIGEST: Final = "e31ac5c5"  # of the file; a test compares
+#: Of the file: queries name it without reading it all. To be renewed with the weights.
+_MODEL_DIGEST: Final = "e31ac5c5"
 _START: Final = 3  # letters
 _LONGEST_WORD: Final = 64  # characters; anything longer is data
 _MAX_DERIVED: Final = 32_768  # cached rows of words that have none of their own
@@ -190,14 +191,20 @@ class StaticModel:
         self._known = dict(zip(words, range(count), strict=True))
         self._splitter = Splitter(self._known)
         self.name = header.name
-        digest = digest or blake2b(data, digest_size=4).hexdigest()
+        self._data = data
+        self._digest = digest or _digest_of(data)
         #: Vectors of models with different identities cannot be compared.
-        self.identity = f"{self.name}/{self.dimension}/{digest}"
+        self.identity = f"{self.name}/{self.dimension}/{self._digest}"
         self._folder_factor, self._stem_factor = header.path_factors
         self._lock = threading.Lock()  # making vectors can add rows
         self._curves = [
             _CountWeights(factor, header.count_power) for factor in header.field_factors
         ]
+
+    @functools.cached_property
+    def is_intact(self) -> bool:
+        """Whether the file has the digest that its identity names."""
+        return _digest_of(self._data) == self._digest
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a query."""
@@ -258,6 +265,10 @@ class StaticModel:
         return _unit(weighted @ self._levels[taken].astype(np.float32))
 
 
+def _digest_of(data: bytes | mmap.mmap) -> str:
+    return blake2b(data, digest_size=4).hexdigest()
+
+
 def _unit(vector: Floats) -> Floats:
     """Scale one vector to length 1."""
     scaled: Floats = vector / max(float(np.sqrt(vector @ vector)), float(_TINY))
@@ -315,7 +326,15 @@ class StaticEmbedder:
         return self._model.identity
 
     def prepare(self, cancelled: CancelToken) -> None:
-        """Do nothing: the weights are loaded."""
+        """Check the weights before anything is stored that they made; a query takes no time for it.
+
+        Raises:
+            EmbedderUnavailableError: They are damaged.
+        """
+        if not self._model.is_intact:
+            raise EmbedderUnavailableError(
+                "the weights of the built-in model are damaged", hint="install codecairn again"
+            )
 
     def embed_words(self, rows: Sequence[tuple[str, str, str]]) -> Vectors:
         """Embed chunks by their words: of names, of signatures, of the text."""

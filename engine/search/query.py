@@ -50,6 +50,7 @@ _OPERATORS = frozenset({"AND", "NOT", "OR"})
 # A query with this many words, of which this many are not quoted, is a sentence.
 _SENTENCE_WORDS = 5
 _SENTENCE_PLAIN_WORDS = 3
+_NOTE_CHARS = 60  # of a piece of the query that a note quotes
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -254,10 +255,9 @@ class _Scanner:
             if piece.kind is _Kind.WORD:
                 kept.append(piece._replace(negated=False))
             elif piece.kind is _Kind.PHRASE and (is_inside or not piece.negated):
-                self._mentions.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, False))
-                self._notes.append(f'in a sentence, "{piece.text}" ranks but is not required')
+                self._add_mention(piece)
             elif is_inside:
-                raw = self._text[piece.start : piece.end]
+                raw = _shortened(self._text[piece.start : piece.end])
                 self._notes.append(f"in a sentence, {raw} is text; filters go before or after it")
                 self._add_words(piece)
             else:
@@ -278,6 +278,12 @@ class _Scanner:
             self._add_words(piece)
         elif piece.text.strip():
             self._phrases.append(Term(piece.text, piece.start, piece.negated))
+
+    def _add_mention(self, piece: _Piece) -> None:
+        if piece.text.strip():
+            self._mentions.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, False))
+            quoted = _shortened(piece.text)
+            self._notes.append(f'in a sentence, "{quoted}" ranks but is not required')
 
     def _add_words(self, piece: _Piece) -> None:
         """Add the text of a piece as words."""
@@ -329,7 +335,9 @@ class _Scanner:
             return False  # "public:", "path: wrong": a word
         if name not in FILTERS:
             close = did_you_mean(typed, FILTERS)
-            self._notes.append(f"'{typed}:' is not a filter, so it was searched for as text{close}")
+            self._notes.append(
+                f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
+            )
             return False
         begin = self._at
         self._at = after
@@ -375,6 +383,11 @@ class _Scanner:
         while self._at < len(self._text) and not self._text[self._at].isspace():
             self._at += 1
         return self._text[start : self._at]
+
+
+def _shortened(text: str) -> str:
+    """Return the beginning of a text for a note."""
+    return text if len(text) <= _NOTE_CHARS else text[: _NOTE_CHARS - 1] + "…"
 
 
 def _is_plain_word(piece: _Piece) -> bool:

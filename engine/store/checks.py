@@ -79,7 +79,6 @@ class KeywordIndex(NamedTuple):
 CHUNK_WORDS = KeywordIndex("chunk_terms", "chunks", CHUNK_COLUMNS)
 PATH_WORDS = KeywordIndex("file_paths", "files", ("folders", "stem"))
 MEMORY_WORDS = KeywordIndex("memory_terms", "memories", ("summary", "tags", "description"))
-KEYWORD_INDEXES = (CHUNK_WORDS, PATH_WORDS, MEMORY_WORDS)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.cancellation import never
 from engine.embedding import static
 from engine.embedding.static import (
     _MODEL_FILE,
@@ -129,6 +130,23 @@ def test_damaged_weights_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr("engine.embedding.static._MODEL_FILE", str(place))
         with pytest.raises(EmbedderUnavailableError, match="the built-in model cannot be read"):
             StaticEmbedder()
+
+
+def test_weights_that_have_changed_are_not_indexed_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    StaticEmbedder().prepare(never)
+    data = bytearray(Path(_MODEL_FILE).read_bytes())
+    data[-1] ^= 1
+    changed = tmp_path / "static.bin"
+    changed.write_bytes(data)
+    monkeypatch.setattr("engine.embedding.static._MODEL_FILE", str(changed))
+    load_static.cache_clear()
+    try:
+        with pytest.raises(EmbedderUnavailableError, match="are damaged"):
+            StaticEmbedder().prepare(never)
+    finally:
+        load_static.cache_clear()
 
 
 @pytest.mark.parametrize("data", [b"", b"cairn-static 9\n{}", file_of()[:-1], file_of() + b"x"])

@@ -112,6 +112,12 @@ def test_in_a_sentence_quotes_rank_and_a_minus_is_text() -> None:
     assert query.notes == ('in a sentence, "--arg=VALUE" ranks but is not required',)
 
 
+def test_notes_quote_little_and_say_nothing_of_empty_quotes() -> None:
+    query = parse_query(f'it fails to say "" and "{"long words " * 20}" there')
+    assert len(query.mentions) == len(query.notes) == 1
+    assert len(query.notes[0]) < 120
+
+
 def test_filters_and_patterns_surround_a_sentence() -> None:
     query = parse_query("lang:go where does path:rules /a+/ decide what this -path:tests /b+/")
     assert [(name, term.value, term.negated) for name, term in query.filters] == [
