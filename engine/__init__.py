@@ -44,22 +44,10 @@ if TYPE_CHECKING:
         Variant,
         read_golden,
     )
+    from engine.index_records import IndexOptions, IndexReport, Progress
+    from engine.memory_records import Checkpoint, CheckpointPage, MemoryChange, NewMemory
     from engine.project import Project
-    from engine.records import (
-        Checkpoint,
-        CheckpointPage,
-        Hit,
-        IndexOptions,
-        IndexReport,
-        MemoryChange,
-        Mode,
-        NewMemory,
-        Progress,
-        RelatedRequest,
-        SearchAnswer,
-        SearchRequest,
-        SymbolHit,
-    )
+    from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
     from engine.state_records import ProjectStatus
 
 __all__ = [
@@ -92,16 +80,19 @@ __all__ = [
 
 _HOMES = {
     "Catalog": "engine.catalog",
-    "Checkpoint": "engine.records",
-    "CheckpointPage": "engine.records",
+    "Checkpoint": "engine.memory_records",
+    "CheckpointPage": "engine.memory_records",
     "Config": "engine.config",
     "EngineError": "engine.errors",
     "Evaluation": "engine.evaluation.golden",
     "EvaluationOptions": "engine.evaluation.golden",
     "GoldenQuery": "engine.evaluation.golden",
     "Project": "engine.project",
-    "MemoryChange": "engine.records",
-    "NewMemory": "engine.records",
+    "IndexOptions": "engine.index_records",
+    "IndexReport": "engine.index_records",
+    "MemoryChange": "engine.memory_records",
+    "NewMemory": "engine.memory_records",
+    "Progress": "engine.index_records",
     "ProjectStatus": "engine.state_records",
     "Target": "engine.evaluation.golden",
     "Variant": "engine.evaluation.golden",

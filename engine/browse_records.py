@@ -1,7 +1,11 @@
 """The frozen records of an index's contents, page by page. Times are ISO 8601, UTC."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
+
+from engine.parameters import Parameter
+from engine.records import MAX_NAME_CHARS, MAX_SYMBOLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,3 +231,64 @@ class FoundPath(NamedTuple):
     tier: int  # the quality of the match, 0: the name itself … 5: nothing was typed
     cost: int
     marks: tuple[tuple[int, int], ...]  # the matched spans, half-open, in characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathExplanation:
+    """Why a path is found or not; ``cairn why PATH``."""
+
+    path: str
+    outcome: Annotated[str, "indexed, skipped, not_seen, missing or folder"]
+    reason: str | None  # a SkipReason when skipped
+    detail: Annotated[str, "in words, with what to do"]
+    rule_path: Annotated[str | None, "the skipped folder that stands for it"]
+    fresh: bool | None
+    facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolListRequest:
+    """A filter of the list of symbols; all conditions must hold."""
+
+    name: Annotated[
+        str,
+        Parameter(
+            "start of the name, or any part of it from three characters", max_length=MAX_NAME_CHARS
+        ),
+    ] = ""
+    #: One of syntax.languages.KINDS, and not a group of them.
+    kind: Annotated[str | None, Parameter("e.g. function")] = None
+    language: Annotated[str | None, Parameter("e.g. python")] = None
+    path: Annotated[str, Parameter("part of the path, or a glob", max_length=MAX_NAME_CHARS)] = ""
+    limit: Annotated[int, Parameter("maximum number per page", minimum=1, maximum=MAX_SYMBOLS)] = (
+        100
+    )
+    cursor: Annotated[str | None, Parameter("`next_cursor` of the previous page")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSymbol:
+    """A definition."""
+
+    path: str
+    name: str
+    scope: Annotated[str, "the enclosing definition; empty at top level"]
+    kind: str
+    signature: str
+    language: str
+    line_start: int
+    line_end: int
+    exported: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolPage:
+    """Some symbols of a branch, by name; those that begin with the requested name come first."""
+
+    branch: str
+    symbols: tuple[ListedSymbol, ...]
+    total: Annotated[int, "on all pages"]
+    kinds: Annotated[Mapping[str, int], "number of each kind, whatever kind is asked for"]
+    languages: Annotated[Mapping[str, int], "number in each language, likewise"]
+    next_cursor: str | None
+    complete: Annotated[bool, "whether the last run over the branch came to its end"]

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.errors import Cancelled
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 #: Return whether the caller wants the work to end. Polled often, in the thread that does the work,
 #: so it must be cheap; once true it stays true. Work that ends early raises ``Cancelled``. Every
@@ -37,6 +39,8 @@ def run_cancellable(
     Raises:
         Cancelled: ``cancelled`` returned true.
     """
+    from concurrent.futures import Future  # with logging, 8 ms that a search does not need
+
     future: Future[T] = Future()
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
@@ -52,7 +56,7 @@ def run_cancellable(
     return future.result()
 
 
-def _run(work: Callable[[], T], future: Future[T]) -> None:
+def _run(work: Callable[[], T], future: "Future[T]") -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again by ``future.result``

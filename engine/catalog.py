@@ -14,7 +14,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.project import Project
-from engine.records import ProjectSummary, SearchAnswer, SearchRequest
+from engine.records import SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
 from engine.store.project import read_root
 from engine.telemetry.metrics import measured_search
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from engine.observing.observer import Observer
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
+    from engine.state_records import ProjectSummary
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
@@ -346,7 +347,7 @@ class Catalog:
         """
         return self.open_file(self._indexes.file_of_id(project_id))
 
-    def projects(self) -> list[ProjectSummary]:
+    def projects(self) -> "list[ProjectSummary]":
         """List the projects by path; one that cannot be opened is listed with its error."""
         from engine.jobs.watchlist import database_files
         from engine.scheduler.poller import summary_of

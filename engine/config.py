@@ -7,14 +7,11 @@ settings from the environment. Keys and tokens are wrapped so that nothing shows
 
 import hmac
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import platformdirs
 
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidConfigError
@@ -332,6 +329,8 @@ def _home(data_dir: Path | None) -> tuple[Path | str, Origin]:
         return data_dir, Origin.ARGUMENT
     if named:
         return named, Origin.ENVIRONMENT
+    import platformdirs  # takes 5 ms, as does tomllib
+
     return platformdirs.user_data_dir("codecairn"), Origin.DEFAULT
 
 
@@ -350,10 +349,13 @@ def _given(
 
 def _read_file(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        import tomllib  # not needed without a file
+
+        return tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # not UTF-8, or not TOML
         raise InvalidConfigError(f"cannot read {path}: {error}", field="config.toml") from error
 
 

@@ -13,11 +13,6 @@ from engine.clock import iso_or_none, now_ms
 from engine.config import Config, changed_config
 from engine.embedding.load import OpenEmbedder, QueryEmbedder, open_embedder
 from engine.records import (
-    IndexOptions,
-    IndexReport,
-    PathExplanation,
-    ProgressCallback,
-    ProjectSummary,
     RelatedRequest,
     SearchAnswer,
     SearchRequest,
@@ -35,6 +30,7 @@ from engine.store.project import BranchRow, read_root
 
 # A search needs nothing but the searcher: the rest is imported by the method that needs it.
 if TYPE_CHECKING:
+    from engine.browse_records import PathExplanation
     from engine.browsing.contents import Browser
     from engine.browsing.folders import Checkout
     from engine.evaluation.golden import (
@@ -43,13 +39,14 @@ if TYPE_CHECKING:
         EvaluationOptions,
         GoldenQuery,
     )
+    from engine.index_records import IndexOptions, IndexReport, ProgressCallback
     from engine.indexing.watched import WatchedProject
     from engine.indexing.workers import WorkerPool
     from engine.jobs.execution import OpenProject
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
-    from engine.state_records import ProjectStatus
+    from engine.state_records import ProjectStatus, ProjectSummary
 
 
 class Project:
@@ -151,11 +148,11 @@ class Project:
 
     def index(
         self,
-        options: IndexOptions | None = None,
+        options: "IndexOptions | None" = None,
         *,
-        on_progress: ProgressCallback | None = None,
+        on_progress: "ProgressCallback | None" = None,
         cancelled: CancelToken | None = None,
-    ) -> IndexReport:
+    ) -> "IndexReport":
         """Bring the index up to date with the disk, and wait for it.
 
         Args:
@@ -169,9 +166,7 @@ class Project:
             Cancelled: ``cancelled`` returned true.
             UnavailableError: Disk full, or the database stayed locked.
         """
-        return self._indexer.run(
-            options or IndexOptions(), on_progress=on_progress, cancelled=cancelled
-        )
+        return self._indexer.run(options, on_progress=on_progress, cancelled=cancelled)
 
     def for_jobs(self) -> "OpenProject":
         """Return the project for the runner of jobs."""
@@ -283,8 +278,10 @@ class Project:
                 watch=watch_status_of(self._store.path),
             )
 
-    def summary(self) -> ProjectSummary:
+    def summary(self) -> "ProjectSummary":
         """Summarize the project."""
+        from engine.state_records import ProjectSummary
+
         with self._checkout.read() as (handle, branch):
             return ProjectSummary(
                 project_id=self.project_id,
@@ -294,7 +291,7 @@ class Project:
                 last_indexed_at=iso_or_none(branch.indexed_at_ms),
             )
 
-    def why(self, path: str) -> PathExplanation:
+    def why(self, path: str) -> "PathExplanation":
         """Explain why a path is found or not, and what the next run would do with it.
 
         Args:
@@ -304,6 +301,7 @@ class Project:
             InvalidPathError: The path lies outside the root, or cannot be one.
         """
         from engine.browsing.explain import explain_path
+        from engine.index_records import IndexOptions
         from engine.indexing.scope import scope_of
 
         relative = self.browse.stored_path(path)
@@ -338,7 +336,7 @@ class Project:
 
         delete_contents(self._store)
 
-    def check(self, options: IndexOptions) -> None:
+    def check(self, options: "IndexOptions") -> None:
         """Validate options.
 
         Raises:

@@ -6,6 +6,7 @@ from engine.cancellation import CancelToken, never
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
 from engine.errors import InvalidInputError
+from engine.index_records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.indexing.progress import NoJournal
 from engine.indexing.run import IndexingRun, without_full_gc
 from engine.indexing.scope import Scope, options_of, scope_of
@@ -13,7 +14,6 @@ from engine.indexing.workers import WorkerPool
 from engine.jobs.context import JobContext
 from engine.locks import indexing_lock
 from engine.project_files import delete_project
-from engine.records import IndexOptions, IndexReport, Progress, ProgressCallback
 from engine.store import jobs, project
 from engine.store.connection import Store
 from engine.store.jobs import JobSearch
@@ -46,12 +46,13 @@ class ProjectIndexer:
 
     def run(
         self,
-        options: IndexOptions,
+        options: IndexOptions | None,
         *,
         on_progress: ProgressCallback | None,
         cancelled: CancelToken | None,
     ) -> IndexReport:
         """Index, and wait for it; errors as in ``Project.index``."""
+        options = options or IndexOptions()
         scope = self.scope(options)
         run = IndexingRun(self._store, self._root, self._config, self._pool, self._open_embedder)
         with indexing_lock(self._store.path), without_full_gc():

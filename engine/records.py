@@ -8,18 +8,15 @@ Conventions:
   1-based inclusive lines (``line_start``, ``line_end``).
 * Times are UTC integers, ``..._at_ms`` since 1970 or ``..._ns`` as the file system gives them.
 * ``Annotated[type, text]`` says what a field means; the description of the HTTP API repeats it.
-* A *checkpoint* is, for users, a memory (a note that an agent saved) or an indexed file shown in
-  the same way; inside, the word alone means a point from which a job can resume.
 
 Hot per-file and per-symbol records are named tuples (a frozen dataclass costs three times as
 much to make, and a large tree makes millions); the rest are frozen dataclasses.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from engine.parameters import Parameter
 
@@ -30,21 +27,6 @@ MAX_SYMBOLS = 1000  # of an answer
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
-
-MAX_SUMMARY_CHARS = 500
-MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default
-MAX_CONTEXT_BYTES = 64 << 10  # as JSON in UTF-8
-MAX_CONTEXT_DEPTH = 8  # the context itself is 1
-MAX_TAGS = 32  # of a memory, and of a search
-MAX_TAG_CHARS = 64
-MAX_FOUND = 100  # checkpoints that a search returns
-MAX_LISTED = 1000  # checkpoints of a page
-#: Of texts in one answer; the checkpoint that exceeds it is the last one.
-MAX_ANSWER_BYTES = 32 << 20
-
-#: Tags that say "this is an indexed file, not something that was saved", and so only files have
-#: them: whoever filters by ``indexed`` or ``!indexed`` must be able to rely on it.
-RESERVED_TAGS = frozenset({"indexed", "repository"})
 
 
 class SkipReason(StrEnum):
@@ -136,77 +118,6 @@ class ChunkSpan(NamedTuple):
     line_start: int
     line_end: int
     symbol: int  # index of the symbol that the piece belongs to, -1 when to none
-
-
-class Phase(StrEnum):
-    """The phase of an indexing run."""
-
-    SCANNING = "scanning"
-    PARSING = "parsing"
-    STORING = "storing"  # nothing is left to read or parse
-    FINISHING = "finishing"
-    EMBEDDING = "embedding"  # of chunks that were stored without vectors
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """The progress of an indexing run; passed to the caller's callback."""
-
-    phase: Phase
-    done: int  # files with an outcome; while embedding, chunks
-    total: int | None  # files to look at, chunks to embed; None while scanning
-    current_path: str
-    bytes_done: int  # of the files that have an outcome, whatever it is
-    bytes_total: int = 0  # 0 while it is not known
-    elapsed_ms: int
-
-
-ProgressCallback = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexOptions:
-    """The options of an index call. ``None`` keeps the project's stored scope."""
-
-    include_patterns: tuple[str, ...] | None = None
-    exclude_patterns: tuple[str, ...] | None = None
-    max_file_size: int | None = None  # bytes, 0 means the 10 MB cap
-    force: bool = False  # read and parse every file again
-    force_clean: bool = False  # empty the index first, damaged or not; jobs and scope stay
-    #: Look at these paths alone, absolute or relative to the root: files, or folders with all below
-    #: them; they need not exist. The stored scope holds. Empty: the whole project.
-    only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileError:
-    """A file that failed while the others went on."""
-
-    file: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexReport:
-    """The result of an indexing run; ``cairn index --json`` prints these keys, notes if any."""
-
-    project_id: str  # SHA-256 of the resolved root, hexadecimal
-    path: str
-    include_patterns: tuple[str, ...]
-    exclude_patterns: tuple[str, ...]
-    max_file_size: int
-    files_indexed: int  # new or changed files
-    files_unchanged: int
-    files_skipped: int
-    files_failed: int
-    symbols_extracted: int  # in files_indexed
-    chunks: int  # in files_indexed
-    embeddings_generated: int  # vectors of chunks that a model made; taken over ones do not count
-    cache_hit_rate: float  # share of files_indexed whose blob was known already, 0 to 1
-    duration_ms: int
-    indexed_at: str  # ISO 8601, UTC
-    errors: tuple[FileError, ...]
-    notes: tuple[str, ...] = ()  # what else to know about the run, in sentences; printed when any
 
 
 class Mode(StrEnum):
@@ -426,31 +337,6 @@ class SymbolHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectSummary:
-    """A project of the data directory, in short."""
-
-    project_id: str
-    path: Annotated[str, "the root; empty when the index cannot be opened"]
-    files: int
-    size_bytes: Annotated[int, "of the database"]
-    last_indexed_at: str | None  # ISO 8601, UTC
-    error: Annotated[str | None, "why it cannot be opened"] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathExplanation:
-    """Why a path is found or not; ``cairn why PATH``."""
-
-    path: str
-    outcome: Annotated[str, "indexed, skipped, not_seen, missing or folder"]
-    reason: str | None  # a SkipReason when skipped
-    detail: Annotated[str, "in words, with what to do"]
-    rule_path: Annotated[str | None, "the skipped folder that stands for it"]
-    fresh: bool | None
-    facts: dict[str, object] = field(default_factory=dict)  # size, language, chunks, symbols, …
-
-
 def is_path(text: str) -> bool:
     """Return whether a text can be a path: it has no NUL, and stands for bytes."""
     try:
@@ -462,99 +348,6 @@ def is_path(text: str) -> bool:
 def display_path(path: str) -> str:
     """Make a path printable: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolListRequest:
-    """A filter of the list of symbols; all conditions must hold."""
-
-    name: Annotated[
-        str,
-        Parameter(
-            "start of the name, or any part of it from three characters", max_length=MAX_NAME_CHARS
-        ),
-    ] = ""
-    #: One of syntax.languages.KINDS, and not a group of them.
-    kind: Annotated[str | None, Parameter("e.g. function")] = None
-    language: Annotated[str | None, Parameter("e.g. python")] = None
-    path: Annotated[str, Parameter("part of the path, or a glob", max_length=MAX_NAME_CHARS)] = ""
-    limit: Annotated[int, Parameter("maximum number per page", minimum=1, maximum=MAX_SYMBOLS)] = (
-        100
-    )
-    cursor: Annotated[str | None, Parameter("`next_cursor` of the previous page")] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedSymbol:
-    """A definition."""
-
-    path: str
-    name: str
-    scope: Annotated[str, "the enclosing definition; empty at top level"]
-    kind: str
-    signature: str
-    language: str
-    line_start: int
-    line_end: int
-    exported: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolPage:
-    """Some symbols of a branch, by name; those that begin with the requested name come first."""
-
-    branch: str
-    symbols: tuple[ListedSymbol, ...]
-    total: Annotated[int, "on all pages"]
-    kinds: Annotated[Mapping[str, int], "number of each kind, whatever kind is asked for"]
-    languages: Annotated[Mapping[str, int], "number in each language, likewise"]
-    next_cursor: str | None
-    complete: Annotated[bool, "whether the last run over the branch came to its end"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewMemory:
-    """A note to be saved. It is refused beyond the limits above, and with NUL anywhere."""
-
-    summary: str  # what it is about, in a sentence
-    description: str = ""  # all there is to say
-    context: Mapping[str, Any] = field(default_factory=dict)  # what JSON can say
-    tags: tuple[str, ...] = ()  # free; what begins with ! and what says "a file" is refused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryChange:
-    """The changes to a memory; None keeps a field."""
-
-    summary: str | None = None
-    description: str | None = None
-    context: Mapping[str, Any] | None = None
-    tags: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """A memory or an indexed file; all interfaces print exactly these keys."""
-
-    id: Annotated[str, "stable when a memory is changed or a file is indexed again"]
-    summary: str  # of a file "Indexed file: <path>"
-    description: str  # of a file its whole text as stored, secrets blanked
-    project_path: Annotated[str, "the root"]
-    context: Mapping[str, Any]  # of a file {"indexed_file": path}
-    tags: tuple[str, ...]  # of a file: indexed, repository, its extension, its language
-    token_count: Annotated[int, "of the description, one per 3 bytes"]
-    created_at: str  # ISO 8601, UTC; of a file, when it was first indexed
-    updated_at: str  # of a file, when other content of it was first indexed
-    score: Annotated[float | None, WHEN_ANY, "of a search, comparable within it"] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPage:
-    """Some checkpoints, the newest first."""
-
-    checkpoints: tuple[Checkpoint, ...]
-    total: int  # of all that pass the tags
-    next_cursor: str | None  # where the next page begins; None on the last one
 
 
 def tokens_of(size_bytes: int) -> int:

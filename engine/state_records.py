@@ -10,11 +10,24 @@ from typing import Annotated
 
 from engine.browse_records import LanguageShare
 from engine.config import Origin
-from engine.records import Coverage, Phase, ProjectSummary
+from engine.index_records import Phase
+from engine.records import Coverage
 
 #: The start of the reason of a watcher that ignores changes because a user has cancelled the
 #: indexing of its project.
 INDEXING_CANCELLED = "indexing was cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSummary:
+    """A project of the data directory, in short."""
+
+    project_id: str
+    path: Annotated[str, "the root; empty when the index cannot be opened"]
+    files: int
+    size_bytes: Annotated[int, "of the database"]
+    last_indexed_at: str | None  # ISO 8601, UTC
+    error: Annotated[str | None, "why it cannot be opened"] = None
 
 
 class WatchState(StrEnum):

@@ -21,23 +21,20 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 import msgspec
 
+from engine.browse_records import PathExplanation
 from engine.catalog import Catalog
 from engine.config import SETTINGS, load_config
 from engine.evaluation.golden import Evaluation
+from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
-from engine.records import (
-    IndexReport,
-    PathExplanation,
-    ProjectSummary,
-    SearchAnswer,
-    SymbolHit,
-)
+from engine.records import SearchAnswer, SymbolHit
 from engine.state_records import (
     Backup,
     Compaction,
     JobEvent,
     JobPage,
     ProjectStatus,
+    ProjectSummary,
     Repair,
     Verification,
 )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import MAX_SYMBOLS, IndexOptions, SymbolHit, SymbolRequest
+from engine.records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import Job, WaitMode
 from web.wording import count
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from engine.catalog import Catalog
 from engine.cross_project import matches_name, names_projects
@@ -13,8 +14,11 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.project import Project
-from engine.records import ProjectSummary, SearchAnswer, SearchRequest, display_path
+from engine.records import SearchAnswer, SearchRequest, display_path
 from engine.roots import project_id_of
+
+if TYPE_CHECKING:
+    from engine.state_records import ProjectSummary  # not loaded for a search
 
 _MOST_LISTED = 50
 _MOST_SHOWN = 200  # characters of an unknown name
@@ -200,7 +204,7 @@ def root_for(catalog: Catalog, path: str | None, *, destroys: bool = False) -> s
     return root
 
 
-def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
+def _damage_of(projects: "Sequence[ProjectSummary]") -> DamagedIndexError:
     """Return the error of the first project that cannot be opened."""
     first = projects[0]
     return DamagedIndexError(
@@ -210,7 +214,7 @@ def _damage_of(projects: Sequence[ProjectSummary]) -> DamagedIndexError:
     )
 
 
-def root_of(project: ProjectSummary) -> str:
+def root_of(project: "ProjectSummary") -> str:
     """Return the root of a listed project with its original bytes.
 
     A listed path has U+FFFD where bytes are not UTF-8. All folders that are displayed the same are

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from engine.humanize import count, duration, percent, printable, size
-from engine.records import Phase
+from engine.index_records import Phase
 from engine.state_records import ACTIVE, Job, JobOrigin, JobState
 
 __all__ = [

@@ -15,10 +15,13 @@ from engine.browse_records import (
     FileSummary,
     FilterValue,
     LanguageShare,
+    ListedSymbol,
     ListRequest,
     NamedPlace,
     SkipPage,
     SkipSummary,
+    SymbolListRequest,
+    SymbolPage,
 )
 from engine.browsing import typeahead
 from engine.browsing.explain import ADVICE
@@ -30,7 +33,7 @@ from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
-from engine.records import ListedSymbol, SkipReason, SymbolListRequest, SymbolPage, display_path
+from engine.records import SkipReason, display_path
 from engine.search.query import storable
 from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate
 from engine.store import blobs, files, listing, project, symbols

@@ -9,18 +9,12 @@ import re
 import uuid
 from typing import NamedTuple
 
+from engine.browse_records import PathExplanation
 from engine.clock import iso_time
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import EngineError, InvalidPathError
 from engine.indexing.scan import language_or_skip, skip_by_name
-from engine.records import (
-    FileEntry,
-    FileStat,
-    PathExplanation,
-    Skip,
-    SkipReason,
-    display_path,
-)
+from engine.records import FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.search.features import factor_part, path_factors
 from engine.search.weights import DOCUMENT_FACTOR
 from engine.source.content import NOTEBOOK_LANGUAGE, inspect

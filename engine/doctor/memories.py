@@ -10,7 +10,7 @@ from typing import Any
 from engine.doctor.check import Check, Context, Problem
 from engine.humanize import count
 from engine.memories.cards import terms_of_memory, text_of
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 from engine.state_records import FindingCode
 from engine.store import checks, memories, repair
 from engine.store.connection import Handle

@@ -74,8 +74,8 @@ class Embedder(Protocol):
             Cancelled: ``cancelled`` returned true.
         """
 
-    def embed_query(self, text: str) -> Vectors:
-        """Embed a query, as (dimension,).
+    def embed_query(self, text: str) -> Sequence[float]:
+        """Embed a query, as (dimension,); without numpy, whose import takes longer than a search.
 
         Raises:
             EmbedderUnavailableError: The backend is unreachable or answers nonsense.

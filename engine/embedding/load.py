@@ -94,10 +94,10 @@ class QueryEmbedder:
         self._now = now
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._cache: OrderedDict[str, Vectors] = OrderedDict()
+        self._cache: OrderedDict[str, Sequence[float]] = OrderedDict()
         self._failure: tuple[float, EmbedderUnavailableError] | None = None
 
-    def embed(self, text: str, identity: str) -> "Vectors":
+    def embed(self, text: str, identity: str) -> Sequence[float]:
         """Embed a query, as (dimension,).
 
         Args:
@@ -179,7 +179,7 @@ class QueryEmbedder:
             )
         return embedder
 
-    def _embed(self, text: str, identity: str) -> "Vectors":
+    def _embed(self, text: str, identity: str) -> Sequence[float]:
         embedder = self._embedder_of(identity)
         vector = self._cache.get(text)
         if vector is None:

@@ -210,11 +210,11 @@ class OnnxEmbedder:
         """Embed paths as they are."""
         return self._embed(paths, cancelled)
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Sequence[float]:
         """Embed a query."""
         with _translating_errors(self._name):
             given = list(self._model.query_embed(self._prompts.query + valid_utf8(text)))
-            row: Vectors = unit_rows(given, count=1, dimension=self._numbers)[0]
+            row: list[float] = unit_rows(given, count=1, dimension=self._numbers)[0].tolist()
         return row
 
     def close(self) -> None:

@@ -196,7 +196,7 @@ class RemoteEmbedder:
         """Embed paths as they are."""
         return self._embed(paths, cancelled)
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> Sequence[float]:
         """Embed a query, within ``query_timeout``."""
         policy = self._policy(self._query_s)
         requested = self._prompts(policy).query + valid_utf8(text if text.strip() else _PROBE)
@@ -204,7 +204,7 @@ class RemoteEmbedder:
             rows = self._request([requested], policy, is_query=True)
         except TooLargeError as refusal:
             rows = self._embed_shortened(requested, policy, refusal, is_query=True)
-        row: Vectors = rows[0]
+        row: list[float] = rows[0].tolist()
         return row
 
     def close(self) -> None:

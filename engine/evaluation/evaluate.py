@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.browse_records import PathExplanation
 from engine.errors import InvalidInputError
 from engine.evaluation.golden import (
     Change,
@@ -33,7 +34,7 @@ from engine.evaluation.golden import (
     Variant,
     VariantResult,
 )
-from engine.records import MAX_HITS, Mode, PathExplanation, SearchAnswer, SearchRequest
+from engine.records import MAX_HITS, Mode, SearchAnswer, SearchRequest
 from engine.store import files
 from engine.store.connection import Handle
 

@@ -19,6 +19,7 @@ from engine.cancellation import CancelToken
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
+from engine.index_records import FileError, Phase, ProgressCallback
 from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
 from engine.indexing.parsing import Outcome, Parsed, Task
 from engine.indexing.progress import Journal, ProgressReporter, Tally
@@ -32,17 +33,7 @@ from engine.indexing.scan import (
     scan_inputs,
 )
 from engine.indexing.workers import WorkerPool
-from engine.records import (
-    FAILURES,
-    FileEntry,
-    FileError,
-    FileStat,
-    Phase,
-    ProgressCallback,
-    Skip,
-    SkipReason,
-    display_path,
-)
+from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason, display_path
 from engine.source.partial_walk import PathSet
 from engine.source.reader import TreeReader, check_root
 from engine.source.walker import WalkRules

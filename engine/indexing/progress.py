@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine.records import FileError, Phase, Progress, ProgressCallback
+from engine.index_records import FileError, Phase, Progress, ProgressCallback
 
 _REPORT_INTERVAL_S = 0.1
 

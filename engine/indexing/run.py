@@ -27,19 +27,14 @@ from engine.errors import (
     ProjectNotFoundError,
 )
 from engine.faults import fault_point
+from engine.index_records import FileError, IndexOptions, IndexReport, ProgressCallback
 from engine.indexing.batch import FirstIds
 from engine.indexing.indexer import Indexer, RunParameters
 from engine.indexing.progress import Journal, Tally
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial
 from engine.indexing.vectors import ModelSwitch
 from engine.indexing.workers import WorkerPool
-from engine.records import (
-    FileError,
-    IndexOptions,
-    IndexReport,
-    ProgressCallback,
-    display_path,
-)
+from engine.records import display_path
 from engine.source.git import GitHead, branch_exists, read_branch, read_head
 from engine.source.partial_walk import PathSet
 from engine.store import project, repair

@@ -15,7 +15,8 @@ from typing import Any
 
 from engine.config import LARGEST_FILE_BYTES
 from engine.errors import InvalidInputError, InvalidPathError
-from engine.records import IndexOptions, display_path, is_path
+from engine.index_records import IndexOptions
+from engine.records import display_path, is_path
 from engine.source.partial_walk import PathSet
 from engine.source.walker import WalkRules
 from engine.store.project import BranchRow, ProjectRow

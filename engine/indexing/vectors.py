@@ -28,9 +28,9 @@ from engine.embedding.load import OpenEmbedder
 from engine.embedding.model_setting import Backend
 from engine.errors import Cancelled, EmbedderUnavailableError
 from engine.faults import fault_point
+from engine.index_records import Phase, Progress, ProgressCallback
 from engine.indexing.batch import FirstIds, InlineModel
 from engine.indexing.progress import Tally
-from engine.records import Phase, Progress, ProgressCallback
 from engine.store import blobs, models, vectors
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle, Store

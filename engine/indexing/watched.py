@@ -7,10 +7,11 @@ from stat import S_ISREG
 
 from engine.cancellation import CancelToken
 from engine.errors import ProjectNotFoundError
+from engine.index_records import IndexOptions
 from engine.indexing.run import reusable_start
 from engine.indexing.scan import IndexedState, Scan, ScanTarget, scan, scan_inputs
 from engine.indexing.scope import Scope, scope_of
-from engine.records import FileEntry, IndexOptions, display_path
+from engine.records import FileEntry, display_path
 from engine.source.git import read_branch, read_head
 from engine.source.walker import WalkRules
 from engine.store import files, project

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.records import Phase, Progress
+from engine.index_records import Phase, Progress
 
 _FADES_S = 60.0  # a measurement this old weighs 1/e in the remaining time
 _RATE_FADES_S = 10.0  # the same in the rate that is shown

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.clock import iso_or_none, iso_time, now_ms
+from engine.index_records import Phase
 from engine.jobs.execution import as_noted
-from engine.records import Phase, display_path
+from engine.records import display_path
 from engine.state_records import (
     ACTIVE,
     TERMINAL,

@@ -7,15 +7,14 @@ from typing import NamedTuple, Self
 
 from engine.clock import iso_time
 from engine.memories.limits import context_json, read_tags
-from engine.records import (
+from engine.memory_records import (
     MAX_ANSWER_BYTES,
     RESERVED_TAGS,
     Checkpoint,
     MemoryChange,
     NewMemory,
-    display_path,
-    tokens_of,
 )
+from engine.records import display_path, tokens_of
 from engine.store import blobs, files, memories
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle

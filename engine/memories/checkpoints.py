@@ -31,15 +31,15 @@ from engine.memories.cards import (
 )
 from engine.memories.limits import check_limit, check_memory, check_query, clean_tags
 from engine.memories.search import MemoryVectors, plain_query, ranked_owners
-from engine.records import (
+from engine.memory_records import (
     MAX_FOUND,
     MAX_LISTED,
     Checkpoint,
     CheckpointPage,
     MemoryChange,
-    Mode,
     NewMemory,
 )
+from engine.records import Mode
 from engine.search.prepared_query import prepare_query
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch

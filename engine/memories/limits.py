@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidInputError, InvalidQueryError
-from engine.records import (
+from engine.memory_records import (
     MAX_CONTEXT_BYTES,
     MAX_CONTEXT_DEPTH,
     MAX_DESCRIPTION_BYTES,
-    MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     MAX_TAG_CHARS,
     MAX_TAGS,
     RESERVED_TAGS,
     NewMemory,
 )
+from engine.records import MAX_QUERY_CHARS
 
 _MAX_CONTEXT_VALUES = 10_000
 # Characters that neither stored nor searched text may contain.

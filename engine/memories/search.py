@@ -39,11 +39,11 @@ from engine.store.chunks import ChunkFacts
 from engine.store.connection import Handle, Store
 from engine.store.memories import MemoryRow, TagRule
 from engine.store.models import ModelRow
+from engine.store.vector_rows import QueryVector
 from engine.syntax.terms import terms_of
 
 if TYPE_CHECKING:
     from engine.embedding.embedder import Passage
-    from engine.search.meaning import QueryVector
 
 _AT_ONCE = 64  # memories in a request and in a transaction
 #: How long a search or a save may make vectors; the next one makes the rest.
@@ -64,14 +64,12 @@ class MemoryVectors:
         self._store = store
         self._query_embedder = query_embedder
 
-    def embed_query(self, text: str) -> "QueryVector | None":
+    def embed_query(self, text: str) -> QueryVector | None:
         """Embed a query, and the memories that lack a vector to compare it with.
 
         The model is the index's, or the one in the settings when nothing is indexed.
         Returns None when the model is missing, unavailable or another one: words alone answer.
         """
-        from engine.search.meaning import QueryVector  # numpy
-
         try:
             model = self._model()
             if model is None:
@@ -124,11 +122,11 @@ class MemoryVectors:
                 return
 
 
-def cosines_of_memories(handle: Handle, query_vector: "QueryVector") -> dict[int, float]:
+def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, float]:
     """Return the cosine of each memory embedded by the query's model."""
     import numpy as np
 
-    from engine.search.meaning import CachedVectors
+    from engine.search.branch_vectors import CachedVectors
     from engine.store.models import row_bytes_of
     from engine.store.vectors import StoredVectors, unpacked
 

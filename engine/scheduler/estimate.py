@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 from engine.config import Config
 from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import Cancelled, InvalidConfigError
+from engine.index_records import IndexOptions
 from engine.indexing.scan import IndexedState, scan
 from engine.indexing.scope import Scope, fingerprint, may_stay_partial, scope_of
 from engine.jobs.progress import Expected, Measured
-from engine.records import FileEntry, IndexOptions, Skip
+from engine.records import FileEntry, Skip
 from engine.source.git import find_repository, read_branch
 from engine.source.git_files import count_entries
 from engine.source.partial_walk import PartialWalk, PathSet

@@ -27,7 +27,7 @@ from engine.jobs.operation_log import (
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.project import Project
-from engine.records import ProjectSummary, display_path
+from engine.records import display_path
 from engine.scheduler.listing import JobListing
 from engine.source.git import read_branch
 from engine.state_records import (
@@ -37,6 +37,7 @@ from engine.state_records import (
     JobState,
     ProjectActivity,
     ProjectStatus,
+    ProjectSummary,
     ProjectView,
 )
 from engine.store.project import read_root

@@ -28,6 +28,7 @@ from engine.errors import (
     UnavailableError,
 )
 from engine.humanize import size
+from engine.index_records import IndexOptions
 from engine.indexing.scope import check_options, options_of, parameters_of
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
@@ -37,7 +38,7 @@ from engine.jobs.runner import RunnerDependencies
 from engine.jobs.view import event_of
 from engine.locks import delete_notes
 from engine.project import Project
-from engine.records import IndexOptions, display_path
+from engine.records import display_path
 from engine.scheduler.estimate import Estimator
 from engine.scheduler.housekeeping import Housekeeper
 from engine.scheduler.listing import JobListing

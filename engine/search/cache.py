@@ -23,7 +23,7 @@ from engine.store.project import BranchRow
 
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
-    from engine.search.meaning import BranchVectors
+    from engine.search.branch_vectors import BranchVectors
 
 #: A branch is cached after this many queries in the same state: the first one of a process, or
 #: between two writes of a running indexer, is answered sooner without.
@@ -192,7 +192,7 @@ class IndexState:
         """Return the vectors of a cached branch, or None when they are too large to cache."""
         with self._lock:
             if branch_id not in self._vectors:
-                from engine.search.meaning import read_branch_vectors  # numpy
+                from engine.search.branch_vectors import read_branch_vectors  # numpy
 
                 self._vectors[branch_id] = read_branch_vectors(handle, model, branch_index)
             return self._vectors[branch_id]

@@ -13,6 +13,7 @@ from engine.records import Mode
 from engine.search.branch_index import BranchIndex, IndexedFile
 from engine.search.features import Evidence, features_of
 from engine.search.lexical import Lexical, excluded_match, holds_phrases
+from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.prepared_query import PreparedQuery
 from engine.search.query import Query
 from engine.search.rank import Candidate, Ranking, rank
@@ -24,10 +25,11 @@ from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.fulltext import Scored
+from engine.store.vector_rows import VectorReader
 from engine.telemetry.metrics import span
 
 if TYPE_CHECKING:
-    from engine.search.meaning import BranchVectors, Similarities
+    from engine.search.branch_vectors import BranchVectors, Similarities
 
 # Chunks whose text is read at most to check quoted phrases; 20 of them take 1 ms.
 _MAX_PHRASE_CHUNKS = 4_000
@@ -92,7 +94,19 @@ def gather(
             facts = chunks.read_chunks(handle, list(scores), filters)
             more = {id_: (chunk, scores[id_]) for id_, chunk in facts.items()}
     with span("search.vectors"):
-        _add_by_meaning(handle, prepared, filters, cached, found, more)
+        reader = reader_of(handle, prepared.query_vector) if prepared.query_vector else None
+        if prepared.query_vector and reader:
+            near = (
+                cached.near_chunks(handle, prepared.query_vector, filters, prepared.min_similarity)
+                if cached
+                else near_chunks(handle, reader, filters, prepared.min_similarity)
+            )
+            for chunk in near:
+                if chunk.id not in found:
+                    more.setdefault(chunk.id, (chunk, 0.0))
+            if prepared.is_by_words and more:
+                scores = chunks.scores_among(handle, lexical.chunk_match, list(more))
+                more.update((id_, (more[id_][0], score)) for id_, score in scores.items())
     for id_ in _excluded(handle, query, more):
         del more[id_]
     candidates = [
@@ -100,41 +114,11 @@ def gather(
         for chunk, score in (*more.values(), *found.values())
     ]
     _set_word_scores(handle, prepared, candidates)
-    _set_cosines(handle, prepared, candidates)
+    if reader:
+        _set_cosines(reader, prepared, candidates)
     if query.phrases:
         candidates = _with_phrases(handle, candidates, query, prepared.max_by_words + len(more))
     return candidates, len(matched) == most
-
-
-def _add_by_meaning(
-    handle: Handle,
-    prepared: PreparedQuery,
-    filters: Filters,
-    cached: "BranchVectors | None",
-    found: Collection[int],
-    more: dict[int, tuple[ChunkFacts, float]],
-) -> None:
-    """Add to ``more`` the chunks similar in meaning, and exact keyword scores for all in it.
-
-    Args:
-        handle: A read transaction.
-        prepared: The query.
-        filters: Of the query.
-        cached: As for ``find_candidates``.
-        found: The chunks found by words.
-        more: The chunks found otherwise, with their scores.
-    """
-    if prepared.query_vector is None:
-        return
-    from engine.search import meaning  # numpy
-
-    near_chunks = cached.near_chunks if cached else meaning.near_chunks
-    for chunk in near_chunks(handle, prepared.query_vector, filters, prepared.min_similarity):
-        if chunk.id not in found:
-            more.setdefault(chunk.id, (chunk, 0.0))
-    if prepared.is_by_words and more:
-        scores = chunks.scores_among(handle, prepared.lexical.chunk_match, list(more))
-        more.update((id_, (more[id_][0], score)) for id_, score in scores.items())
 
 
 def _set_word_scores(
@@ -149,14 +133,12 @@ def _set_word_scores(
         candidate.word_scores = [column.get(candidate.chunk.id, 0.0) for column in columns]
 
 
-def _set_cosines(handle: Handle, prepared: PreparedQuery, candidates: list[Candidate]) -> None:
+def _set_cosines(
+    reader: VectorReader, prepared: PreparedQuery, candidates: list[Candidate]
+) -> None:
     """Set the cosines; where words do not count, clear the keyword scores."""
-    if prepared.query_vector is None:
-        return
-    from engine.search import meaning  # numpy
-
     pairs = [(each.chunk.id, each.chunk.file_id) for each in candidates]
-    cosines = meaning.cosines_of(handle, prepared.query_vector, pairs)
+    cosines = cosines_of(reader, pairs)
     for candidate, cosine, of_file in zip(candidates, *cosines, strict=True):
         candidate.cosine, candidate.file_cosine = cosine, of_file
     if not prepared.is_by_words:

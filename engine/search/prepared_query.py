@@ -1,7 +1,6 @@
 """Prepare a request for an index: parse it, check it, and add its words, vector and weights."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from engine.errors import InvalidQueryError
 from engine.parameters import check_request
@@ -16,10 +15,8 @@ from engine.search.weights import (
     Weights,
     weights_of,
 )
+from engine.store.vector_rows import QueryVector
 from engine.syntax.terms import words_of
-
-if TYPE_CHECKING:
-    from engine.search.meaning import QueryVector  # numpy, which a query of words does not need
 
 #: Modes that compare meanings; hybrid also works without.
 MODES_WITH_VECTORS = frozenset({Mode.HYBRID, Mode.MEANING})
@@ -33,7 +30,7 @@ class PreparedQuery:
     query: Query
     mode: Mode
     limit: int  # candidates at most
-    query_vector: "QueryVector | None"  # None: by words alone
+    query_vector: QueryVector | None  # None: by words alone
     lexical: Lexical
     weights: Weights
 
@@ -57,7 +54,7 @@ def prepare_query(
     query: Query,
     mode: Mode,
     limit: int,
-    query_vector: "QueryVector | None" = None,
+    query_vector: QueryVector | None = None,
     lexical: Lexical | None = None,
 ) -> PreparedQuery:
     """Prepare a parsed query; its words too, unless they are given."""

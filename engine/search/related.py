@@ -20,6 +20,7 @@ from engine.search.features import (
     path_factors,
     path_worth,
 )
+from engine.search.meaning import query_vector_of_chunks, reader_of
 from engine.search.query import Query
 from engine.search.rank import Candidate, sort_diversified
 from engine.search.weights import (
@@ -96,15 +97,14 @@ def find_related(
     Raises:
         UnavailableError: The place has no vector.
     """
-    from engine.search.meaning import QueryVector, near_by_text, query_vector_of_chunks  # numpy
-
-    query_vector: QueryVector | None = query_vector_of_chunks(handle, model, list(source.hashes))
+    query_vector = query_vector_of_chunks(handle, model, list(source.hashes))
     if query_vector is None:
         raise UnavailableError(
             "this place has no vectors yet", hint="run cairn index to complete the index"
         )
     most = MAX_RELATED + len(source.hashes)
-    near = near_by_text(handle, query_vector, filters, most)
+    reader = reader_of(handle, query_vector)
+    near = reader.chunk_cosines(reader.nearest_chunks(most, filters))
     for chunk_id in source.hashes:
         near.pop(chunk_id, None)
     facts = chunks.read_chunks(handle, list(near), filters)

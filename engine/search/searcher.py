@@ -53,11 +53,12 @@ from engine.search.symbols import find_scored, outline_of, symbol_hit
 from engine.store.connection import Handle, Store
 from engine.store.filters import Filters
 from engine.store.project import BranchRow
+from engine.store.vector_rows import QueryVector
 from engine.telemetry.metrics import Span, measured_search, span
 
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
-    from engine.search.meaning import BranchVectors, QueryVector, Similarities
+    from engine.search.branch_vectors import BranchVectors, Similarities
     from engine.search.ngram_filter import NgramFilter
     from engine.search.pattern_search import SearchLimits
     from engine.search.patterns import Pattern
@@ -71,7 +72,7 @@ _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by word
 class QueryEmbedding(NamedTuple):
     """The vector of a query, or the reason why there is none."""
 
-    query_vector: "QueryVector | None" = None  # None: words alone answer
+    query_vector: QueryVector | None = None  # None: words alone answer
     notes: tuple[str, ...] = ()  # why there is no vector, if meaning was wanted
 
 
@@ -113,8 +114,6 @@ class QueryEmbeddings:
             if mode is Mode.MEANING:
                 raise
             return QueryEmbedding(notes=(_note_of(error),))
-        from engine.search.meaning import QueryVector  # numpy
-
         return QueryEmbedding(QueryVector.of(model, vector))
 
 
@@ -485,17 +484,21 @@ def _cached_vectors(
     """Return the cached vectors of the branch, if the filters choose whole files."""
     if prepared.query_vector is None or not scope.filters.chooses_files:
         return None
-    branch_index = scope.state.branch_index(handle, scope.branch.id)
+    # A query without filters has been counted already, and would be counted as a second one.
+    if scope.filters.is_branch_only:
+        branch_index = scope.branch_index
+    else:
+        branch_index = scope.state.branch_index(handle, scope.branch.id)
     if branch_index is None:
         return None
     return scope.state.vectors(handle, scope.branch.id, prepared.query_vector.model, branch_index)
 
 
 def _similarities(
-    handle: Handle, query_vector: "QueryVector", scope: _Scope, branch_index: "BranchIndex"
+    handle: Handle, query_vector: QueryVector, scope: _Scope, branch_index: "BranchIndex"
 ) -> "Similarities":
     """Compare a query with the places of a cached branch."""
-    from engine.search.meaning import StoredSimilarities  # numpy
+    from engine.search.branch_vectors import StoredSimilarities  # numpy
 
     cached = scope.state.vectors(handle, scope.branch.id, query_vector.model, branch_index)
     return (

@@ -4,8 +4,8 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.errors import JobConflictError
+from engine.index_records import IndexOptions, Phase
 from engine.project import Project
-from engine.records import IndexOptions, Phase
 from engine.scheduler.queue import ChangeCallback, Jobs
 from engine.state_records import INDEXING_CANCELLED, Job, JobFilter, JobOrigin, JobState
 from engine.watch.watcher import IndexingPausedError, StatusCallback, Watcher

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.scheduler.estimate import count_work, estimate, load_rates
 from engine.state_records import Job

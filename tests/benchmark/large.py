@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, Mode, SearchRequest
+from engine.records import Mode, SearchRequest
 from engine.store.connection import Store
 
 Told = tuple[str, list[str]]

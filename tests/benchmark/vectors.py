@@ -23,6 +23,8 @@ from engine.store import models, vectors
 from engine.store.connection import Handle, Store
 from engine.store.filters import build_filters
 from engine.store.models import ModelRow
+from engine.store.vector_rows import FewVectors, QueryVector
+from engine.store.vectors import ManyVectors
 
 CHUNKS_A_FILE = 10
 ROWS_A_TRANSACTION = 700
@@ -84,23 +86,19 @@ def reading(store: Store, model: ModelRow, queries: NDArray[np.float32]) -> dict
     with store.read() as handle:
         ids = vectors.read_chunk_vectors(handle, model).ids
         some = np.random.default_rng(2).choice(ids, 200, replace=False).tolist()
-        query = queries[0]
+        query = QueryVector.of(model, queries[0].tolist())
+        few, many = FewVectors(handle, query), ManyVectors(handle, query)
         return {
             "read all ms": best(lambda: vectors.read_chunk_vectors(handle, model)),
-            "read 200 ms": best(lambda: vectors.read_some_vectors(handle, model, some)),
-            "nearest 10 ms": best(
-                lambda: vectors.nearest_chunks(handle, model, query, 10, everything)
-            ),
-            "nearest 100 ms": best(
-                lambda: vectors.nearest_chunks(handle, model, query, 100, everything)
-            ),
-            "nearest 10 of 2 % ms": best(
-                lambda: vectors.nearest_chunks(handle, model, query, 10, go)
-            ),
+            "compare 200 ms": best(lambda: many.chunk_cosines(some)),
+            "nearest 10 ms": best(lambda: many.nearest_chunks(10, everything)),
+            "nearest 100 ms": best(lambda: many.nearest_chunks(100, everything)),
+            "nearest 10 of 2 % ms": best(lambda: many.nearest_chunks(10, go)),
+            "nearest 100 without numpy ms": best(lambda: few.nearest_chunks(100, everything)),
             "recall of 10": recall(handle, model, queries, 10),
             "recall of 100": recall(handle, model, queries, 100),
-            "vec0 bits 50 ms": best(lambda: knn(handle, model, query, 50)),
-            "vec0 bits 400 ms": best(lambda: knn(handle, model, query, 400)),
+            "vec0 bits 50 ms": best(lambda: knn(handle, model, queries[0], 50)),
+            "vec0 bits 400 ms": best(lambda: knn(handle, model, queries[0], 400)),
         }
 
 
@@ -124,8 +122,8 @@ def recall(handle: Handle, model: ModelRow, queries: NDArray[np.float32], limit:
     exact /= np.linalg.norm(exact, axis=1, keepdims=True)
     for query in queries:
         nearest = stored.ids[np.argpartition(-(exact @ query), limit)[:limit]].tolist()
-        rows = vectors.nearest_chunks(handle, model, query, limit, everything)
-        found += len({id_ for id_, _ in rows} & set(nearest))
+        reader = ManyVectors(handle, QueryVector.of(model, query.tolist()))
+        found += len(set(reader.nearest_chunks(limit, everything)) & set(nearest))
     return found / (limit * len(queries))
 
 

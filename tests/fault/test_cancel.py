@@ -13,7 +13,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, load_config
-from engine.records import Phase
+from engine.index_records import Phase
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.embedding_server import (
     Stub,

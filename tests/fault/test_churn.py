@@ -11,7 +11,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from tests.support.churn import Churn, Cost, Sampler, vector_room
 from tests.support.command import ROOT, Command
 from tests.support.jobs import until

@@ -12,7 +12,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import EngineError, IndexCorruptError, IndexTooNewError
-from engine.records import IndexOptions, Mode, NewMemory, SearchRequest
+from engine.index_records import IndexOptions
+from engine.memory_records import NewMemory
+from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from engine.state_records import FindingCode, Severity
 from tests.support import damage

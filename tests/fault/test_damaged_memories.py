@@ -6,7 +6,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from tests.fault.test_damage import BROKEN
 from tests.support import damage

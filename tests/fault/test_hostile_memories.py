@@ -7,8 +7,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
+from engine.memory_records import NewMemory
 from engine.project import Project
-from engine.records import NewMemory
 from tests.support.hostile import QUERY_CASES, QueryCase
 from tests.support.trees import SAMPLE, write_tree
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.records import IndexOptions, Mode, SearchRequest
+from engine.index_records import IndexOptions
+from engine.records import Mode, SearchRequest
 from engine.state_records import Job, JobState
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.oracle import check_sound, contents

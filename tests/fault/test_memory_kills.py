@@ -24,7 +24,7 @@ import json, random, sys
 from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 source = random.Random(sys.argv[3])
 with Catalog(load_config(Path(sys.argv[1]), workers=1)) as catalog:
     checkpoints = catalog.create(sys.argv[2]).checkpoints

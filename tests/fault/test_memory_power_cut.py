@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from tests.support.faults.power import Images
 from tests.support.faults.vfs import Disk, faulty

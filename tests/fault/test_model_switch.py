@@ -18,7 +18,7 @@ from engine.config import load_config
 from engine.indexing.vectors import passages_of
 from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
-from engine.store import models, vectors
+from engine.store import models, vector_rows, vectors
 from engine.store.blobs import read_pieces
 from engine.store.connection import Store
 from tests.support.embedders import FakeEmbedder, Fakes
@@ -120,10 +120,10 @@ class Asker:
             ids = self._random.sample(stored.ids.tolist(), _LOOKED_AT)
             pieces = read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
-            found = vectors.read_some_vectors(handle, model, ids)
+            rows = dict(vector_rows.read_rows(handle, model.chunk_table, ids))
         wanted = embedder.embed_passages(asked, lambda: False)
-        assert found.ids.tolist() == sorted(ids)
-        assert (found.vectors == vectors.quantized(wanted)).all()
+        found = [vector_rows.numbers_of(rows[id_]) for id_ in sorted(ids)]
+        assert found == vectors.quantized(wanted).tolist()
         self.models_met.add(model.identity)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, load_config
-from engine.records import IndexOptions, Skip, SkipReason
+from engine.index_records import IndexOptions
+from engine.records import Skip, SkipReason
 from engine.roots import project_id_of
 from engine.source.reader import Content, TreeReader
 from tests.support.entries import make

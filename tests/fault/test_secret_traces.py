@@ -9,7 +9,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
-from engine.records import IndexOptions, SearchRequest
+from engine.index_records import IndexOptions
+from engine.records import SearchRequest
 from engine.roots import project_id_of
 from tests.support.hostile import TREE_CASES, hostile_corpus
 from tests.support.oracle import check_sound

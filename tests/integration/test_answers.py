@@ -15,9 +15,10 @@ from engine.errors import (
     ProjectNotFoundError,
     UnavailableError,
 )
+from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
 from engine.project import Project
-from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from engine.records import Hit, Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.trees import SAMPLE, write_tree
 

@@ -9,7 +9,9 @@ import httpx
 import jsonschema
 import pytest
 
-from engine.records import WHEN_ANY, Checkpoint, Explanation, Hit, PathExplanation
+from engine.browse_records import PathExplanation
+from engine.memory_records import Checkpoint
+from engine.records import WHEN_ANY, Explanation, Hit
 from engine.state_records import Finding, Job, ProjectStatus
 from tests.support.command import Command
 from tests.support.server import Server, serving

@@ -10,8 +10,10 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import CheckpointNotFoundError, InvalidInputError
+from engine.index_records import IndexOptions
+from engine.memory_records import Checkpoint, NewMemory
 from engine.project import Project
-from engine.records import Checkpoint, IndexOptions, NewMemory, tokens_of
+from engine.records import tokens_of
 from engine.roots import project_id_of
 from tests.support.git_trees import run_git
 from tests.support.oracle import check_sound

@@ -12,8 +12,10 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError, ProjectBusyError, ProjectNotFoundError
+from engine.index_records import IndexOptions
 from engine.locks import indexing_lock
-from engine.records import IndexOptions, NewMemory, SearchRequest
+from engine.memory_records import NewMemory
+from engine.records import SearchRequest
 from engine.roots import project_id_of
 from engine.state_records import CheckProgress, FindingCode, JobFilter, JobState, Severity
 from tests.support import damage

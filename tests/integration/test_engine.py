@@ -14,8 +14,9 @@ from engine.errors import (
     NotFoundError,
     ProjectNotFoundError,
 )
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, Mode, SearchRequest
+from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree

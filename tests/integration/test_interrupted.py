@@ -7,7 +7,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled
-from engine.records import Phase, Progress, SearchRequest
+from engine.index_records import Phase, Progress
+from engine.records import SearchRequest
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import write_tree

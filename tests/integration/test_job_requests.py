@@ -7,7 +7,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import TERMINAL, Job, JobFilter, JobState
 from tests.support.jobs import catalog_in
 from tests.support.line_servers import LineServer

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from engine.errors import EngineError
+from engine.index_records import Phase, Progress
 from engine.jobs.context import JobContext
 from engine.jobs.execution import OpenProject
 from engine.jobs.progress import Expected
 from engine.jobs.runner import Runner, RunnerDependencies
 from engine.jobs.view import job_of
-from engine.records import Phase, Progress
 from engine.state_records import JobState
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import RESULT, FakeClock, ledger_in

@@ -1,5 +1,6 @@
 """Search by meaning, end to end: what is near is found, filters hold first, words step in."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import UnavailableError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, Mode, SearchAnswer, SearchRequest
-from engine.search import meaning
+from engine.records import Mode, SearchAnswer, SearchRequest
+from engine.search import branch_vectors
 from tests.support.command import ROOT
 from tests.support.embedders import FakeEmbedder, Fakes
 from tests.support.trees import write_tree
@@ -99,7 +101,7 @@ def test_vectors_that_are_too_many_to_be_kept_are_asked_of_the_database(
     ]
     wanted = [answers(index, request) for request in requests]
     index.index(IndexOptions(force=True))
-    monkeypatch.setattr(meaning, "MAX_BYTES", 0)
+    monkeypatch.setattr(branch_vectors, "MAX_BYTES", 0)
     for request, kept in zip(requests, wanted, strict=True):
         assert answers(index, request).hits == kept.hits
 
@@ -181,6 +183,26 @@ def test_a_pattern_is_ranked_by_words(index: Project) -> None:
     answer = index.search(SearchRequest(query="session /def \\w+/", mode=Mode.MEANING))
     assert answer.hits
     assert "pattern" in answer.notes[0]
+
+
+def test_the_first_search_of_a_process_imports_no_more_than_it_needs(
+    tree: Path, config: Config
+) -> None:
+    (tree / "session.py").write_text("def open_session(user):\n    return user.login()\n")
+    with Catalog(config) as catalog:  # with the built-in model
+        catalog.create(str(tree)).index()
+    code = f"""
+import sys
+from web.cli.main import run
+assert run(["search", "open a session", "--project", {str(tree)!r}]) == 0
+heavy = {{"numpy", "logging", "tomllib", "rich", "litestar", "engine.state_records"}}
+assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
+"""
+    env = {**os.environ, "CAIRN_HOME": str(config.data_dir)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+    assert "meaning" in done.stdout
 
 
 def test_words_alone_are_searched_without_numpy(index: Project, settings: Config) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config, changed_config
+from engine.index_records import IndexOptions
+from engine.memory_records import NewMemory
 from engine.project import Project
-from engine.records import IndexOptions, NewMemory, SearchRequest
+from engine.records import SearchRequest
 from engine.roots import project_id_of
 from engine.store.migrate import newest, steps
 from tests.support.command import ROOT
@@ -200,7 +202,7 @@ import sys
 from pathlib import Path
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 with Catalog(load_config(Path(sys.argv[1]), workers=1)) as catalog:
     checkpoints = catalog.open(sys.argv[2]).checkpoints
     for number in range(40):

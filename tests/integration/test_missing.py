@@ -8,7 +8,8 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import IndexOptions, Mode, SearchRequest
+from engine.index_records import IndexOptions
+from engine.records import Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {

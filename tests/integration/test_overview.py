@@ -11,8 +11,8 @@ import pytest
 from engine.browse_records import FolderShare
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions
 from tests.support.trees import write_tree
 
 _TREE: dict[str, str | bytes] = {

@@ -11,8 +11,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, InvalidPathError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, SearchRequest
+from engine.records import SearchRequest
 from engine.roots import project_id_of
 from engine.state_records import JobOrigin, JobState
 from engine.store import project

@@ -7,8 +7,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidQueryError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Hit, IndexOptions, Mode, SearchRequest
+from engine.records import Hit, Mode, SearchRequest
 from tests.support.trees import write_tree
 
 _FILES = {

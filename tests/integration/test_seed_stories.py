@@ -7,7 +7,7 @@ import pytest
 
 from engine.catalog import Catalog
 from engine.config import Config
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from tests.support.command import Command
 from tests.support.git_trees import run_git
 from tests.support.trees import write_tree

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.browse_records import ListedSymbol, SymbolListRequest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError
 from engine.project import Project
-from engine.records import ListedSymbol, SymbolListRequest
 from tests.support.trees import write_tree
 
 _MANY = "".join(f"def many_{number % 3}():\n    return {number}\n\n\n" for number in range(40))

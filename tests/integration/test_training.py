@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.embedding.static import StaticModel
+from engine.embedding.static_model import StaticModel
+from engine.embedding.static_weights import Weights
 from engine.source.content import Inspected, inspect
 from engine.syntax.analysis import analyse
 from tests.support.training import CODE, mirror_of
@@ -61,7 +62,7 @@ def test_a_model_learns_what_words_go_together(tmp_path: Path) -> None:
     assert [each["repository"] for each in manifest] == ["ann/things0", "ann/things1"]
     assert all(each["pairs"] > 20 and len(each["commit"]) == 40 for each in manifest)
 
-    model = StaticModel((out / "static.bin").read_bytes())
+    weights = Weights((out / "static.bin").read_bytes())
     text = b"".join(
         f"def {verb}_{thing}(place):\n    {thing}_handle = place.{verb}_{thing}\n"
         f"    return {thing}_handle.{verb}(place, {thing}_handle.size)\n\n\n".encode()
@@ -72,12 +73,12 @@ def test_a_model_learns_what_words_go_together(tmp_path: Path) -> None:
     inspected = inspect("a.py", text, "python")
     assert isinstance(inspected, Inspected)
     chunks = analyse(inspected.text, "python", deadline_ms=5000).chunks
-    vectors = model.embed_chunks([chunk[-3:] for chunk in chunks])
+    vectors = StaticModel(weights).embed_chunks([chunk[-3:] for chunk in chunks])
     for question, name in {
         "shut the gate": "close door",
         "save a message": "write letter",
         "fetch the journal": "read ledger",
     }.items():
-        order = (-(vectors @ model.embed_query(question))).argsort()
+        order = (-(vectors @ weights.embed_query(question))).argsort()
         nearest = [chunks[at].name_terms for at in order[:2].tolist()]
         assert any(name in terms for terms in nearest), (question, nearest)

@@ -12,8 +12,9 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.embedding.static import StaticEmbedder
 from engine.errors import Cancelled, InvalidConfigError
+from engine.index_records import IndexOptions, Phase, Progress
 from engine.indexing.vectors import passages_of
-from engine.records import IndexOptions, Mode, Phase, Progress, SearchRequest
+from engine.records import Mode, SearchRequest
 from engine.roots import project_id_of
 from engine.store import models, vectors
 from engine.store.blobs import read_pieces

@@ -8,8 +8,8 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled, ProjectNotFoundError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions
 from tests.integration.test_branches import git
 from tests.integration.test_partial_runs import UNDECODABLE, changes
 from tests.support.trees import write_tree

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalog import Catalog
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from tests.support.trees import write_tree
 
 _FILES = {

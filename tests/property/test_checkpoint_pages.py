@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 from tests.support.budget import examples
 from tests.support.trees import write_tree
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.memory_records import MAX_LISTED, Checkpoint, NewMemory
 from engine.project import Project
-from engine.records import MAX_LISTED, Checkpoint, NewMemory
 from tests.support.budget import examples
 from tests.support.trees import write_tree
 

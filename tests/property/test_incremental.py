@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from tests.support.budget import examples
 from tests.support.oracle import check_sound, contents

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from engine.store import models, vectors
 from engine.store.connection import Handle, Store
-from engine.store.filters import build_filters
+from engine.store.filters import Filters, build_filters
 from engine.store.models import ModelRow
-from engine.store.vectors import has_valid_checksum, unpacked
+from engine.store.vector_rows import FewVectors, QueryVector, VectorReader, numbers_of
+from engine.store.vectors import ManyVectors, has_valid_checksum, unpacked
 from engine.store.vectors import rows_of as stored_rows_of
 from tests.support.budget import examples
 
@@ -51,6 +52,7 @@ def test_four_bits_hold_every_number(rows: int, half: int, seed: int) -> None:
     stored = stored_rows_of(numbers)
     flat = np.frombuffer(b"".join(stored), np.uint8).reshape(rows, -1 if rows else half + 4)
     assert np.array_equal(unpacked(flat), numbers)
+    assert [numbers_of(row) for row in stored] == numbers.tolist()
     assert all(map(has_valid_checksum, stored))
 
 
@@ -125,7 +127,6 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
     floats = centres[random.integers(0, 60, number)]
     floats = floats + 0.4 * random.standard_normal((number, DIMENSION)).astype(np.float32)
     stored = vectors.quantized(floats)
-    query = centres[3] / np.linalg.norm(centres[3])
     with store.write() as handle:
         model = new_model(handle, "nearest")
         handle.execute(
@@ -147,8 +148,11 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
             )
         vectors.insert_chunk_vectors(handle, model, range(1, number + 1), stored)
         vectors.insert_file_vectors(handle, model, range(1, 301), stored[:300])
-        exact = stored.astype(np.float32)
+        query_vector = QueryVector.of(model, centres[3].tolist())
+        query = np.array(query_vector.numbers) / query_vector.length
+        exact = stored.astype(np.float64)
         cosines = exact @ query / np.linalg.norm(exact, axis=1)
+        readers = (FewVectors(handle, query_vector), ManyVectors(handle, query_vector))
         blob_of = (np.arange(number)) // 10 + 1
         for branch_id, language in ((1, None), (2, None), (1, "go"), (2, "python")):
             wanted = frozenset({language} if language else ())
@@ -157,22 +161,37 @@ def test_the_nearest_are_those_of_a_whole_comparison(store: Store) -> None:
             if language:
                 passes &= blob_of % 2 == (language == "python")
             best = [id_ for id_ in np.argsort(-cosines, kind="stable") + 1 if passes[id_ - 1]]
-            found = vectors.nearest_chunks(handle, model, query, 10, filters)
-            assert [id_ for id_, _ in found] == best[:10]
-            assert [score for _, score in found] == pytest.approx(cosines[np.array(best[:10]) - 1])
-            files = vectors.nearest_files(handle, model, query, 3, filters)
-            assert all(1 + file_id % 3 // 2 == branch_id for file_id, _ in files)
+            few, many = (seen_by(reader, filters) for reader in readers)
+            assert few == many
+            chunks, files, of_chunks, _ = few
+            assert chunks[:10] == best[:10]
+            assert of_chunks == pytest.approx(cosines[np.array(chunks) - 1])
+            assert files
+            assert all(1 + file_id % 3 // 2 == branch_id for file_id in files)
         everything = build_filters(branch_id=1)
         handle.execute("UPDATE files SET branch_id = 1")
-        found = vectors.nearest_chunks(handle, model, query, 10, everything)
-        assert [id_ for id_, _ in found] == (np.argsort(-cosines, kind="stable")[:10] + 1).tolist()
-        assert vectors.nearest_chunks(handle, model, np.zeros_like(query), 1, everything)[0][1] == 0
+        for reader in readers:
+            found = reader.nearest_chunks(10, everything)
+            assert found == (np.argsort(-cosines, kind="stable")[:10] + 1).tolist()
+        nothing = QueryVector.of(model, [0.0] * DIMENSION)
+        assert FewVectors(handle, nothing).chunk_cosines([1]) == {1: 0.0}
+        assert ManyVectors(handle, nothing).chunk_cosines([1]) == {1: 0.0}
+
+
+def seen_by(
+    reader: VectorReader, filters: Filters
+) -> tuple[list[int], list[int], list[float], list[float]]:
+    """Return the nearest chunks and files, and the cosines of each."""
+    chunks, files = reader.nearest_chunks(60, filters), reader.nearest_files(20, filters)
+    of_chunks, of_files = reader.chunk_cosines(chunks), reader.file_cosines(files)
+    return chunks, files, [of_chunks[id_] for id_ in chunks], [of_files[id_] for id_ in files]
 
 
 def test_what_has_no_vectors_has_no_nearest(store: Store) -> None:
     with store.write() as handle:
         model = new_model(handle, "empty")
-        query = np.ones(DIMENSION, np.float32)
-        assert vectors.nearest_chunks(handle, model, query, 5, build_filters(branch_id=1)) == []
-        assert vectors.nearest_files(handle, model, query, 5, build_filters(branch_id=1)) == []
-        assert vectors.read_some_vectors(handle, model, [1, 2]).vectors.shape == (0, DIMENSION)
+        query_vector = QueryVector.of(model, [1.0] * DIMENSION)
+        for reader in (FewVectors(handle, query_vector), ManyVectors(handle, query_vector)):
+            assert reader.nearest_chunks(5, build_filters(branch_id=1)) == []
+            assert reader.nearest_files(5, build_filters(branch_id=1)) == []
+            assert reader.chunk_cosines([1, 2]) == reader.file_cosines([1, 2]) == {}

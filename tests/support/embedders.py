@@ -79,10 +79,11 @@ class FakeEmbedder:
             -1, self.dimension
         )
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str) -> list[float]:
         """Embed the words of a question."""
         self._ask()
-        return self.vector_of(text)
+        vector: list[float] = self.vector_of(text).tolist()
+        return vector
 
     def vector_of(self, text: str) -> Vectors:
         """Give the vector of a text without asking anybody."""

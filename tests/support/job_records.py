@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from engine.records import Phase
+from engine.index_records import Phase
 from engine.state_records import Job, JobOrigin, JobState
 
 JOB_ID = "72a5ad47-a4bc-841d-80f1-c5e0876992c0"

@@ -11,7 +11,7 @@ from typing import Any
 
 import schemathesis
 
-from engine.records import MAX_TAGS
+from engine.memory_records import MAX_TAGS
 from engine.roots import project_id_of
 
 #: Lists in queries, and how long they may be.

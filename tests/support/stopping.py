@@ -12,7 +12,7 @@ from engine.catalog import Catalog
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.errors import Cancelled
-from engine.records import Phase, Progress
+from engine.index_records import Phase, Progress
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import JobConflictError
+from engine.index_records import IndexOptions
 from engine.indexing.scope import options_of
-from engine.records import IndexOptions
 from tests.support.jobs import catalog_in
 from tests.support.line_servers import LineServer, answer_lines, line_servers
 

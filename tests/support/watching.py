@@ -9,8 +9,8 @@ from engine.cancellation import CancelToken
 from engine.catalog import Catalog
 from engine.config import Config
 from engine.errors import Cancelled
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions
 from engine.state_records import WatchState, WatchStatus
 from engine.watch.watcher import Watcher
 from tests.support.patience import patience

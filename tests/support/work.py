@@ -2,9 +2,9 @@
 
 import json
 
+from engine.index_records import Phase, Progress
 from engine.jobs.context import JobContext
 from engine.jobs.ledger import Ledger
-from engine.records import Phase, Progress
 from engine.store.jobs import CheckpointRow, JobRow
 from tests.support.ledger import events_of
 

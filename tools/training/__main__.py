@@ -18,7 +18,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from engine.embedding.static import Header, Splitter
+from engine.embedding.static_weights import Header, Splitter
 from tools.training.batches import corpus_of
 from tools.training.corpora import Lines, Mirror, excluded_lines
 from tools.training.pairs import load_shard, pairs_of, save_shard, shard_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from engine.embedding.static import Splitter
+from engine.embedding.static_weights import Splitter
 from tools.training.pairs import BODY, FIELD_CODES, NAME, SIGNATURE, Bags, Shard
 from tools.training.vocabulary import expanded, rows_of
 

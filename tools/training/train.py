@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from engine.embedding.static import MAGIC, Header, Splitter, quantised
+from engine.embedding.static_model import quantised
+from engine.embedding.static_weights import MAGIC, Header, Splitter
 from tools.training.batches import BATCH, BagShape, Batch, Corpus, Sampler
 from tools.training.vocabulary import row_frequencies
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.embedding.static import Splitter
+from engine.embedding.static_weights import Splitter
 from tools.training.pairs import Bags, Shard
 
 MAX_WORDS: Final = 44_000

@@ -22,7 +22,7 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import (
     Backup,
     Compaction,

@@ -7,8 +7,7 @@ from litestar.di import Provide
 from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, QueryParameter
 
-from engine.browse_records import FileContent, FilePage, ListRequest, SkipPage
-from engine.records import PathExplanation
+from engine.browse_records import FileContent, FilePage, ListRequest, PathExplanation, SkipPage
 from web.api.requests import PageCursor, PageLimit
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse

@@ -10,10 +10,9 @@ from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from engine.records import (
+from engine.memory_records import (
     MAX_DESCRIPTION_BYTES,
     MAX_FOUND,
-    MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     MAX_TAG_CHARS,
     MAX_TAGS,
@@ -21,6 +20,7 @@ from engine.records import (
     MemoryChange,
     NewMemory,
 )
+from engine.records import MAX_QUERY_CHARS
 from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
 from web.api.shapes import MemoryId, ProjectId

@@ -11,8 +11,8 @@ from litestar.openapi import ResponseSpec
 from msgspec import Meta, Struct
 
 from engine.errors import InvalidPathError
-from engine.records import IndexOptions, ProjectSummary
-from engine.state_records import JobState, ProjectStatus
+from engine.index_records import IndexOptions
+from engine.state_records import JobState, ProjectStatus, ProjectSummary
 from web.api.requests import TIMEOUT_RESPONSE
 from web.api.service import Service
 from web.api.shapes import ProjectId, RecordResponse

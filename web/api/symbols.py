@@ -6,16 +6,9 @@ from typing import Annotated
 from litestar import get
 from litestar.params import QueryParameter
 
+from engine.browse_records import SymbolListRequest, SymbolPage
 from engine.errors import EngineError, ProjectNotFoundError
-from engine.records import (
-    WHEN_ANY,
-    ProjectError,
-    SymbolHit,
-    SymbolListRequest,
-    SymbolPage,
-    SymbolRequest,
-    display_path,
-)
+from engine.records import WHEN_ANY, ProjectError, SymbolHit, SymbolRequest, display_path
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import NOTHING_SERVED, Service

@@ -9,7 +9,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import (
     Backup,
     Compaction,

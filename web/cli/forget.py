@@ -7,8 +7,8 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import ProjectNotFoundError
-from engine.records import ProjectSummary
 from engine.roots import project_id_of, resolve
+from engine.state_records import ProjectSummary
 from web.cli.options import (
     confirmed,
     examples,

@@ -11,7 +11,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import Cancelled, ProjectNotFoundError
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import Job, JobState, SubmittedJob, WaitMode
 from web.cli.options import Interrupt, examples, json_option, print_json, print_text
 from web.cli.progress import progress_on

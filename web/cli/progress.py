@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Generic, NamedTuple, TextIO, TypeVar
 
 from engine.evaluation.golden import EvaluationCallback, EvaluationProgress
-from engine.records import Phase
+from engine.index_records import Phase
 from engine.state_records import CheckCallback, CheckProgress, Job, JobState
 from web.terminal import printable, shortened, width_of
 from web.wording import (

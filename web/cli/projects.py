@@ -6,7 +6,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import ProjectSummary
+from engine.state_records import ProjectSummary
 from web.cli.options import examples, json_option, print_json, print_text
 from web.terminal import printable
 from web.wording import count, size

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from engine.browse_records import PathExplanation
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import PathExplanation
 from web.cli.options import examples, json_option, print_json, print_text, project_option
 from web.errors import NOT_FOUND, OK
 from web.project_selection import absolute, index_of_file

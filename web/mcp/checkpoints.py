@@ -4,15 +4,15 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from engine.records import (
+from engine.memory_records import (
     MAX_FOUND,
     MAX_LISTED,
-    MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     Checkpoint,
     CheckpointPage,
     NewMemory,
 )
+from engine.records import MAX_QUERY_CHARS
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.schemas import as_json, values_of
 from web.terminal import printable

@@ -24,7 +24,7 @@ from engine.errors import (
     IndexBusyError,
     UnavailableError,
 )
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobState
 from web import operations

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import (
     TERMINAL,
     Job,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.state_records import Job, Verification
 from web.mcp.checkpoints import ProjectPath
 from web.mcp.indexing import log_uri

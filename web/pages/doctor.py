@@ -25,8 +25,9 @@ from engine.errors import (
     InvalidPathError,
     UnavailableError,
 )
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, display_path
+from engine.records import display_path
 from engine.state_records import (
     ACTIVE,
     Compaction,

@@ -23,20 +23,12 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 from markupsafe import Markup, escape
 
-from engine.browse_records import FileContent
+from engine.browse_records import FileContent, PathExplanation
 from engine.cache import ByteCache
 from engine.errors import EngineError, FileNotIndexedError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import (
-    Hit,
-    IndexOptions,
-    Mode,
-    PathExplanation,
-    RelatedRequest,
-    SearchAnswer,
-    SearchRequest,
-    SymbolHit,
-)
+from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
 from engine.state_records import ACTIVE
 from web.api.service import Service
 from web.operations import index

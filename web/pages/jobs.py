@@ -16,7 +16,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError
-from engine.records import FileError, Phase
+from engine.index_records import FileError, Phase
 from engine.state_records import (
     TERMINAL,
     CheckpointKind,

@@ -11,17 +11,16 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.errors import EngineError, InvalidInputError
-from engine.project import Project
-from engine.records import (
+from engine.memory_records import (
     MAX_DESCRIPTION_BYTES,
-    MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     MAX_TAG_CHARS,
     MAX_TAGS,
     Checkpoint,
     NewMemory,
-    display_path,
 )
+from engine.project import Project
+from engine.records import MAX_QUERY_CHARS, display_path
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.forms import query_error_response, read_form

@@ -9,8 +9,9 @@ from litestar import Request, Response, get, post
 
 from engine.browse_records import ListRequest
 from engine.errors import DamagedIndexError, EngineError, InvalidInputError
+from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import IndexOptions, display_path
+from engine.records import display_path
 from web.api.service import Service
 from web.pages.doctor import doctor_error_page, doctor_facts
 from web.pages.forms import perform, read_form

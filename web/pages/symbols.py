@@ -9,8 +9,9 @@ from litestar import Request, Response, get
 from litestar.di import Provide
 from litestar.params import QueryParameter
 
+from engine.browse_records import ListedSymbol, SymbolListRequest, SymbolPage
 from engine.errors import EngineError
-from engine.records import ListedSymbol, SymbolListRequest, SymbolPage, display_path
+from engine.records import display_path
 from web.api.service import Service
 from web.errors import outcome_of
 from web.pages.rendering import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.catalog import Catalog
 from engine.config import Config, load_config
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from tests.support.embedders import Fakes
 from tests.support.faults.inline import InlinePool

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from engine.index_records import Phase
 from engine.jobs.ledger import Ledger
-from engine.records import Phase
 from engine.state_records import CheckpointKind, JobOrigin
 from engine.store.compression import unpack_paths
 from tests.support.ledger import DAY_MS, FakeClock, context_of, events_of, sync_levels

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import StaleClaim
+from engine.index_records import Phase
 from engine.jobs.context import CrashTracker, InFlightFile
 from engine.jobs.ledger import Ledger
-from engine.records import Phase
 from engine.scheduler.housekeeping import prune
 from tests.support.ledger import (
     DAY_MS,

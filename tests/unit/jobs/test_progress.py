@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.index_records import Phase, Progress
 from engine.jobs.progress import Expected, Measured, ProgressTracker
-from engine.records import Phase, Progress
 
 MB = 1_000_000
 USUAL = Expected(seconds=100.0, bytes_a_second=4 * MB, bytes_a_chunk=1000)

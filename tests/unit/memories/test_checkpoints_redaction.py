@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.memories.checkpoints import redacted
 from engine.memories.limits import check_memory
-from engine.records import NewMemory
+from engine.memory_records import NewMemory
 from tests.support.canaries import PLACES, TOKENS, drawing
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)

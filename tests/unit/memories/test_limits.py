@@ -13,16 +13,16 @@ from engine.memories.limits import (
     clean_tags,
     read_tags,
 )
-from engine.records import (
+from engine.memory_records import (
     MAX_CONTEXT_BYTES,
     MAX_CONTEXT_DEPTH,
     MAX_DESCRIPTION_BYTES,
-    MAX_QUERY_CHARS,
     MAX_SUMMARY_CHARS,
     MAX_TAG_CHARS,
     MAX_TAGS,
     NewMemory,
 )
+from engine.records import MAX_QUERY_CHARS
 
 
 def nested(depth: int) -> dict[str, Any]:

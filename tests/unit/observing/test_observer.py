@@ -11,9 +11,10 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
+from engine.index_records import IndexOptions
 from engine.observing import collector as surveying
 from engine.observing.observer import Observer
-from engine.records import IndexOptions, Mode, RelatedRequest, SearchRequest
+from engine.records import Mode, RelatedRequest, SearchRequest
 from engine.state_records import JobState
 from engine.store.connection import Store
 from engine.telemetry import metrics

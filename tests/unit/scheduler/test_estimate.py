@@ -11,7 +11,7 @@ import pytest
 from engine.catalog import Catalog
 from engine.config import Config, load_config
 from engine.errors import Cancelled, InvalidInputError, InvalidPathError
-from engine.records import IndexOptions
+from engine.index_records import IndexOptions
 from engine.roots import project_id_of
 from engine.scheduler.estimate import Rates, Work, count_work, estimate
 from engine.store.connection import Store

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.search.meaning import CachedSimilarities, CachedVectors, QueryVector
+from engine.search.branch_vectors import CachedSimilarities, CachedVectors
 from engine.search.weights import FILE_SHARE, MAX_BY_MEANING
 from engine.store.models import ModelRow
+from engine.store.vector_rows import QueryVector
 from engine.store.vectors import StoredVectors, quantized
 
 DIMENSION = 256
@@ -29,7 +30,7 @@ def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
     found = 0
     for question in random_vectors(20, 2):
         cosines = given @ question / lengths / np.linalg.norm(question)
-        near = rows.cosines(QueryVector.of(MODEL, question))
+        near = rows.cosines(QueryVector.of(MODEL, question.tolist()))
         assert np.abs(near - cosines).max() <= 0.06
         ten = np.argsort(-cosines)[:10]
         places = CachedSimilarities(near, np.zeros(len(near))).nearest(0.01)
@@ -41,7 +42,7 @@ def test_the_nearest_of_sixty_thousand_are_those_of_the_given_vectors() -> None:
 
 def test_a_cosine_does_not_depend_on_where_its_row_is() -> None:
     given = np.repeat(random_vectors(7, 3), 1001, axis=0)
-    near = kept(given).cosines(QueryVector.of(MODEL, random_vectors(1, 4)[0]))
+    near = kept(given).cosines(QueryVector.of(MODEL, random_vectors(1, 4)[0].tolist()))
     assert len(set(near.tolist())) == 7
 
 
@@ -49,11 +50,11 @@ def test_rows_without_a_vector_are_not_near() -> None:
     given = random_vectors(3, 5)
     stored = StoredVectors(np.array([10, 12, 99]), quantized(given))
     rows = CachedVectors(np.array([9, 10, 11, 12, 13]), stored)
-    near = rows.cosines(QueryVector.of(MODEL, given[1]))
+    near = rows.cosines(QueryVector.of(MODEL, given[1].tolist()))
     assert (near != 0).tolist() == [False, True, False, True, False]
     assert near[3] == pytest.approx(1, abs=0.01)
     assert rows.count == 2
-    nothing = QueryVector.of(MODEL, np.zeros(DIMENSION, np.float32))
+    nothing = QueryVector.of(MODEL, [0.0] * DIMENSION)
     assert not rows.cosines(nothing).any()
     assert not CachedVectors(np.array([1]), stored).cosines(nothing).any()
 

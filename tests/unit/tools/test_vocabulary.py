@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.embedding.static import Splitter
+from engine.embedding.static_weights import Splitter
 from tools.training.batches import BagShape, Sampler, corpus_of, distinct
 from tools.training.pairs import (
     Answer,

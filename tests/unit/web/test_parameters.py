@@ -12,11 +12,12 @@ import msgspec
 import pytest
 from litestar.exceptions import LitestarDeprecationWarning
 
+from engine.browse_records import SymbolListRequest
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
-from engine.records import Mode, RelatedRequest, SearchRequest, SymbolListRequest, SymbolRequest
+from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
 from web.api.search import SearchQuestion
 from web.app import create_app
 from web.cli.related import command as related_command

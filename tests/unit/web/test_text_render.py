@@ -4,15 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.records import (
-    Coverage,
-    Hit,
-    MatchSpan,
-    Mode,
-    SearchAnswer,
-    SearchRequest,
-    SymbolHit,
-)
+from engine.records import Coverage, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
 from web.terminal import Style
 from web.text import coverage_text, hit_text, outline_text, search_text, symbols_text
 

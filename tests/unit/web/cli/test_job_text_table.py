@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.records import Phase
+from engine.index_records import Phase
 from engine.state_records import Job, JobPage, JobState
 from tests.support.job_records import job
 from web.cli.job_text import View, bar_of, jobs_text

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from engine.evaluation.golden import EvaluationProgress
-from engine.records import Phase
+from engine.index_records import Phase
 from engine.state_records import CheckProgress, Job, JobState
 from tests.support.job_records import job
 from web.cli.progress import JobLines, Lines, checks_on, evaluation_line, evaluation_on, progress_on

@@ -1,0 +1,176 @@
+"""The weights of the built-in model, and the vectors of queries; see ``static``.
+
+Without numpy, whose import takes longer than embedding a query.
+
+The file: the line ``cairn-static 1``, a line of JSON, the words and pieces joined by line feeds,
+the scale of each row as float16, and the rows as int8; lengths follow from the JSON.
+"""
+
+import functools
+import json
+import math
+import mmap
+import os
+import struct
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import blake2b
+from itertools import repeat
+from operator import add, mul
+from typing import Final, NamedTuple
+
+from engine.syntax.terms import terms_of
+
+MAGIC: Final = b"cairn-static 1\n"
+_MODEL_FILE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "static.bin")
+#: Of the file: queries name it without reading it all. To be renewed with the weights.
+_MODEL_DIGEST: Final = "e31ac5c5"
+_START: Final = 3  # letters
+_LONGEST_WORD: Final = 64  # characters; anything longer is data
+#: So many words are looked up in the text of the file; then a dictionary of all is made, in 8 ms.
+_LOOKED_UP: Final = 32
+
+
+class Splitter:
+    """Cuts words into rows.
+
+    Args:
+        rows: Each known word and piece with its row.
+    """
+
+    def __init__(self, rows: Mapping[str, int]) -> None:
+        self._rows = rows
+        self._longest: dict[str, int] = {}  # by prefix
+
+    def _longest_by_start(self) -> dict[str, int]:
+        """Return the length of the longest word for each prefix of three letters."""
+        if not self._longest:
+            longest: dict[str, int] = {}
+            for word in self._rows:
+                start = word[:_START]
+                if len(word) > longest.get(start, 0):
+                    longest[start] = len(word)
+            self._longest = longest
+        return self._longest
+
+    def rows(self, word: str) -> list[int]:
+        """Return the row of a word, or else the rows of its pieces; none for data."""
+        row = self._rows.get(word)
+        if row is not None:
+            return [row]
+        if word[:1].isdigit() or len(word) > _LONGEST_WORD:
+            return []
+        found = []
+        known, longest = self._rows.get, self._longest_by_start()
+        at, size = 0, len(word)
+        while at < size:
+            most = longest.get(word[at : at + _START], _START - 1)
+            for end in range(min(size, at + most), at, -1):
+                row = known(word[at:end])
+                if row is not None:
+                    found.append(row)
+                    at = end
+                    break
+            else:
+                at += 1
+        return found
+
+
+class Header(NamedTuple):
+    """The header of a weights file."""
+
+    name: str
+    rows: int
+    dimension: int
+    word_bytes: int
+    count_power: float  # a word that occurs n times in a field counts n to this power
+    field_factors: tuple[float, float, float]  # of names, signatures and body
+    path_factors: tuple[float, float]  # of folders and stem
+    path_share: float  # with which it was learned; ``search.weights.FILE_SHARE`` is what counts
+    mean_share: float  # of a file's chunks in its vector: always 0 so far
+
+
+class Weights:
+    """A weights file.
+
+    Args:
+        data: Its bytes, of which only those are read that are needed.
+        digest: Of the file, when it is known: computing it takes longer than embedding a query.
+
+    Raises:
+        ValueError: This program cannot read it.
+    """
+
+    def __init__(self, data: bytes | mmap.mmap, digest: str | None = None) -> None:
+        end = data.find(b"\n", len(MAGIC))
+        if data[: len(MAGIC)] != MAGIC or end < 0:
+            raise ValueError("not a weights file of this version")
+        self.header = Header(**json.loads(data[len(MAGIC) : end]))
+        self.scales_at = end + 1 + self.header.word_bytes
+        self.rows_at = self.scales_at + 2 * self.header.rows
+        self._words = b"\n%b\n" % data[end + 1 : self.scales_at]
+        if (
+            self._words.count(b"\n") != self.header.rows + 1
+            or len(data) != self.rows_at + self.header.rows * self.header.dimension
+        ):
+            raise ValueError("the weights file is damaged")
+        self.data = data
+        self._digest = digest or _digest_of(data)
+        #: Vectors of models with different identities cannot be compared.
+        self.identity = f"{self.header.name}/{self.header.dimension}/{self._digest}"
+        self._looked_up = 0
+
+    @functools.cached_property
+    def is_intact(self) -> bool:
+        """Whether the file has the digest that its identity names."""
+        return _digest_of(self.data) == self._digest
+
+    @functools.cached_property
+    def rows(self) -> dict[str, int]:
+        """Each word and piece with its row."""
+        words = self._words[1:-1].decode().split("\n")
+        return dict(zip(words, range(len(words)), strict=True))
+
+    @functools.cached_property
+    def splitter(self) -> Splitter:
+        """Cuts words into rows."""
+        return Splitter(self.rows)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        total = [0.0] * self.header.dimension
+        for word, count in Counter(terms_of(text).split()).items():
+            for row in self._rows_of(word):
+                weight = count * self._scale(row)
+                total = list(map(add, total, map(mul, repeat(weight), self._numbers(row))))
+        length = math.hypot(*total)
+        return [number / length for number in total] if length else total
+
+    def _rows_of(self, word: str) -> list[int]:
+        """Return the row of a word, or else those of its pieces."""
+        if "rows" not in self.__dict__ and self._looked_up < _LOOKED_UP:
+            self._looked_up += 1
+            at = self._words.find(b"\n%b\n" % word.encode("utf-8", "replace"))
+            if at >= 0:
+                return [self._words.count(b"\n", 0, at)]
+        return self.splitter.rows(word)
+
+    def _scale(self, row: int) -> float:
+        scale: float = struct.unpack_from("<e", self.data, self.scales_at + 2 * row)[0]
+        return scale
+
+    def _numbers(self, row: int) -> "array[int]":
+        start = self.rows_at + row * self.header.dimension
+        return array("b", self.data[start : start + self.header.dimension])
+
+
+def _digest_of(data: bytes | mmap.mmap) -> str:
+    return blake2b(data, digest_size=4).hexdigest()
+
+
+@functools.cache
+def load_weights() -> Weights:
+    """Return the weights of the built-in model; mapped once per process."""
+    with open(_MODEL_FILE, "rb") as file:
+        return Weights(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), _MODEL_DIGEST)
