@@ -212,7 +212,7 @@ def test_chunks_without_end_are_cut_off(server: Server) -> None:
     head = _head(server, "Content-Type: application/json", "Transfer-Encoding: chunked")
     chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
     heard = _spoken(server, head, *[chunk] * 20)
-    assert heard == b"" or heard.startswith(b"HTTP/1.1 413 ")
+    assert heard.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_host_of_elsewhere_is_refused(server: Server) -> None:

@@ -4,8 +4,9 @@ import asyncio
 import json
 import sys
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -51,6 +52,44 @@ def protected(headers: Headers, request_id: bytes) -> list[tuple[bytes, bytes]]:
 _TOO_LARGE = 431
 
 
+class _LingeringTransport:
+    """A transport that is closed when its client has ended its request, or after some seconds.
+
+    To close a socket with bytes to read resets the connection: a client that is still sending a
+    refused body would never see the answer (RFC 9112, 9.6).
+
+    Args:
+        transport: The transport of the connection.
+        is_sent_more: Return whether the client has not ended its request.
+    """
+
+    linger_s = 2.0
+
+    def __init__(self, transport: asyncio.Transport, is_sent_more: Callable[[], bool]) -> None:
+        self._transport = transport
+        self._is_sent_more = is_sent_more
+        self.is_lingering = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def close(self) -> None:
+        """End the answer; the rest of the request is read and dropped."""
+        if self.is_closing():
+            return
+        if not self._is_sent_more():
+            self._transport.close()
+            return
+        self.is_lingering = True
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        asyncio.get_running_loop().call_later(self.linger_s, self._transport.abort)
+
+    def is_closing(self) -> bool:
+        """Return whether there is nothing more to be answered."""
+        return self.is_lingering or self._transport.is_closing()
+
+
 class PatientProtocol(H11Protocol):
     """A connection that also ends when its client is too slow, and refuses as every handler does.
 
@@ -66,11 +105,14 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout of the head: a client may send nothing at all."""
-        super().connection_made(transport)
+        lingering = _LingeringTransport(transport, self._is_sent_more)
+        super().connection_made(lingering)  # type: ignore[arg-type]
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
         """Stop the timeout of the head when it is complete; start it with the next head."""
+        if self.transport.is_closing():
+            return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._head_timer.cancel()
@@ -117,6 +159,9 @@ class PatientProtocol(H11Protocol):
             for event in answer:
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _is_sent_more(self) -> bool:
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     def _start_head_timer(self) -> None:
         self._head_timer = self.loop.call_later(self.head_s, self.transport.close)
