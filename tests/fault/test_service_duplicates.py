@@ -57,10 +57,13 @@ def _check_one_job_at_a_time(server: Server, tree: Path, told: list[Told]) -> in
     return len(jobs)
 
 
-def _ask_in_rounds(server: Server, tmp_path: Path, processes: int, number: int, rounds: int) -> str:
+def _ask_in_rounds(
+    server: Server, tmp_path: Path, processes: int, number: int, rounds: int, files: int
+) -> str:
+    """Ask for a tree of so many files that its job outlasts the asking, then for a small one."""
     large = write_tree(
         tmp_path / "large",
-        {f"a{n}.py": f"def f{n}(): return {n}\n" * 30 for n in range(8 * number)},
+        {f"a{n}.py": f"def f{n}(): return {n}\n" * 30 for n in range(files)},
     )
     small = write_tree(tmp_path / "small", {"a.py": "def small_thing(): pass\n"})
     with asking(processes, server.url) as askers:
@@ -76,9 +79,9 @@ def _ask_in_rounds(server: Server, tmp_path: Path, processes: int, number: int, 
 
 
 def test_all_who_ask_at_once_share_a_job(server: Server, tmp_path: Path) -> None:
-    print(_ask_in_rounds(server, tmp_path, processes=2, number=24, rounds=1))
+    print(_ask_in_rounds(server, tmp_path, processes=2, number=24, rounds=1, files=200))
 
 
 @pytest.mark.soak
 def test_two_hundred_who_ask_at_once_share_a_job(server: Server, tmp_path: Path) -> None:
-    print(_ask_in_rounds(server, tmp_path, processes=4, number=200, rounds=10))
+    print(_ask_in_rounds(server, tmp_path, processes=4, number=200, rounds=10, files=20_000))
