@@ -91,6 +91,14 @@ class Enqueued(NamedTuple):
     is_duplicate: bool
 
 
+def _repeated(
+    active: JobRow | None, kind: str, parameters: str, origin: JobOrigin
+) -> Enqueued | None:
+    if active and (active.kind, active.parameters, active.origin) == (kind, parameters, origin):
+        return Enqueued(active, is_duplicate=True)
+    return None
+
+
 class Ledger:
     """The jobs of one project.
 
@@ -104,6 +112,14 @@ class Ledger:
         self.store = store
         self.project_id = project_id
         self._clock = clock
+
+    def find_duplicate(
+        self, parameters: Mapping[str, object], origin: JobOrigin, kind: str = "index"
+    ) -> Enqueued | None:
+        """Return the active job that a request would only repeat; takes no lock."""
+        with self.store.read() as handle:
+            active = jobs.read_active_job(handle)
+        return _repeated(active, kind, canonical(parameters), origin)
 
     def enqueue(
         self,
@@ -123,9 +139,9 @@ class Ledger:
         text = canonical(parameters)
         with self.store.write(durable=True, bookkeeping=True) as handle:
             active = jobs.read_active_job(handle)
+            if duplicate := _repeated(active, kind, text, origin):
+                return duplicate
             if active:
-                if (active.kind, active.parameters, active.origin) == (kind, text, origin):
-                    return Enqueued(active, is_duplicate=True)
                 raise JobConflictError(
                     f"job {active.uuid} is {active.state} on this project with other parameters",
                     hint=f"wait for it, or stop it: cairn jobs cancel {active.uuid}",

@@ -137,6 +137,12 @@ class Submitter:
         if waits is WaitMode.ALWAYS:
             self._keeper.check_embedder()
         ledger = index.for_jobs().ledger
+        parameters = parameters_of(options)
+        if duplicate := ledger.find_duplicate(parameters, origin):  # before the folder is walked
+            submitted = _submitted(duplicate)
+            if waits is WaitMode.IF_SHORT and submitted.waits:
+                self._keeper.check_embedder()
+            return submitted
         is_surveyed = is_request and waits is not WaitMode.ALWAYS
         estimate = None
         if is_surveyed or options.only:
@@ -147,7 +153,6 @@ class Submitter:
         if waits is WaitMode.IF_SHORT and _is_short(seconds):
             self._keeper.check_embedder()
         estimated_ms = None if seconds is None else round(seconds * 1000)
-        parameters = parameters_of(options)
         try:
             enqueued = ledger.enqueue(parameters, origin=origin, estimated_ms=estimated_ms)
         except JobConflictError as conflict:
