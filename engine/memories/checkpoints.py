@@ -285,6 +285,9 @@ class Checkpoints:
                 is_same = model is not None and model.identity == query_vector.model.identity
                 query_vector = query_vector._replace(model=model) if model and is_same else None
             prepared = prepare_query(read, Mode.HYBRID, limit, query_vector)
+            # A memory has no folder, and would count as a file at the root.
+            weights = prepared.weights._replace(shallow=0.0)
+            prepared = replace(prepared, weights=weights)
             ranked = ranked_owners(handle, prepared, choice, self._branch_id(handle))[:limit]
             found = checkpoints_of(handle, [owner for owner, _ in ranked], self._root)
         return tuple(

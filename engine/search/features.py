@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from engine.search.lexical import Lexical
 from engine.search.weights import (
+    ASKED_TEST_FACTOR,
     DOCUMENT_FACTOR,
     EXAMPLE_FACTOR,
     GENERATED_FACTOR,
@@ -99,18 +100,18 @@ def is_test(path: str) -> bool:
 
 @functools.lru_cache(maxsize=8192)
 def path_factors(
-    path: str, *, is_generated: bool = False, asks_for_tests: bool = False
+    path: str, *, is_generated: bool = False, test_factor: float = TEST_FACTOR
 ) -> tuple[Part, ...]:
     """Return the factors of a path; none for plain code.
 
     Args:
         path: Relative to the root.
         is_generated: Whether the content says that a tool wrote it.
-        asks_for_tests: Whether the query is about tests, which are then not lowered.
+        test_factor: What tests count; 1 when they are as good as any.
     """
     factors = []
-    if not asks_for_tests and is_test(path):
-        factors.append(factor_part("test", TEST_FACTOR))
+    if test_factor < 1 and is_test(path):
+        factors.append(factor_part("test", test_factor))
     factors += [
         factor_part(reason, value) for pattern, value, reason in _RULES if pattern.search(path)
     ]
@@ -134,7 +135,16 @@ class RankedFile:
         folders: The words of known folders, shared by their files; this file's folder is added.
     """
 
-    __slots__ = ("_factors", "folders", "is_document", "is_generated", "path", "stem", "stem_words")
+    __slots__ = (
+        "_factors",
+        "depth",
+        "folders",
+        "is_document",
+        "is_generated",
+        "path",
+        "stem",
+        "stem_words",
+    )
 
     def __init__(
         self,
@@ -145,6 +155,7 @@ class RankedFile:
         folders: dict[str, tuple[str, ...]],
     ) -> None:
         self.path = path
+        self.depth = path.count("/")
         self.is_generated = is_generated
         self.is_document = is_document
         folder, _, name = path.rpartition("/")
@@ -168,9 +179,8 @@ class RankedFile:
 
     def factors(self, asks_for_tests: bool) -> tuple[Part, ...]:
         """Return the factors of all places of the file."""
-        parts = path_factors(
-            self.path, is_generated=self.is_generated, asks_for_tests=asks_for_tests
-        )
+        test_factor = ASKED_TEST_FACTOR if asks_for_tests else TEST_FACTOR
+        parts = path_factors(self.path, is_generated=self.is_generated, test_factor=test_factor)
         return (*parts, factor_part("document", DOCUMENT_FACTOR)) if self.is_document else parts
 
 
@@ -268,7 +278,7 @@ class Features(NamedTuple):
     path_words: dict[RankedFile, tuple[int, int]]
     #: How many words of the query a path could have.
     max_path_words: int
-    #: Whether the query asks for tests, which are then not lowered.
+    #: Whether the query has a word such as "test", so that tests are lowered less.
     asks_for_tests: bool
 
 

@@ -27,7 +27,7 @@ from engine.search.features import (
 )
 from engine.search.lexical import Lexical, is_compound, qualified_form
 from engine.search.symbols import kind_weight
-from engine.search.weights import FILE_SHARE, MIN_SIMILARITY, Weights
+from engine.search.weights import FILE_SHARE, MAX_SHALLOW_DEPTH, MIN_SIMILARITY, Weights
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 
@@ -81,6 +81,7 @@ class Ranking:
         self._meaning: Sequence[float] = ()
         self._file_meaning: Sequence[float] = ()
         self._file_words = _file_words_shares(features, weights)
+        self._shallow = _shallow_shares(features, weights)
         if features.evidence.cosines:
             similarities = _similarities(features.evidence.cosines)
             self._meaning = _meaning_shares(similarities, weights)
@@ -116,6 +117,7 @@ class Ranking:
         for name, why, of_files in (
             ("file_words", "words of the file", self._file_words),
             ("file_meaning", "meaning of the file", self._file_meaning),
+            ("shallow", "near the root", self._shallow),
         ):
             if of_files and of_files[run]:
                 part = share_part(name, of_files[run], why)
@@ -148,7 +150,7 @@ class Ranking:
     def _shares_of_files(self) -> list[float]:
         """Return what each file adds to all of its places."""
         shares = list(map(self._paths.get, self._files, repeat(0.0)))
-        for of_files in (self._file_words, self._file_meaning):
+        for of_files in (self._file_words, self._file_meaning, self._shallow):
             if of_files:
                 shares = list(map(add, shares, of_files))
         return shares
@@ -300,6 +302,13 @@ def _file_words_shares(features: Features, weights: Weights) -> list[float]:
         for begin, end in zip(features.begins, features.ends, strict=True)
     ]
     return _shares_of(together, weights.file_words)
+
+
+def _shallow_shares(features: Features, weights: Weights) -> list[float]:
+    """Return what each file adds for being near the root."""
+    if not weights.shallow:
+        return []
+    return [weights.shallow * max(0, MAX_SHALLOW_DEPTH - file.depth) for file in features.files]
 
 
 def _similarities(cosines: Cosines) -> list[float]:

@@ -29,6 +29,7 @@ from engine.search.weights import (
     MAX_RELATED,
     MEANING_WEIGHTS,
     SAME_FILE_FACTOR,
+    TEST_FACTOR,
 )
 from engine.store import chunks, files
 from engine.store.chunks import ChunkFacts, PassingFile, SymbolFacts
@@ -130,7 +131,7 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
         path_factors(
             chunk.path,
             is_generated=bool(chunk.is_generated),
-            asks_for_tests=is_test(source.path),
+            test_factor=1.0 if is_test(source.path) else TEST_FACTOR,
         )
     )
     if chunk.language in DOCUMENT_LANGUAGES and source.language not in DOCUMENT_LANGUAGES:

@@ -8,8 +8,9 @@ the answers of several projects can be merged by score.
 Limits that only bound the time or memory of a search stand where they are used.
 
 The numbers were chosen one at a time: those of words, paths and definitions on 29 repositories in
-18 languages, those of meaning on these and 32 others. ``tests/benchmark/README.md`` says what each
-part is worth.
+18 languages, those of meaning on these and 32 others, those of ``PROSE_BY_BOTH`` on half of the 29
+and on descriptions of changes in 31 further ones, and checked on the other halves.
+``tests/benchmark/README.md`` says what each part is worth.
 """
 
 from typing import NamedTuple
@@ -51,12 +52,17 @@ MAX_FUZZY_NAMES = 100
 
 #: Factors of what users rarely look for, by path, content or language.
 TEST_FACTOR = 0.3
+#: Of tests when the query has a word such as "test" or "mock": more often it asks for what is
+#: tested, or for what makes the mock.
+ASKED_TEST_FACTOR = 0.6
 EXAMPLE_FACTOR = 0.3
 VENDORED_FACTOR = 0.3
 GENERATED_FACTOR = 0.5
 REEXPORT_FACTOR = 0.5
 STUB_FACTOR = 0.7
-DOCUMENT_FACTOR = 0.5
+DOCUMENT_FACTOR = 0.3
+#: Folders below which a file gets nothing for being near the root.
+MAX_SHALLOW_DEPTH = 6
 #: Shorter words of a query are not looked for in paths.
 MIN_PATH_WORD_CHARS = 3
 
@@ -116,6 +122,9 @@ class Weights(NamedTuple):
     #: far apart, and by their similarity in many places.
     file_words: float = 0.0
     file_meaning: float = 0.0
+    #: What is added to all places of a file for each folder that it is nearer to the root than
+    #: ``MAX_SHALLOW_DEPTH``: what many change is rarely deep.
+    shallow: float = 0.0
     #: Exponents of the shares of the best: below 1 the tail still counts, above 1 the best stand
     #: out.
     words_power: float = 0.75
@@ -157,7 +166,17 @@ MEANING_WEIGHTS = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, c
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
 #: In mode ``hybrid`` for any other query: meaning counts more than words.
 PROSE_BY_BOTH = Weights(
-    words=1.6, meaning=2.0, coherence=0.1, file_words=0.8, file_meaning=0.9, path=1.6
+    words=2.0,
+    meaning=1.4,
+    coherence=0.1,
+    file_words=1.1,
+    file_meaning=1.4,
+    shallow=0.12,
+    meaning_power=2.6,
+    file_meaning_power=3.4,
+    path=1.6,
+    folder=0.75,
+    word_definition=0.37,
 )
 
 

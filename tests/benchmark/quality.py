@@ -78,6 +78,7 @@ PARTS: dict[str, Part] = {
     "meaning": partial(weighed, meaning=0.0, file_meaning=0.0),
     "meaning of the file": partial(weighed, file_meaning=0.0),
     "words of the file": partial(weighed, file_words=0.0),
+    "near the root": partial(weighed, shallow=0.0),
     "coherence": partial(weighed, coherence=0.0),
     "path": partial(weighed, path=0.0),
     "definition": partial(weighed, definition=0.0, mention=0.0, word_definition=0.0),

@@ -3,6 +3,12 @@
 import pytest
 
 from engine.search.features import PathVocabulary, RankedFile, count_path_words
+from engine.search.weights import (
+    ASKED_TEST_FACTOR,
+    DOCUMENT_FACTOR,
+    GENERATED_FACTOR,
+    TEST_FACTOR,
+)
 
 
 def file_of(path: str, *, generated: bool = False, document: bool = False) -> RankedFile:
@@ -36,5 +42,7 @@ def test_factors_multiply() -> None:
     file = file_of("tests/a.md", generated=True, document=True)
     names = [part.name for part in file.factors(False)]
     assert names == ["test", "generated", "document"]
-    assert file.factor(False) == pytest.approx(0.3 * 0.5 * 0.5)
-    assert file.factor(True) == pytest.approx(0.5 * 0.5)
+    rest = GENERATED_FACTOR * DOCUMENT_FACTOR
+    assert file.factor(False) == pytest.approx(TEST_FACTOR * rest)
+    assert file.factor(True) == pytest.approx(ASKED_TEST_FACTOR * rest)
+    assert TEST_FACTOR < ASKED_TEST_FACTOR < 1

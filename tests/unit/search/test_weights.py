@@ -8,6 +8,7 @@ from engine.search.query import parse_query
 from engine.search.rank import Candidate, rank
 from engine.search.weights import (
     FILE_SHARE,
+    MAX_SHALLOW_DEPTH,
     MEANING_WEIGHTS,
     MIN_SIMILARITY,
     NAME_BY_BOTH,
@@ -80,6 +81,18 @@ def test_the_words_of_a_file_count_however_far_apart() -> None:
     apart[0].word_scores, apart[1].word_scores = (3.0, 0.0), (1.0, 3.0)
     assert scores(weights, one, *apart)[:2] == pytest.approx([0.5, 1.0])
     assert apart[0].breakdown.why == ("words of the file +1.00",)
+
+
+def test_a_file_near_the_root_counts_a_little_more() -> None:
+    weights = PLAIN._replace(meaning=0.0, shallow=0.1)
+    deep = "/".join("abcdefgh")
+    near, far, farther = [
+        candidate(path, 1.0, 0.0) for path in ("x/a.py", f"{deep}/b.py", f"{deep}/c/d.py")
+    ]
+    first, second, third = scores(weights, near, far, farther)
+    assert first - second == pytest.approx(0.1 * (MAX_SHALLOW_DEPTH - 1))
+    assert second == third
+    assert "near the root +0.50" in near.breakdown.why
 
 
 def test_what_points_away_adds_nothing() -> None:
