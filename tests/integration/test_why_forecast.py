@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.search.weights import DOCUMENT_FACTOR
 from tests.support.command import Command
 from tests.support.trees import write_tree
 
@@ -118,7 +119,7 @@ def test_people_get_the_same_in_words(cairn: Command) -> None:
     half = cairn("why", "src/half.py").out
     assert "parsed      errors: parts do not fit the grammar" in half
     assert "redacted    1 secret blanked" in cairn("why", "deploy.tf.md").out
-    assert "document ×0.5" in cairn("why", "deploy.tf.md").out
+    assert f"document ×{DOCUMENT_FACTOR:g}" in cairn("why", "deploy.tf.md").out
 
 
 def test_an_ignored_file_names_the_rule_and_its_line(cairn: Command) -> None:
