@@ -17,7 +17,9 @@ from engine.records import (
     display_path,
 )
 from engine.roots import project_id_of, resolve
+from engine.search.cache import NOT_COUNTED
 from engine.search.hits import cut_to_tokens
+from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.query import FILTERS, Query, parse_query
 
 #: The filters of the query language, as they are written.
@@ -36,7 +38,8 @@ def search_all(
         open_project: Opens a project by such a name.
     """
     started = time.perf_counter()
-    answers: list[SearchAnswer] = []
+    found: list[ProjectAnswer] = []
+    is_merged = len(paths) > 1
     failures: list[tuple[str, EngineError]] = []
     searched: set[str] = set()
     roots: list[str] = []  # of the projects that answer
@@ -45,19 +48,23 @@ def search_all(
             index = open_project(path)
             if index.root not in searched:
                 searched.add(index.root)
-                answers.append(index.search(request))
+                found.append(
+                    index.search_for_merge(request)
+                    if is_merged
+                    else ProjectAnswer(index.search(request), (), None, NOT_COUNTED)
+                )
                 roots.append(index.root)
         except EngineError as error:
             failures.append((path, error))
-    if not answers and failures:
+    if not found and failures:
         raise failures[0][1]
-    if len(answers) == 1 and not failures:
-        return answers[0]
+    if len(found) == 1 and not failures:
+        return found[0].answer
     errors = tuple(
         ProjectError(project=path, error=error.code, message=error.message)
         for path, error in failures
     )
-    return _merged(request, roots, answers, errors, (time.perf_counter() - started) * 1000)
+    return _merged(request, roots, found, errors, (time.perf_counter() - started) * 1000)
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
@@ -80,14 +87,13 @@ def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> Search
 def _merged(
     request: SearchRequest,
     roots: Sequence[str],
-    answers: Sequence[SearchAnswer],
+    found: Sequence[ProjectAnswer],
     errors: tuple[ProjectError, ...],
     took_ms: float,
 ) -> SearchAnswer:
-    """Merge answers; scores compare, each being a sum of shares of the best possible."""
-    hits: list[Hit] = sorted(
-        (hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score
-    )
+    """Merge answers by scores that are made comparable."""
+    answers = [each.answer for each in found]
+    hits = comparable_hits(found)
     files = sum(answer.coverage.files for answer in answers)
     shown, is_cut = _inside_budget(hits[: request.limit], request.max_tokens)
     return SearchAnswer(

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
+    from engine.search.merge import ProjectAnswer
     from engine.state_records import ProjectStatus, ProjectSummary
 
 
@@ -190,6 +191,10 @@ class Project:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
         return self._searcher.search(request, self._checked_out())
+
+    def search_for_merge(self, request: SearchRequest) -> "ProjectAnswer":
+        """Answer a search, with what is needed to merge it with those of other projects."""
+        return self._searcher.search_for_merge(request, self._checked_out())
 
     def warm(self) -> None:
         """Warm the caches for the first searches, in a process that answers many."""

@@ -14,7 +14,6 @@ available and fast, else by the next search that could use it. The same holds af
 model: old vectors are never compared with a query, and are replaced one batch at a time.
 """
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
@@ -25,6 +24,7 @@ from engine.embedding.load import QueryEmbedder
 from engine.errors import Cancelled, UnavailableError
 from engine.memories.cards import Choice, Owner, terms_of_memory
 from engine.search.candidates import gather
+from engine.search.merge import rarity
 from engine.search.prepared_query import PreparedQuery
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
 from engine.search.rank import Candidate, rank
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 64  # memories in a request and in a transaction
 #: How long a search or a save may make vectors; the next one makes the rest.
 _PATIENCE_S = 2.0
-
-_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
 
 
 class MemoryVectors:
@@ -247,15 +245,9 @@ def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int,
         if not scores:
             continue
         with_it = len(scores) + fulltext.count_chunks_with(handle, word)
-        scale = _rarity(total, with_it) / _rarity(memory_count, len(scores))
+        scale = rarity(total, with_it) / rarity(memory_count, len(scores))
         found[word] = {id_: score * scale for id_, score in scores}
     return found
-
-
-def _rarity(rows: int, with_it: int) -> float:
-    """Return FTS5's factor for a word (its inverse document frequency)."""
-    value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
-    return value if value > 0 else _LEAST_RARITY
 
 
 def _chunk_of(memory_id: int, summary: str) -> ChunkFacts:

@@ -9,6 +9,7 @@ is two of them and ``websocket`` is one. Only the index knows which of them a co
 """
 
 import threading
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cache import LruCache
@@ -16,6 +17,7 @@ from engine.search.lexical import Lexical, alternative_spellings, with_spellings
 from engine.search.query import Query
 from engine.search.weights import MAX_CHUNKS_TO_RESPELL
 from engine.store import blobs, files, fulltext, models, project
+from engine.store.chunks import count_chunks
 from engine.store.connection import Handle
 from engine.store.filters import Filters, build_filters
 from engine.store.models import ModelRow
@@ -76,6 +78,17 @@ class Contents(NamedTuple):
     embeddings: int  # chunks that have a vector
 
 
+class WordCounts(NamedTuple):
+    """How common the words of a query are in a project."""
+
+    chunks: int
+    with_word: Mapping[str, int]  # chunks that have it; only words that are there
+
+
+#: Of an answer that is not to be merged.
+NOT_COUNTED = WordCounts(0, {})
+
+
 class IndexState:
     """A project in one state. Thread-safe."""
 
@@ -92,6 +105,8 @@ class IndexState:
         self._embedded: dict[int, float] = {}
         self._contents: dict[int, Contents] = {}
         self._spellings: LruCache[str, tuple[str, ...]] = LruCache(_SPELLINGS_BYTES)
+        self._words: LruCache[str, int] = LruCache(_SPELLINGS_BYTES)  # how many chunks have them
+        self._chunk_count: int | None = None
         self._lock = threading.Lock()
 
     @property
@@ -134,6 +149,20 @@ class IndexState:
                 embeddings = chunks if has_all else models.count_vectors(handle, model, branch_id)
             contents = self._contents[branch_id] = Contents(symbols, chunks, embeddings)
         return contents
+
+    def count_words(self, handle: Handle, words: Sequence[str]) -> WordCounts:
+        """Count the chunks, of all branches, that have each of some quoted words."""
+        if self._chunk_count is None:
+            self._chunk_count = count_chunks(handle)
+        found: dict[str, int] = {}
+        for word in words:
+            number = self._words.get(word)
+            if number is None:
+                number = fulltext.count_chunks_with(handle, word)
+                self._words.put(word, number, _SPELLING_BYTES + len(word))
+            if number:
+                found[word] = number
+        return WordCounts(self._chunk_count, found)
 
     def with_index_spellings(
         self, handle: Handle, query: Query, lexical: Lexical, branch_index: "BranchIndex | None"

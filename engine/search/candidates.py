@@ -16,7 +16,7 @@ from engine.search.lexical import Lexical, excluded_match, holds_phrases
 from engine.search.meaning import cosines_of, near_chunks, reader_of
 from engine.search.prepared_query import PreparedQuery
 from engine.search.query import Query
-from engine.search.rank import Candidate, Ranking, rank
+from engine.search.rank import Candidate, Peaks, Ranking, rank
 from engine.search.symbols import ScoredSymbol, find_scored
 from engine.search.weights import MAX_BY_DEFINITION, MAX_BY_PATH
 from engine.store import blobs, chunks, fulltext, symbols
@@ -43,6 +43,7 @@ class RankedCandidates(NamedTuple):
     is_capped: bool  # more may match than were ranked
     notes: tuple[str, ...] = ()  # on the search, in sentences
     cosines: Collection[float] = ()  # of all that were ranked, if meaning counts
+    peaks: Peaks | None = None  # None: scores are no shares of the best
 
 
 def find_candidates(
@@ -60,12 +61,13 @@ def find_candidates(
         return _by_name(handle, prepared.query, filters, prepared.limit)
     candidates, is_capped = gather(handle, prepared, filters, cached)
     with span("search.rank"):
-        rank(candidates, prepared.lexical, prepared.weights, shown=prepared.limit)
+        peaks = rank(candidates, prepared.lexical, prepared.weights, shown=prepared.limit)
     return RankedCandidates(
         candidates[: prepared.limit],
         [candidate.lexical for candidate in candidates],
         is_capped,
         cosines=[each.cosine for each in candidates if each.cosine is not None],
+        peaks=peaks,
     )
 
 
@@ -359,7 +361,7 @@ def _rank_places(
         for ranked, chunk_id in zip(best, chunk_ids, strict=True)
     ]
     of_all = cosines.places if cosines else ()
-    return RankedCandidates(shown, scores, found.is_capped, cosines=of_all)
+    return RankedCandidates(shown, scores, found.is_capped, cosines=of_all, peaks=ranking.peaks)
 
 
 def _facts(file: IndexedFile, chunk_id: int, span: Span) -> ChunkFacts:

@@ -62,6 +62,13 @@ class Ranked(NamedTuple):
     before: int  # number of better places in the same file
 
 
+class Peaks(NamedTuple):
+    """What the shares of an answer are shares of."""
+
+    bm25: float  # the best
+    similarity: float  # the highest
+
+
 class Ranking:
     """The scored places of one query.
 
@@ -102,6 +109,13 @@ class Ranking:
         least = best[-1][0] if 0 < len(best) == number else 0.0
         inside = [place for _, _, run in best for place in self._rank_file(run, least)]
         return sorted(inside)[:number]
+
+    @property
+    def peaks(self) -> Peaks:
+        """What the shares are shares of."""
+        evidence = self._features.evidence
+        similarities = _similarities(evidence.cosines) if evidence.cosines else ()
+        return Peaks(max(evidence.bm25, default=0.0), max(similarities, default=0.0))
 
     def breakdown(self, ranked: Ranked) -> Breakdown:
         """Return the parts of a place's score."""
@@ -238,7 +252,7 @@ class Ranking:
 
 def rank(
     candidates: list[Candidate], lexical: Lexical, weights: Weights, *, shown: int | None = None
-) -> None:
+) -> Peaks:
     """Score the candidates in place and sort them, best first; ties by path and line.
 
     Args:
@@ -255,6 +269,7 @@ def rank(
         candidate.score = -ranked.negative_score
         if shown is None or number < shown:
             candidate.breakdown = ranking.breakdown(ranked)
+    return ranking.peaks
 
 
 def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Features:

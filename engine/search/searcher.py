@@ -23,7 +23,7 @@ from engine.records import (
     SymbolHit,
     SymbolRequest,
 )
-from engine.search.cache import Contents, IndexState, StateCache
+from engine.search.cache import NOT_COUNTED, Contents, IndexState, StateCache
 from engine.search.candidates import (
     RankedCandidates,
     find_candidates,
@@ -32,6 +32,7 @@ from engine.search.candidates import (
 )
 from engine.search.hits import AnswerContext, hits_of, with_explanations
 from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
+from engine.search.merge import ProjectAnswer
 from engine.search.prepared_query import (
     MODES_WITH_VECTORS,
     PreparedQuery,
@@ -208,9 +209,24 @@ class Searcher:
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
+        return self.search_for_merge(request, checked_out, is_merged=False).answer
+
+    def search_for_merge(
+        self, request: SearchRequest, checked_out: str, *, is_merged: bool = True
+    ) -> ProjectAnswer:
+        """Answer one request, with what is needed to merge it with answers of other projects.
+
+        Args:
+            request: The request.
+            checked_out: The branch that is checked out, searched by default.
+            is_merged: Whether the words are to be counted.
+
+        Raises:
+            EngineError: As for ``search``.
+        """
         with measured_search(request.mode), span("search.project") as search_span:
-            answer = self._search(request, checked_out)
-            _describe(search_span, answer)
+            answer = self._search(request, checked_out, is_merged=is_merged)
+            _describe(search_span, answer.answer)
             return answer
 
     def warm(self, checked_out: str) -> None:
@@ -250,7 +266,9 @@ class Searcher:
             self._ngram_filter = ngram_filter = NgramFilter()
         ngram_filter.update(self._store, cancelled)
 
-    def _search(self, request: SearchRequest, checked_out: str) -> SearchAnswer:
+    def _search(
+        self, request: SearchRequest, checked_out: str, *, is_merged: bool = False
+    ) -> ProjectAnswer:
         started = time.perf_counter()
         with span("search.question"):
             query = read_request(request)
@@ -292,10 +310,13 @@ class Searcher:
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
                 missing = missing_names(handle, query) if request.mode in MODES_WITH_WORDS else ()
+            counts = (
+                scope.state.count_words(handle, lexical.path_words) if is_merged else NOT_COUNTED
+            )
         notes = [*query.notes]
         notes += branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)
         notes += [*embedding_notes(embedding, coverage.embedded), *found.notes]
-        return SearchAnswer(
+        answer = SearchAnswer(
             query=request.query,
             mode=request.mode,
             took_ms=(time.perf_counter() - started) * 1000,
@@ -306,6 +327,7 @@ class Searcher:
             notes=tuple(notes),
             missing=missing,
         )
+        return ProjectAnswer(answer, [each.breakdown for each in found.shown], found.peaks, counts)
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.

@@ -2,8 +2,8 @@
 
 A score is a sum of shares times a product of factors. A share is relative to the best of the
 answer: the best keyword score adds ``words``, the place most similar in meaning ``meaning``, a path
-that holds every word of the query ``path``, and so on. Factors then lower what is rarely meant. So
-the answers of several projects can be merged by score.
+that holds every word of the query ``path``, and so on. Factors then lower what is rarely meant.
+``merge`` makes the scores of several projects comparable.
 
 Limits that only bound the time or memory of a search stand where they are used.
 
@@ -110,6 +110,12 @@ PATTERN_CROWDING = 0.5
 SAME_FILE_FACTOR = 0.5
 #: … and the same text elsewhere says nothing new.
 COPY_FACTOR = 0.5
+
+
+#: Several projects: shares of words and of meaning count by these powers of how good the best of a
+#: project is, relative to the best of all. Chosen on 489 queries asked of 29 projects at once.
+MERGED_WORDS_POWER = 2.0
+MERGED_MEANING_POWER = 4.0
 
 
 class Weights(NamedTuple):

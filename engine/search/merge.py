@@ -1,0 +1,95 @@
+"""One ranking over several projects: scores of their answers made comparable.
+
+Inside a project a share is relative to the best of the answer, and the rarity of a word is that in
+the project. So the best of each project would be as good as that of any other, and a project where
+a word is rare would come first with it. Here words get the rarity that they have in all projects
+together, and shares become relative to the best of all.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from engine.records import Hit, SearchAnswer
+from engine.search.cache import WordCounts
+from engine.search.features import Breakdown, Part
+from engine.search.rank import Peaks
+from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_SIMILARITY
+
+_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
+_BY_WORDS = frozenset({"words", "file", "file_words"})  # shares of the best by words
+_BY_MEANING = frozenset({"meaning", "file_meaning"})
+
+
+class ProjectAnswer(NamedTuple):
+    """The answer of a project with what is needed to compare its scores with those of others."""
+
+    answer: SearchAnswer
+    breakdowns: Sequence[Breakdown]  # of the hits
+    peaks: Peaks | None  # None: its scores are absolute already
+    counts: WordCounts
+
+
+def rarity(rows: int, with_it: int) -> float:
+    """Return FTS5's factor for a word (its inverse document frequency)."""
+    value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
+    return value if value > 0 else _LEAST_RARITY
+
+
+def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:
+    """Return the hits of all projects with comparable scores, the best first."""
+    ranked = [answer for answer in answers if answer.peaks]
+    by_words = [_strength_of_words(answer, ranked) for answer in ranked]
+    by_meaning = [max(each.peaks.similarity, MIN_SIMILARITY) for each in ranked if each.peaks]
+    best_words, best_meaning = max(by_words, default=0.0), max(by_meaning, default=0.0)
+    hits = [hit for answer in answers if not answer.peaks for hit in answer.answer.hits]
+    for answer, words, meaning in zip(ranked, by_words, by_meaning, strict=True):
+        of_words = (words / best_words) ** MERGED_WORDS_POWER if best_words else 1.0
+        of_meaning = (meaning / best_meaning) ** MERGED_MEANING_POWER
+        factors = dict.fromkeys(_BY_WORDS, of_words) | dict.fromkeys(_BY_MEANING, of_meaning)
+        hits += [
+            _rescored(hit, breakdown, factors)
+            for hit, breakdown in zip(answer.answer.hits, answer.breakdowns, strict=True)
+        ]
+    return sorted(hits, key=_by_score)
+
+
+def _strength_of_words(answer: ProjectAnswer, all_: Sequence[ProjectAnswer]) -> float:
+    """Return the best BM25 of a project, with the rarity that its words have in all projects."""
+    total = sum(each.counts.chunks for each in all_)
+    in_all: Counter[str] = Counter()
+    for each in all_:
+        in_all.update(each.counts.with_word)
+    here = answer.counts
+    of_all = sum(rarity(total, in_all[word]) for word in here.with_word)
+    of_project = sum(rarity(here.chunks, number) for number in here.with_word.values())
+    best = answer.peaks.bm25 if answer.peaks else 0.0
+    return best * of_all / of_project if of_project else 0.0
+
+
+def _rescored(hit: Hit, breakdown: Breakdown, factors: Mapping[str, float]) -> Hit:
+    shares = tuple([_scaled(part, factors.get(part.name, 1.0)) for part in breakdown.shares])
+    new = breakdown._replace(shares=shares)
+    explain = hit.explain and replace(
+        hit.explain, score=new.score, shares={part.name: part.value for part in shares}
+    )
+    return replace(hit, score=round(new.score, 4), why=new.why, explain=explain)
+
+
+def _scaled(part: Part, factor: float) -> Part:
+    """Scale a share, and the number in its words unless that is a cosine."""
+    if factor == 1.0:
+        return part
+    text, _, number = part.why.rpartition(" ")
+    value = part.value * factor
+    if number.startswith("+"):
+        return Part(part.name, value, f"{text} +{value:.2f}")
+    if part.name == "words":
+        return Part(part.name, value, f"{text} {float(number) * factor:.2f}")
+    return part._replace(value=value)
+
+
+def _by_score(hit: Hit) -> float:
+    return -hit.score
