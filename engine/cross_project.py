@@ -17,7 +17,6 @@ from engine.records import (
     display_path,
 )
 from engine.roots import project_id_of, resolve
-from engine.search.cache import NOT_COUNTED
 from engine.search.hits import cut_to_tokens
 from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.query import FILTERS, Query, parse_query
@@ -37,9 +36,10 @@ def search_all(
         request: The request.
         open_project: Opens a project by such a name.
     """
+    if len(paths) == 1:
+        return open_project(paths[0]).search(request)
     started = time.perf_counter()
     found: list[ProjectAnswer] = []
-    is_merged = len(paths) > 1
     failures: list[tuple[str, EngineError]] = []
     searched: set[str] = set()
     roots: list[str] = []  # of the projects that answer
@@ -48,11 +48,7 @@ def search_all(
             index = open_project(path)
             if index.root not in searched:
                 searched.add(index.root)
-                found.append(
-                    index.search_for_merge(request)
-                    if is_merged
-                    else ProjectAnswer(index.search(request), (), None, NOT_COUNTED)
-                )
+                found.append(index.search_for_merge(request))
                 roots.append(index.root)
         except EngineError as error:
             failures.append((path, error))

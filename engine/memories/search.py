@@ -24,7 +24,6 @@ from engine.embedding.load import QueryEmbedder
 from engine.errors import Cancelled, UnavailableError
 from engine.memories.cards import Choice, Owner, terms_of_memory
 from engine.search.candidates import gather
-from engine.search.merge import rarity
 from engine.search.prepared_query import PreparedQuery
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
 from engine.search.rank import Candidate, rank
@@ -245,7 +244,7 @@ def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int,
         if not scores:
             continue
         with_it = len(scores) + fulltext.count_chunks_with(handle, word)
-        scale = rarity(total, with_it) / rarity(memory_count, len(scores))
+        scale = fulltext.rarity(total, with_it) / fulltext.rarity(memory_count, len(scores))
         found[word] = {id_: score * scale for id_, score in scores}
     return found
 

@@ -6,7 +6,6 @@ a word is rare would come first with it. Here words get the rarity that they hav
 together, and shares become relative to the best of all.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +16,8 @@ from engine.search.cache import WordCounts
 from engine.search.features import Breakdown, Part
 from engine.search.rank import Peaks
 from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_SIMILARITY
+from engine.store import fulltext
 
-_LEAST_RARITY = 1e-6  # FTS5's weight of a word in more than half of all rows
 _BY_WORDS = frozenset({"words", "file", "file_words"})  # shares of the best by words
 _BY_MEANING = frozenset({"meaning", "file_meaning"})
 
@@ -32,16 +31,14 @@ class ProjectAnswer(NamedTuple):
     counts: WordCounts
 
 
-def rarity(rows: int, with_it: int) -> float:
-    """Return FTS5's factor for a word (its inverse document frequency)."""
-    value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
-    return value if value > 0 else _LEAST_RARITY
-
-
 def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:
     """Return the hits of all projects with comparable scores, the best first."""
     ranked = [answer for answer in answers if answer.peaks]
-    by_words = [_strength_of_words(answer, ranked) for answer in ranked]
+    total = sum(each.counts.chunks for each in ranked)
+    in_all: Counter[str] = Counter()
+    for each in ranked:
+        in_all.update(each.counts.with_word)
+    by_words = [_strength_of_words(answer, total, in_all) for answer in ranked]
     by_meaning = [max(each.peaks.similarity, MIN_SIMILARITY) for each in ranked if each.peaks]
     best_words, best_meaning = max(by_words, default=0.0), max(by_meaning, default=0.0)
     hits = [hit for answer in answers if not answer.peaks for hit in answer.answer.hits]
@@ -56,15 +53,11 @@ def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:
     return sorted(hits, key=_by_score)
 
 
-def _strength_of_words(answer: ProjectAnswer, all_: Sequence[ProjectAnswer]) -> float:
+def _strength_of_words(answer: ProjectAnswer, total: int, in_all: Mapping[str, int]) -> float:
     """Return the best BM25 of a project, with the rarity that its words have in all projects."""
-    total = sum(each.counts.chunks for each in all_)
-    in_all: Counter[str] = Counter()
-    for each in all_:
-        in_all.update(each.counts.with_word)
     here = answer.counts
-    of_all = sum(rarity(total, in_all[word]) for word in here.with_word)
-    of_project = sum(rarity(here.chunks, number) for number in here.with_word.values())
+    of_all = sum(fulltext.rarity(total, in_all[word]) for word in here.with_word)
+    of_project = sum(fulltext.rarity(here.chunks, number) for number in here.with_word.values())
     best = answer.peaks.bm25 if answer.peaks else 0.0
     return best * of_all / of_project if of_project else 0.0
 

@@ -89,11 +89,14 @@ class Ranking:
         self._file_meaning: Sequence[float] = ()
         self._file_words = _file_words_shares(features, weights)
         self._shallow = _shallow_shares(features, weights)
+        similarities: Sequence[float] = ()
         if features.evidence.cosines:
             similarities = _similarities(features.evidence.cosines)
             self._meaning = _meaning_shares(similarities, weights)
             self._file_meaning = _file_meaning_shares(features, similarities, weights)
             self._contents = list(map(add, self._keyword, self._meaning))
+        #: What the shares are shares of.
+        self.peaks = Peaks(max(features.evidence.bm25, default=0.0), max(similarities, default=0.0))
         self._paths = _path_shares(features, weights)
         self._of_files = self._shares_of_files()
         self._sums, self._maxima = self._sums_and_maxima()
@@ -109,13 +112,6 @@ class Ranking:
         least = best[-1][0] if 0 < len(best) == number else 0.0
         inside = [place for _, _, run in best for place in self._rank_file(run, least)]
         return sorted(inside)[:number]
-
-    @property
-    def peaks(self) -> Peaks:
-        """What the shares are shares of."""
-        evidence = self._features.evidence
-        similarities = _similarities(evidence.cosines) if evidence.cosines else ()
-        return Peaks(max(evidence.bm25, default=0.0), max(similarities, default=0.0))
 
     def breakdown(self, ranked: Ranked) -> Breakdown:
         """Return the parts of a place's score."""

@@ -1,6 +1,7 @@
 """The two keyword indexes, words of chunks and words of paths: writing and ranked reading."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -97,6 +98,12 @@ def read_word_scores(handle: Handle, word: str) -> Iterator[tuple[int, float]]:
             WHERE chunk_terms MATCH :word AND rank MATCH 'bm25{CHUNK_WEIGHTS}'""",  # noqa: S608
         {"word": word},
     )
+
+
+def rarity(rows: int, with_it: int) -> float:
+    """Return FTS5's factor for a word (its inverse document frequency)."""
+    value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
+    return value if value > 0 else 1e-6
 
 
 def count_chunks_with(handle: Handle, word: str, most: int = _ALL) -> int:

@@ -209,7 +209,9 @@ class ManyVectors:
         if len(ids) > wanted:
             query = np.frombuffer(self._query_vector.numbers, np.int8)
             distances = _different_bits(flat, signs(query[np.newaxis, :]))
-            ids = ids[np.lexsort((ids, distances))[:wanted]]
+            last = np.partition(distances, wanted - 1)[wanted - 1]
+            nearer, equal = ids[distances < last], np.sort(ids[distances == last])
+            ids = np.concatenate([nearer, equal[: wanted - len(nearer)]])
         likely: list[int] = ids.tolist()
         return likely
 

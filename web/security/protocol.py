@@ -60,14 +60,14 @@ class _LingeringTransport:
 
     Args:
         transport: The transport of the connection.
-        is_sent_more: Return whether the client has not ended its request.
+        is_client_sending: Return whether the client has not ended its request.
     """
 
     linger_s = 2.0
 
-    def __init__(self, transport: asyncio.Transport, is_sent_more: Callable[[], bool]) -> None:
+    def __init__(self, transport: asyncio.Transport, is_client_sending: Callable[[], bool]) -> None:
         self._transport = transport
-        self._is_sent_more = is_sent_more
+        self._is_client_sending = is_client_sending
         self.is_lingering = False
 
     def __getattr__(self, name: str) -> Any:
@@ -77,7 +77,7 @@ class _LingeringTransport:
         """End the answer; the rest of the request is read and dropped."""
         if self.is_closing():
             return
-        if not self._is_sent_more():
+        if not self._is_client_sending():
             self._transport.close()
             return
         self.is_lingering = True
@@ -105,7 +105,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout of the head: a client may send nothing at all."""
-        lingering = _LingeringTransport(transport, self._is_sent_more)
+        lingering = _LingeringTransport(transport, self._is_client_sending)
         super().connection_made(lingering)  # type: ignore[arg-type]
         self._start_head_timer()
 
@@ -160,7 +160,7 @@ class PatientProtocol(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    def _is_sent_more(self) -> bool:
+    def _is_client_sending(self) -> bool:
         return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     def _start_head_timer(self) -> None:

@@ -5,8 +5,9 @@ import pytest
 from engine.records import Coverage, Hit, Mode, SearchAnswer
 from engine.search.cache import NOT_COUNTED, WordCounts
 from engine.search.features import Breakdown, Part, share_part
-from engine.search.merge import ProjectAnswer, comparable_hits, rarity
+from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.rank import Peaks
+from engine.store.fulltext import rarity
 
 COMMON = WordCounts(1000, {'"session"': 100})
 
