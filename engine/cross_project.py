@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from engine.budget import within_budget
 from engine.errors import EngineError, NotFoundError
 from engine.project import Project
 from engine.records import (
     Coverage,
-    Hit,
     Mode,
     ProjectError,
     SearchAnswer,
@@ -17,7 +17,6 @@ from engine.records import (
     display_path,
 )
 from engine.roots import project_id_of, resolve
-from engine.search.hits import cut_to_tokens
 from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.query import FILTERS, Query, parse_query
 
@@ -55,12 +54,14 @@ def search_all(
     if not found and failures:
         raise failures[0][1]
     if len(found) == 1 and not failures:
-        return found[0].answer
+        return within_budget(found[0].answer, request.max_tokens)
     errors = tuple(
         ProjectError(project=path, error=error.code, message=error.message)
         for path, error in failures
     )
-    return _merged(request, roots, found, errors, (time.perf_counter() - started) * 1000)
+    took_ms = (time.perf_counter() - started) * 1000
+    merged = _merged(request, roots, found, errors, took_ms)
+    return within_budget(merged, request.max_tokens)
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:
@@ -76,8 +77,7 @@ def page_of(answer: SearchAnswer, request: SearchRequest, offset: int) -> Search
         request: The page: its size and its budget.
         offset: Hits of earlier pages.
     """
-    shown, is_cut = _inside_budget(list(answer.hits[offset:]), request.max_tokens)
-    return replace(answer, hits=tuple(shown), truncated=answer.truncated or is_cut)
+    return within_budget(replace(answer, hits=answer.hits[offset:]), request.max_tokens)
 
 
 def _merged(
@@ -91,22 +91,19 @@ def _merged(
     answers = [each.answer for each in found]
     hits = comparable_hits(found)
     files = sum(answer.coverage.files for answer in answers)
-    shown, is_cut = _inside_budget(hits[: request.limit], request.max_tokens)
     return SearchAnswer(
         query=request.query,
         mode=request.mode,
         took_ms=took_ms,
         total=sum(answer.total for answer in answers),
-        truncated=is_cut
-        or len(hits) > request.limit
-        or any(answer.truncated for answer in answers),
+        truncated=len(hits) > request.limit or any(answer.truncated for answer in answers),
         coverage=Coverage(
             files=files,
             indexed=_weighted([(a.coverage.indexed, a.coverage.files) for a in answers]),
             embedded=_weighted([(a.coverage.embedded, a.coverage.files) for a in answers]),
             complete=all(answer.coverage.complete for answer in answers),
         ),
-        hits=tuple(shown),
+        hits=tuple(hits[: request.limit]),
         errors=errors,
         notes=_notes_of(roots, answers),
         missing=_missing_from_all(answers),
@@ -129,19 +126,6 @@ def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
     """Return the names that no project has, of those that answered."""
     named = dict.fromkeys(name for answer in answers for name in answer.missing)
     return tuple(name for name in named if all(name in answer.missing for answer in answers))
-
-
-def _inside_budget(hits: list[Hit], max_tokens: int | None) -> tuple[list[Hit], bool]:
-    """Cut the snippets of several projects to one budget; True when something was cut."""
-    if max_tokens is None:
-        return hits, False
-    left = max_tokens
-    shown = []
-    for hit in hits:
-        snippet, cost = cut_to_tokens(hit.snippet, left)
-        left -= cost
-        shown.append(replace(hit, snippet=snippet))
-    return shown, [hit.snippet for hit in shown] != [hit.snippet for hit in hits]
 
 
 def _weighted(shares: Sequence[tuple[float, int]]) -> float:

@@ -190,7 +190,12 @@ class Project:
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
-        return self._searcher.search(request, self._checked_out())
+        answer = self._searcher.search(request, self._checked_out())
+        if request.max_tokens is None:
+            return answer
+        from engine.budget import within_budget
+
+        return within_budget(answer, request.max_tokens)
 
     def search_for_merge(self, request: SearchRequest) -> "ProjectAnswer":
         """Answer a search, with what is needed to merge it with those of other projects."""

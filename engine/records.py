@@ -24,6 +24,7 @@ MAX_QUERY_CHARS = 4096  # of any search
 MAX_HITS = 100  # of a search; no more are ranked for pages either
 MAX_NAME_CHARS = 1000  # of a symbol's name that is looked for
 MAX_SYMBOLS = 1000  # of an answer
+MIN_TOKENS = 100  # the smallest budget of an answer
 
 #: Annotation of a field that JSON leaves out while it is None or an empty tuple.
 WHEN_ANY: Final = object()
@@ -166,17 +167,20 @@ class SearchRequest:
         Parameter("this branch as it was last indexed (default: the one checked out)"),
     ] = None
     limit: Annotated[int, _MAX_HITS_ASKED] = 10
-    #: Bound on the snippets, counted by ``tokens_of``; agents get all of the text inside it.
+    #: Bound on all that is sent, counted by ``tokens_of``; see ``engine.budget``.
     max_tokens: Annotated[
         int | None,
         Parameter(
-            "budget for snippets: one token per 3 bytes", brief="limit for the text", minimum=1
+            "budget for the whole answer: one token per 3.5 bytes",
+            brief="budget for the answer",
+            minimum=MIN_TOKENS,
         ),
     ] = None
     context: Annotated[bool, _CONTEXT_ASKED] = True
     explain: Annotated[bool, Parameter("show how each hit's score was calculated")] = False
     #: Only the first so many hits have snippets, freshness and explanations; None: all of them.
     detailed: int | None = None
+    summaries: bool = False  # hits have them
 
     @property
     def has_filters(self) -> bool:
@@ -279,6 +283,10 @@ class Hit:
     snippet: str
     matches: Annotated[tuple[MatchSpan, ...], WHEN_ANY, "of patterns, in text order"] = ()
     snippet_line: Annotated[int | None, WHEN_ANY, "counted from 1; unless it is line_start"] = None
+    confidence: Annotated[
+        float | None, WHEN_ANY, "estimated probability that it answers; unless it is found by rule"
+    ] = None
+    summary: Annotated[str | None, WHEN_ANY, "first line of the symbol's documentation"] = None
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
 
 
@@ -314,6 +322,9 @@ class SearchAnswer:
     hits: tuple[Hit, ...]
     errors: Annotated[tuple[ProjectError, ...], WHEN_ANY] = ()
     notes: Annotated[tuple[str, ...], WHEN_ANY, "what to know about the answer, in sentences"] = ()
+    more_files: Annotated[
+        tuple[str, ...], WHEN_ANY, "that may answer too, best first; only within a budget"
+    ] = ()
     missing: Annotated[
         tuple[str, ...], WHEN_ANY, "names in the query that occur in no indexed text or path"
     ] = ()
@@ -351,9 +362,13 @@ def display_path(path: str) -> str:
 
 
 def tokens_of(size_bytes: int) -> int:
-    """Estimate the tokens of a text from its UTF-8 size: one a 3 bytes, rounded up.
+    """Return the tokens of a text by its UTF-8 size: one per 3.5 bytes, rounded up.
 
-    Source code takes 3.2 to 3.8 bytes a token with the tokenizers of today's large models, so a
-    budget counted this way is kept, never overrun.
+    Source code takes 3.2 to 3.8 bytes a token with the tokenizers of today's large models.
     """
-    return (size_bytes + 2) // 3
+    return -(-2 * size_bytes // 7)
+
+
+def bytes_within(tokens: int) -> int:
+    """Return the UTF-8 size of the longest text of so many tokens."""
+    return 7 * tokens // 2

@@ -85,10 +85,6 @@ class WordCounts(NamedTuple):
     with_word: Mapping[str, int]  # chunks that have it; only words that are there
 
 
-#: Of an answer that is not to be merged.
-NOT_COUNTED = WordCounts(0, {})
-
-
 class IndexState:
     """A project in one state. Thread-safe."""
 

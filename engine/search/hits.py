@@ -1,4 +1,4 @@
-"""Make hits of candidates: symbols, snippets within a token budget, freshness and explanations.
+"""Make hits of candidates: symbols, snippets, freshness and explanations.
 
 A hit shows the lines of its chunk or of its matches. Its file is fresh when it is still as indexed.
 An explanation has the numbers of a score, which add up to it.
@@ -20,14 +20,15 @@ from engine.records import (
     SearchRequest,
     WordMatch,
     display_path,
-    tokens_of,
 )
+from engine.search.cache import WordCounts
 from engine.search.candidates import RankedCandidates
+from engine.search.confidence import confidences
 from engine.search.lexical import Lexical
 from engine.search.rank import Candidate
 from engine.source.open_folders import stat_beneath
 from engine.source.reader import TreeReader
-from engine.store import blobs, chunks, files, fulltext
+from engine.store import blobs, chunks, files, fulltext, symbols
 from engine.store.chunks import ChunkFacts, SymbolFacts
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
@@ -45,6 +46,8 @@ _SHOWN_PREFIX = 200
 _MAX_SNIPPET_BYTES = 4000
 _MAX_MATCHES = 100
 _CONTINUATION = range(0x80, 0xC0)  # bytes of UTF-8 that start no character
+_MAX_SUMMARY_CHARS = 120
+_DECORATION = " \t#*/-=~_!|<>\"'"  # around the text of a comment
 
 
 class Excerpt(NamedTuple):
@@ -137,26 +140,6 @@ def snippet_of(text: bytes, byte_start: int, byte_end: int) -> str:
     return text[byte_start:byte_end].decode("utf-8", "replace").rstrip("\r\n")
 
 
-def cut_to_tokens(snippet: str, max_tokens: int) -> tuple[str, int]:
-    """Cut a snippet at a line end so that it costs at most ``max_tokens``.
-
-    Returns:
-        The rest of the snippet (may be empty) and its cost.
-    """
-    cost = tokens_of(len(snippet.encode()))
-    if cost <= max_tokens:
-        return snippet, cost
-    kept: list[str] = []
-    size_bytes = 0
-    for line in snippet.split("\n"):
-        line_bytes = len(line.encode()) + (1 if kept else 0)
-        if tokens_of(size_bytes + line_bytes) > max_tokens:
-            break
-        kept.append(line)
-        size_bytes += line_bytes
-    return "\n".join(kept), tokens_of(size_bytes)
-
-
 class AnswerContext(NamedTuple):
     """The project and branch that an answer comes from."""
 
@@ -172,26 +155,22 @@ def hits_of(
     request: SearchRequest,
     filters: Filters,
     context: AnswerContext,
-) -> tuple[list[Hit], bool]:
-    """Return hits with snippets within the token budget, and whether any snippet was cut."""
+) -> list[Hit]:
+    """Return hits with snippets."""
     detailed = candidates[: request.detailed]
     owners = _enclosing_symbols(handle, candidates, filters)
     excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
     excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
     fresh = _freshness(handle, detailed, context) if context.is_checked_out and detailed else {}
-    budget = request.max_tokens
-    is_cut = False
+    shown = [candidate.symbol or owners.get(candidate.chunk.id) for candidate in candidates]
+    docs = {}
+    if request.summaries:
+        docs = symbols.read_docs(handle, [owner.id for owner in shown if owner])
     hits = []
     for number, candidate in enumerate(candidates):
         chunk = candidate.chunk
         excerpt = excerpts[number]
-        snippet = excerpt.snippet
-        if budget is not None:
-            whole = snippet
-            snippet, cost = cut_to_tokens(snippet, budget)
-            budget -= cost
-            is_cut = is_cut or snippet != whole
-        owner = candidate.symbol or owners.get(chunk.id)
+        owner = shown[number]
         hits.append(
             Hit(
                 project=context.project,
@@ -205,12 +184,22 @@ def hits_of(
                 score=round(candidate.score, 4),
                 why=candidate.breakdown.why,
                 fresh=fresh.get(chunk.file_id),
-                snippet=snippet,
+                snippet=excerpt.snippet,
                 matches=excerpt.matches,
-                snippet_line=excerpt.snippet_line if snippet else None,
+                snippet_line=excerpt.snippet_line if excerpt.snippet else None,
+                summary=summary_of(docs.get(owner.id, "")) if owner else None,
             )
         )
-    return hits, is_cut
+    return hits
+
+
+def summary_of(doc: str) -> str | None:
+    """Return the first line of a documentation that has words, or None."""
+    for line in doc.splitlines():
+        text = line.strip(_DECORATION)
+        if any(map(str.isalnum, text)):
+            return text if len(text) <= _MAX_SUMMARY_CHARS else f"{text[:_MAX_SUMMARY_CHARS]}…"
+    return None
 
 
 def _without_text(chunk: ChunkFacts) -> Excerpt:
@@ -335,6 +324,32 @@ def _enclosing_symbols(
         if chunk.symbol_id is not None and chunk.symbol_id in read
     }
     return parts | passing
+
+
+def with_evidence(
+    handle: Handle,
+    hits: list[Hit],
+    found: RankedCandidates,
+    request: SearchRequest,
+    lexical: Lexical,
+    counts: WordCounts,
+) -> list[Hit]:
+    """Return hits with the confidence in each, if they are ranked, and explanations if requested.
+
+    Args:
+        handle: The read transaction in which the candidates were found.
+        hits: Of the candidates that are shown, in their order.
+        found: The candidates.
+        request: The request.
+        lexical: The words of the query.
+        counts: How common they are.
+    """
+    if found.peaks:
+        values = confidences(found.shown, lexical.path_words, counts)
+        hits = [replace(hit, confidence=value) for hit, value in zip(hits, values, strict=True)]
+    if request.explain:
+        hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
+    return hits
 
 
 def with_explanations(

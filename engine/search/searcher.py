@@ -23,14 +23,14 @@ from engine.records import (
     SymbolHit,
     SymbolRequest,
 )
-from engine.search.cache import NOT_COUNTED, Contents, IndexState, StateCache
+from engine.search.cache import Contents, IndexState, StateCache
 from engine.search.candidates import (
     RankedCandidates,
     find_candidates,
     find_in_branch,
     is_symbol_search,
 )
-from engine.search.hits import AnswerContext, hits_of, with_explanations
+from engine.search.hits import AnswerContext, hits_of, with_evidence
 from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
 from engine.search.merge import ProjectAnswer
 from engine.search.prepared_query import (
@@ -209,23 +209,20 @@ class Searcher:
             NotFoundError: The branch was never indexed.
             UnavailableError: The mode needs what this index does not have.
         """
-        return self.search_for_merge(request, checked_out, is_merged=False).answer
+        return self.search_for_merge(request, checked_out).answer
 
-    def search_for_merge(
-        self, request: SearchRequest, checked_out: str, *, is_merged: bool = True
-    ) -> ProjectAnswer:
+    def search_for_merge(self, request: SearchRequest, checked_out: str) -> ProjectAnswer:
         """Answer one request, with what is needed to merge it with answers of other projects.
 
         Args:
             request: The request.
             checked_out: The branch that is checked out, searched by default.
-            is_merged: Whether the words are to be counted.
 
         Raises:
             EngineError: As for ``search``.
         """
         with measured_search(request.mode), span("search.project") as search_span:
-            answer = self._search(request, checked_out, is_merged=is_merged)
+            answer = self._search(request, checked_out)
             _describe(search_span, answer.answer)
             return answer
 
@@ -266,9 +263,7 @@ class Searcher:
             self._ngram_filter = ngram_filter = NgramFilter()
         ngram_filter.update(self._store, cancelled)
 
-    def _search(
-        self, request: SearchRequest, checked_out: str, *, is_merged: bool = False
-    ) -> ProjectAnswer:
+    def _search(self, request: SearchRequest, checked_out: str) -> ProjectAnswer:
         started = time.perf_counter()
         with span("search.question"):
             query = read_request(request)
@@ -303,28 +298,29 @@ class Searcher:
                     found = _find(handle, prepared, scope)
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
-                hits, is_cut = hits_of(handle, found.shown, request, scope.filters, context)
-            if request.explain:
-                hits = with_explanations(handle, lexical, found, hits, limit=request.detailed)
+                hits = hits_of(handle, found.shown, request, scope.filters, context)
             is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
                 missing = missing_names(handle, query) if request.mode in MODES_WITH_WORDS else ()
-            counts = (
-                scope.state.count_words(handle, lexical.path_words) if is_merged else NOT_COUNTED
-            )
-        notes = [*query.notes]
-        notes += branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere)
-        notes += [*embedding_notes(embedding, coverage.embedded), *found.notes]
+            words = lexical.path_words if found.peaks else ()
+            counts = scope.state.count_words(handle, words)
+            hits = with_evidence(handle, hits, found, request, lexical, counts)
+        notes = (
+            *query.notes,
+            *branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere),
+            *embedding_notes(embedding, coverage.embedded),
+            *found.notes,
+        )
         answer = SearchAnswer(
             query=request.query,
             mode=request.mode,
             took_ms=(time.perf_counter() - started) * 1000,
             total=len(found.scores),
-            truncated=is_cut or found.is_capped or len(found.scores) > len(found.shown),
+            truncated=found.is_capped or len(found.scores) > len(found.shown),
             coverage=coverage,
             hits=tuple(hits),
-            notes=tuple(notes),
+            notes=notes,
             missing=missing,
         )
         return ProjectAnswer(answer, [each.breakdown for each in found.shown], found.peaks, counts)
@@ -357,7 +353,7 @@ class Searcher:
                 raise no_vectors_error()
             found = find_related(handle, model, source, scope.filters, wanted.limit)
             context = self._answer_context(scope, checked_out)
-            hits, _ = hits_of(handle, found.shown, request, scope.filters, context)
+            hits = hits_of(handle, found.shown, request, scope.filters, context)
             coverage = self.coverage(handle, scope.branch, is_elsewhere=not context.is_checked_out)
         notes = branch_notes(scope.branch, checked_out, is_elsewhere=not context.is_checked_out)
         return SearchAnswer(

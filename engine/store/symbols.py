@@ -95,6 +95,16 @@ def find_symbols(
     return list(_rows_of(rows))
 
 
+def read_docs(handle: Handle, ids: Sequence[int]) -> dict[int, str]:
+    """Return the documentation of symbols by id; those without any are left out."""
+    rows = handle.execute(
+        """SELECT s.id, s.doc FROM json_each(:ids) wanted
+           CROSS JOIN symbols s ON s.id = wanted.value WHERE s.doc != ''""",
+        {"ids": json.dumps(ids)},
+    )
+    return dict(rows)
+
+
 def find_definitions(
     handle: Handle, folded_names: Sequence[str]
 ) -> Iterator[tuple[int, SymbolFacts]]:

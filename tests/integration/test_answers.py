@@ -1,6 +1,5 @@
 """Answers that would be wrong without a word: each was, once."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -176,19 +175,6 @@ def test_a_note_of_one_project_names_it(catalog: Catalog, make: Make, tmp_path: 
     catalog.create(str(tmp_path / "empty"))
     answer = catalog.search([index.root, str(tmp_path / "empty")], SearchRequest(query="session"))
     assert answer.notes == ("in empty: nothing is indexed yet: run cairn index",)
-
-
-def test_a_token_budget_holds_over_several_projects(
-    catalog: Catalog, make: Make, tmp_path: Path
-) -> None:
-    index = make(SAMPLE)
-    other = tmp_path / "other"
-    shutil.copytree(index.root, other)
-    catalog.create(str(other)).index()
-    request = SearchRequest(query="session", max_tokens=100)
-    answer = catalog.search([index.root, str(other)], request)
-    assert sum(len(hit.snippet.encode()) for hit in answer.hits) <= 300
-    assert answer.truncated
 
 
 def test_a_root_that_is_gone_still_answers(make: Make, tree: Path) -> None:

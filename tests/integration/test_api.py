@@ -109,14 +109,6 @@ def test_pages_of_a_search_fit_together(client: httpx.Client) -> None:
     assert other.json()["details"]["field"] == "cursor"
 
 
-def test_a_page_keeps_its_own_budget(client: httpx.Client) -> None:
-    first = client.post("/api/v1/search", json={"query": "session", "limit": 2}).json()
-    asked = {"query": "session", "limit": 2, "cursor": first["next_cursor"], "max_tokens": 5}
-    second = client.post("/api/v1/search", json=asked).json()
-    assert second["truncated"]
-    assert 0 < sum(len(hit["snippet"]) for hit in second["hits"]) <= 15
-
-
 def test_a_project_is_chosen_by_its_name(client: httpx.Client) -> None:
     place: dict[str, str | int] = {"project": "tree", "path": "app/session.py", "line": 9}
     for asked in (

@@ -27,7 +27,7 @@ def test_jobs_are_listed_and_filtered(
     page = Page.of(pages_client.get("/jobs"))
     assert f"/jobs/{job_id}" in page.links
     assert "36 new or changed" in page.text
-    asked = {"status": "completed", "project": str(pages_home / "sample"), "days": "1"}
+    asked = {"status": "completed", "project": str(pages_home / "sample"), "days": "7"}
     narrowed = Page.of(pages_client.get("/jobs", params=asked))
     assert f"/jobs/{job_id}" in narrowed.links
     assert "selected" in narrowed.all("option", value=str(pages_home / "sample"))[0]
@@ -68,8 +68,9 @@ def test_a_place_in_a_log_that_no_page_made_is_refused(
 def test_jobs_are_filtered_by_the_days_on_which_they_were_asked_for(
     pages_client: httpx.Client, job_id: str
 ) -> None:
-    now = datetime.now().astimezone()
-    today, before, after = (f"{now + timedelta(days=days):%Y-%m-%d}" for days in (0, -1, 1))
+    job = pages_client.get(f"/api/v1/jobs/{job_id}").json()
+    asked_at = datetime.fromisoformat(job["created_at"]).astimezone()
+    today, before, after = (f"{asked_at + timedelta(days=days):%Y-%m-%d}" for days in (0, -1, 1))
     for query, is_listed in (
         (f"first={before}&last={after}", True),
         (f"first={before}", True),

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.records import Coverage, Hit, Mode, SearchAnswer
+from web.answers import search_markdown
 from web.schemas import as_json, json_line
 from web.terminal import printable, printable_block
-from web.text import search_markdown
 
 _CONTROLS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))}
 _ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(

@@ -90,6 +90,7 @@ _FIELDS: Mapping[str, object] = {
     "limit": 20,
     "cursor": "MTAvMGYzYTE5YzJlNWI3",
     "max_tokens": 2_000,
+    "more_files": ["app/tokens.py"],
     "kind": "function",
     "match": "prefix",
     "name": "open_session",

@@ -332,9 +332,12 @@ def next_cursor(
     """Return the cursor of the next page, or None for the last page."""
     end = offset + len(answer.hits)
     is_last = len(answer.hits) < request.limit or end >= min(MAX_HITS, answer.total)
-    if is_last:
-        return None
-    return base64.urlsafe_b64encode(f"{end}/{_digest(request, projects)}".encode()).decode()
+    return None if is_last else cursor_at(end, request, projects)
+
+
+def cursor_at(offset: int, request: SearchRequest, projects: list[str]) -> str:
+    """Return the cursor of the page that begins after so many hits."""
+    return base64.urlsafe_b64encode(f"{offset}/{_digest(request, projects)}".encode()).decode()
 
 
 def _digest(request: SearchRequest, projects: list[str]) -> str:

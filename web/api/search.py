@@ -1,18 +1,21 @@
 """Search by a query, or for code similar to a given place."""
 
+from dataclasses import replace
 from typing import Annotated
 
-from litestar import get, post
+from litestar import Response, get, post
 from litestar.params import QueryParameter
 from msgspec import Meta, Struct
 
+from engine.budget import compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.errors import EngineError
 from engine.records import RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.metrics import measured_search
-from web.api.requests import in_query, in_url, next_cursor, offset_of, page_within
+from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service
-from web.api.shapes import SearchResult
+from web.api.shapes import RecordResponse, SearchResult
+from web.compact_json import compact_json, compact_text
 from web.parameters import request_from, with_parameters_of
 from web.schemas import values_of
 
@@ -52,13 +55,13 @@ async def search(
     asked: SearchRequest,
     project: ProjectsAsked = None,
     cursor: Annotated[str | None, in_query(_CURSOR)] = None,
-) -> SearchResult:
+) -> Response[SearchResult]:
     """Search, best hits first. `project` may be repeated."""
     return await _answer(service, asked, project or [], cursor)
 
 
 @post("/search", operation_id="searchByBody", summary="Search", tags=_TAGS, status_code=200)
-async def search_by_body(service: Service, data: SearchQuestion) -> SearchResult:
+async def search_by_body(service: Service, data: SearchQuestion) -> Response[SearchResult]:
     """Search with a query that is too long or too private for a URL."""
     asked = request_from(SearchRequest, data)
     return await _answer(service, asked, data.projects, data.cursor)
@@ -84,18 +87,50 @@ async def related(
 
 async def _answer(
     service: Service, request: SearchRequest, projects: list[str], cursor: str | None
-) -> SearchResult:
+) -> Response[SearchResult]:
     offset = offset_of(cursor, request, projects)
     page = page_within(request, offset)
 
-    def ask() -> SearchResult:
+    def ask() -> RecordResponse:
         with measured_search(request.mode):
             roots = _roots_of(service, projects, request)
-            answer = service.search(roots, page, offset)
+            if page.max_tokens is None:
+                answer = service.search(roots, page, offset)
+            else:
+                answer = service.search(roots, with_further_hits(page), offset)
+        if page.max_tokens is not None:
+            return RecordResponse(_within_budget(answer, page, projects, offset))
         following = next_cursor(answer, page, projects, offset)
-        return _result(answer, next_cursor=following)
+        return RecordResponse(_result(answer, next_cursor=following))
 
     return await service.executors.search.run(ask)
+
+
+def _within_budget(
+    wider: SearchAnswer, page: SearchRequest, projects: list[str], offset: int
+) -> dict[str, object]:
+    """Return an answer as JSON within the budget of the request.
+
+    Args:
+        wider: The answer with further hits.
+        page: The request.
+        projects: That were searched.
+        offset: Hits of earlier pages.
+    """
+    found = min(len(wider.hits), page.limit)
+    last = next_cursor(replace(wider, hits=wider.hits[:found]), page, projects, offset)
+
+    def content_of(answer: SearchAnswer, *, is_brief: bool) -> dict[str, object]:
+        shown = len(answer.hits)
+        following = cursor_at(offset + shown, page, projects) if 0 < shown < found else last
+        return compact_json(answer, is_brief=is_brief, following={"next_cursor": following})
+
+    def write(answer: SearchAnswer, *, is_brief: bool) -> str:
+        return compact_text(content_of(answer, is_brief=is_brief))
+
+    whole = with_more_files(wider, page.limit)
+    composed = compose(whole, write, max_tokens=page.max_tokens)
+    return content_of(composed.answer, is_brief=composed.is_brief)
 
 
 def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResult:

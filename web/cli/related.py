@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
+from engine.budget import CODE_TOKENS, compose
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.records import RelatedRequest
+from engine.records import RelatedRequest, SearchAnswer
+from web.answers import related_text
 from web.cli.options import (
     examples,
     json_option,
@@ -20,7 +22,6 @@ from web.cli.options import (
 )
 from web.project_selection import absolute, index_of_file
 from web.terminal import style_for
-from web.text import related_text
 
 _PLACE = re.compile(r"(?P<path>.+):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?", re.DOTALL)
 
@@ -58,4 +59,10 @@ def command(place: str, *, project: str | None, as_json: bool, **options: Any) -
     if as_json:
         print_json(answer)
     else:
-        print_text(related_text(answer, style_for(sys.stdout)))
+        style = style_for(sys.stdout)
+
+        def write(answer: SearchAnswer, *, is_brief: bool) -> str:
+            return related_text(answer, style, is_brief=is_brief)
+
+        composed = compose(answer, write, code_tokens=CODE_TOKENS)
+        print_text(write(composed.answer, is_brief=composed.is_brief))

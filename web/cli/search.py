@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from engine.budget import CODE_TOKENS, compose, with_further_hits, with_more_files
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import EngineError, InvalidInputError
 from engine.records import SearchAnswer, SearchRequest
+from web.answers import search_markdown, search_text
 from web.cli.options import (
     argument_text,
     examples,
@@ -22,7 +24,6 @@ from web.cli.options import (
 from web.errors import OK, outcome_of
 from web.project_selection import searcher_of
 from web.terminal import printable, style_for
-from web.text import search_markdown, search_text
 
 Searcher = Callable[[SearchRequest], SearchAnswer]
 
@@ -90,7 +91,13 @@ def command(
             "no query given", hint="cairn search QUERY, or --batch FILE", field="query"
         )
     with Catalog(load_config()) as catalog:
-        search = searcher_of(catalog, project)
+        whole = searcher_of(catalog, project)
+
+        def search(request: SearchRequest) -> SearchAnswer:
+            if output == "json" and request.max_tokens is None:
+                return whole(request)
+            return with_more_files(whole(with_further_hits(request)), request.limit)
+
         if batch is not None:
             return _answer_batch(search, request, batch)
         answer = search(request)
@@ -114,14 +121,33 @@ def _output_of(output: str | None, *, as_json: bool, batch: str | None) -> str:
 
 def _print_answer(answer: SearchAnswer, request: SearchRequest, output: str) -> None:
     if output == "json":
-        print_json(answer)
+        _print_json(answer, request)
         return
     for error in answer.errors:
         sys.stderr.write(f"error: {printable(error.project)}: {printable(error.message)}\n")
-    if output == "markdown":
-        print_text(search_markdown(answer))
-    else:
-        print_text(search_text(answer, request, style_for(sys.stdout)))
+
+    def write(answer: SearchAnswer, *, is_brief: bool) -> str:
+        if output == "markdown":
+            return search_markdown(answer, is_brief=is_brief)
+        return search_text(answer, request, style_for(sys.stdout), is_brief=is_brief)
+
+    most = None if request.max_tokens else CODE_TOKENS
+    composed = compose(answer, write, max_tokens=request.max_tokens, code_tokens=most)
+    print_text(write(composed.answer, is_brief=composed.is_brief))
+
+
+def _print_json(answer: SearchAnswer, request: SearchRequest) -> None:
+    if request.max_tokens is None:
+        print_json(answer)
+        return
+    from web.compact_json import compact_json  # msgspec: text does without
+    from web.schemas import json_line
+
+    def write(answer: SearchAnswer, *, is_brief: bool) -> str:
+        return json_line(compact_json(answer, is_brief=is_brief), sys.stdout)
+
+    composed = compose(answer, write, max_tokens=request.max_tokens)
+    print_json(compact_json(composed.answer, is_brief=composed.is_brief))
 
 
 def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
@@ -136,7 +162,7 @@ def _answer_batch(search: Searcher, request: SearchRequest, file: str) -> int:
             print_json(shape)
             worst = max(worst, outcome_of(error).exit_code)
         else:
-            print_json(answer)
+            _print_json(answer, request)
     return worst
 
 

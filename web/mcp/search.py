@@ -1,7 +1,8 @@
 """The search tools: by a query, by the name of a symbol, and by a place in the code.
 
-An answer names places first, then quotes code exactly as it is in the file. With ``max_tokens`` it
-is cut until its whole text fits, counted by ``engine.records.tokens_of``. A cursor contains the
+An answer names places first, then quotes code exactly as it is in the file. It is cut until its
+structured content and its text fit a budget each, counted by ``engine.records.tokens_of``: clients
+pass on only one of the two. A cursor contains the
 number of hits already returned and a hash of the query, so that it is rejected for another query.
 """
 
@@ -16,6 +17,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from engine.budget import Composed, compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.records import (
@@ -26,9 +28,10 @@ from engine.records import (
     SearchRequest,
     SymbolHit,
     SymbolRequest,
-    tokens_of,
 )
 from engine.telemetry.metrics import measured_search
+from web.answers import hit_blocks, notes_on, search_markdown
+from web.compact_json import compact_json, compact_text
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -42,105 +45,39 @@ from web.mcp.tool import (
 )
 from web.operations import find_symbols
 from web.parameters import request_from, with_parameters_of
-from web.schemas import as_json
-from web.terminal import printable, printable_block
-from web.text import notes_on, search_markdown
+from web.terminal import Style, printable
 from web.wording import count, percent
 
-_FIRST_LINES = 5  # of the best hit, which take precedence over other places
+_DEFAULT_TOKENS = 1500  # of an answer
 
-#: Formats an answer as the caller wants to read it.
-Renderer = Callable[[SearchAnswer], str]
+#: Formats an answer, briefly or not: its structured content and its text.
+Renderer = Callable[[SearchAnswer, bool], tuple[dict[str, object], str]]
 _FINGERPRINT_CHARS = 16
 _MAX_DIGITS = 9
-_WIDEST_MS = 99_999.999_999  # measured instead of the time, so that equal answers have equal sizes
 _NOTHING = "nothing found; try other words, parts of a name, or fewer filters"
 _NO_MORE = "no more hits"
+_NO_ROOM = "no room for a place: raise max_tokens"
 _DOC_CHARS = 200  # of a symbol's documentation
 
 
-def _tokens_in(text: str) -> int:
-    return tokens_of(len(text.encode("utf-8", "replace")))
-
-
-def fit_to_budget(answer: SearchAnswer, max_tokens: int | None, write: Renderer) -> SearchAnswer:
-    """Cut an answer until its text fits: first code, beginning with the last hit, then whole hits.
-
-    The first lines of the best hit are kept longer than other places, because they show whether
-    the answer is relevant.
+def fit_to_budget(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Composed:
+    """Cut an answer until both its text and its structured content fit.
 
     Args:
         answer: The answer with all its code.
-        max_tokens: The budget, or None for no limit.
-        write: Formats the text that is measured.
-
-    Raises:
-        InvalidInputError: Not even the first hit fits, without its code.
+        max_tokens: The budget.
+        write: Formats the answer both ways.
     """
-    if max_tokens is None:
-        return answer
-    fitted = _fitted(replace(answer, took_ms=_WIDEST_MS), max_tokens, write)
-    return replace(fitted, took_ms=answer.took_ms)
+
+    def longest(answer: SearchAnswer, *, is_brief: bool) -> str:
+        content, text = write(answer, is_brief)
+        return max(compact_text(content), text, key=_size_of)
+
+    return compose(answer, longest, max_tokens=max_tokens)
 
 
-def _fitted(answer: SearchAnswer, max_tokens: int, write: Renderer) -> SearchAnswer:
-    if _tokens_in(write(answer)) <= max_tokens:
-        return answer
-    limit = max_tokens, write
-    bare = replace(answer, truncated=True, hits=tuple(_without_code(hit) for hit in answer.hits))
-    first = replace(bare, hits=bare.hits[:1])
-    least = _tokens_in(write(first))
-    if least > max_tokens:
-        raise _too_small(max_tokens, least, has_hits=bool(first.hits))
-    if not first.hits:
-        return first
-    begun = _with_lines(answer.hits[0], _FIRST_LINES)
-    begun = _with_lines(begun, _most_lines(first, list(first.hits), 0, begun, limit))
-    places = replace(bare, hits=(begun, *bare.hits[1:]))
-    while len(places.hits) > 1 and _tokens_in(write(places)) > max_tokens:
-        places = replace(places, hits=places.hits[:-1])
-    hits = list(places.hits)
-    for number, whole in enumerate(answer.hits[: len(hits)]):
-        lines = _most_lines(places, hits, number, whole, limit)
-        hits[number] = _with_lines(whole, lines)
-    return replace(places, hits=tuple(hits))
-
-
-def _too_small(max_tokens: int, least: int, *, has_hits: bool) -> InvalidInputError:
-    what = "the first hit without its code" if has_hits else "an answer without hits"
-    return InvalidInputError(
-        f"max_tokens is {max_tokens}, but {what} takes {least}",
-        hint=f"set max_tokens to {least} or more, or omit it",
-        field="max_tokens",
-        min_allowed=least,
-    )
-
-
-def _most_lines(
-    answer: SearchAnswer, hits: list[Hit], number: int, whole: Hit, limit: tuple[int, Renderer]
-) -> int:
-    """Return how many lines of a hit's code still fit, by binary search."""
-    max_tokens, write = limit
-    low, high = 0, whole.snippet.count("\n") + 1 if whole.snippet else 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        tried = [*hits]
-        tried[number] = _with_lines(whole, middle)
-        if _tokens_in(write(replace(answer, hits=tuple(tried)))) <= max_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _without_code(hit: Hit) -> Hit:
-    return _with_lines(hit, 0)
-
-
-def _with_lines(hit: Hit, number: int) -> Hit:
-    if number == 0:
-        return replace(hit, snippet="", snippet_line=None)
-    return replace(hit, snippet="\n".join(hit.snippet.split("\n")[:number]))
+def _size_of(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def cursor_of(question: Mapping[str, object], offset: int) -> str:
@@ -180,46 +117,45 @@ def _fingerprint_of(question: Mapping[str, object]) -> str:
     return sha256(text.encode()).hexdigest()[:_FINGERPRINT_CHARS]
 
 
-def answer_text(answer: SearchAnswer, form: str, next_cursor: str | None) -> str:
+def answer_text(
+    answer: SearchAnswer, form: str, next_cursor: str | None, *, is_brief: bool = False
+) -> str:
     """Format an answer.
 
     Args:
         answer: The answer.
         form: ``text``, ``json`` or ``markdown``.
         next_cursor: The cursor of the next page, if there is one.
+        is_brief: Whether places are all that there is room for.
     """
     if form == "json":
-        shape = {**as_json(answer), "next_cursor": next_cursor}
-        return json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
+        return compact_text(_content_of(answer, next_cursor, is_brief=is_brief))
+    totals = _totals(answer, next_cursor, is_brief=is_brief)
     if form == "markdown":
-        return search_markdown(answer, _totals(answer, next_cursor))
-    several = len({hit.project for hit in answer.hits}) > 1
-    nothing = _NO_MORE if answer.total else _NOTHING
-    blocks = [_hit_text(hit, with_project=several) for hit in answer.hits] or [nothing]
+        return search_markdown(answer, totals, is_brief=is_brief)
+    blocks = [*hit_blocks(answer, Style(), is_brief=is_brief, numbered=False)]
+    if not blocks:
+        blocks.append(_NO_ROOM if answer.truncated else _NO_MORE if answer.total else _NOTHING)
     blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
     blocks += [
         f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
     ]
-    blocks.append(_totals(answer, next_cursor))
+    blocks.append(totals)
     return "\n\n".join(blocks)
 
 
-def _hit_text(hit: Hit, *, with_project: bool) -> str:
-    path = f"{hit.project}/{hit.path}" if with_project else hit.path
-    what = f" {hit.kind or ''} {printable(hit.symbol)}" if hit.symbol else ""
-    stale = " (changed since it was indexed)" if hit.fresh is False else ""
-    lines = [f"{printable(path)}:{hit.line_start}-{hit.line_end}{what}{stale}"]
-    if hit.snippet:
-        lines.append(printable_block(hit.snippet.rstrip("\r\n")))
-    elif hit.signature:
-        lines.append(printable(hit.signature))
-    return "\n".join(lines)
+def _content_of(
+    answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool
+) -> dict[str, object]:
+    return compact_json(answer, is_brief=is_brief, following={"next_cursor": next_cursor})
 
 
-def _totals(answer: SearchAnswer, next_cursor: str | None) -> str:
+def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
     found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
     coverage = answer.coverage
     parts = [found + (" or more" if answer.truncated else "")]
+    if is_brief and coverage.complete:
+        return ", ".join([*parts, f"cursor {next_cursor}" if next_cursor else "truncated"])
     parts.append(f"coverage {percent(coverage.indexed)} of {count(coverage.files, 'file')}")
     if 0 < coverage.embedded < 1:
         parts.append(f"{percent(coverage.embedded)} with vectors")
@@ -277,8 +213,15 @@ class FindRelated(Parameters, kw_only=True, frozen=True):
     project_path: Project | None = None
 
 
-_FOUND = fields_in(SearchAnswer)
-_HITS = list_of(object_of(**fields_in(Hit)))
+_IN_ALL_ANSWERS = ("total", "truncated", "coverage")
+_HIT = object_of(
+    **fields_in(
+        Hit, "path", "line_start", "line_end", "symbol", "kind", "summary", "signature", "snippet"
+    )
+)
+_ANSWER = record(
+    **fields_in(SearchAnswer, *_IN_ALL_ANSWERS), hits=list_of(_HIT), next_cursor="text|null?"
+)
 _SYMBOLS = list_of(object_of(**fields_in(SymbolHit)))
 
 
@@ -294,12 +237,12 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "first when you do not know the place. The query can contain filters "
                 '(lang: path: kind: sym: branch: project: tag: case:), "exact phrase" and '
                 "/regex/; a leading - negates. Filters alone list all matches: kind:enum "
-                "path:src/. Mode symbol finds definitions, regex reads the query as RE2. Hits "
-                "have path, lines, code, and fresh=false if the file has changed; missing lists "
-                "names found nowhere."
+                "path:src/. Mode symbol finds definitions, regex reads the query as RE2. All "
+                "places come first, then the best code that fits max_tokens (default 1500). "
+                "fresh=false: the file has changed; missing: names found nowhere."
             ),
             parameters=SearchCode,
-            output_schema=record(**{**_FOUND, "hits": _HITS}, next_cursor="text|null"),
+            output_schema=_ANSWER,
             run=search.search_code,
             read_only=True,
         ),
@@ -322,7 +265,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Find code similar to the code at a line: duplicates, variants, examples."
             ),
             parameters=FindRelated,
-            output_schema=record(**_FOUND),
+            output_schema=_ANSWER,
             run=search.find_related,
             read_only=True,
         ),
@@ -338,7 +281,8 @@ class _Search:
         question = _question_of(params)
         offset = offset_of(question, params.cursor)
         most = min(offset + request.limit, MAX_HITS)
-        found = self._search(params, replace(request, limit=most, max_tokens=None))
+        wider = with_further_hits(replace(request, limit=most))
+        found = with_more_files(self._search(params, wider), most)
         page = replace(found, hits=found.hits[offset:])
 
         def next_cursor(answer: SearchAnswer) -> str | None:
@@ -348,12 +292,12 @@ class _Search:
                 return None
             return cursor_of(question, reached)
 
-        def text_of(answer: SearchAnswer) -> str:
-            return answer_text(answer, params.format, next_cursor(answer))
+        def write(answer: SearchAnswer, is_brief: bool) -> tuple[dict[str, object], str]:
+            cursor = next_cursor(answer)
+            text = answer_text(answer, params.format, cursor, is_brief=is_brief)
+            return _content_of(answer, cursor, is_brief=is_brief), text
 
-        shown = fit_to_budget(page, request.max_tokens, text_of)
-        content = {**as_json(shown), "next_cursor": next_cursor(shown)}
-        return Answer(content=content, text=text_of(shown))
+        return _composed(page, request.max_tokens or _DEFAULT_TOKENS, write)
 
     def _search(self, params: SearchCode, request: SearchRequest) -> SearchAnswer:
         catalog = self._context.catalog
@@ -377,7 +321,18 @@ class _Search:
         wanted = request_from(RelatedRequest, params)
         with measured_search("related"):
             answer = self._context.projects.index(params.project_path).related(wanted)
-        return Answer(content=as_json(answer), text=answer_text(answer, "text", None))
+
+        def write(answer: SearchAnswer, is_brief: bool) -> tuple[dict[str, object], str]:
+            text = answer_text(answer, "text", None, is_brief=is_brief)
+            return _content_of(answer, None, is_brief=is_brief), text
+
+        return _composed(answer, _DEFAULT_TOKENS, write)
+
+
+def _composed(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Answer:
+    composed = fit_to_budget(answer, max_tokens, write)
+    content, text = write(composed.answer, composed.is_brief)
+    return Answer(content=content, text=text)
 
 
 def _question_of(params: SearchCode) -> Mapping[str, object]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.records import Hit, Mode, SearchAnswer
+from web.answers import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
 from web.pages.highlighting import Span, lines_of, words_in
-from web.text import explanation_lines
 
 _SHOWN_LINES = 9  # of a hit; the rest is loaded on demand
 _MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too

@@ -24,6 +24,7 @@ from engine.records import (
     display_path,
 )
 from engine.roots import project_id_of, resolve
+from web.answers import search_markdown
 from web.api.requests import next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
@@ -31,7 +32,6 @@ from web.pages.forms import query_error_response
 from web.pages.rendering import PageRequest, Pages, name_of, page, page_request_of
 from web.pages.results import FileHits, files_of, group_of
 from web.pages.suggest import is_unfinished
-from web.text import search_markdown
 
 _PAGE = 20
 # Hits rendered at once while typing: they fill a window; the rest is loaded at a pause.

@@ -5,19 +5,19 @@ import pytest
 from engine.browse_records import SymbolListRequest
 from engine.errors import InvalidInputError
 from engine.parameters import check_request, parameters_of
-from engine.records import MAX_NAME_CHARS, RelatedRequest, SearchRequest, SymbolRequest
+from engine.records import MAX_NAME_CHARS, MIN_TOKENS, RelatedRequest, SearchRequest, SymbolRequest
 
 
 def test_internal_fields_are_no_parameters() -> None:
     offered = {each.field for each in parameters_of(SearchRequest)}
     assert "query" in offered
-    assert offered.isdisjoint({"file", "detailed"})
+    assert offered.isdisjoint({"file", "detailed", "summaries"})
 
 
 @pytest.mark.parametrize(
     "request_",
     [
-        SearchRequest(query="", limit=1, max_tokens=1),
+        SearchRequest(query="", limit=1, max_tokens=MIN_TOKENS),
         SearchRequest(query="x", limit=100),
         RelatedRequest(path="", line_start=1, limit=100),
         SymbolRequest(name="x" * MAX_NAME_CHARS, match="fuzzy", limit=1000),
@@ -33,7 +33,11 @@ def test_values_at_their_bounds_are_taken(request_: object) -> None:
     [
         (SearchRequest(query="x", limit=0), "limit", "limit is 0, wanted 1 to 100"),
         (SearchRequest(query="x", limit=101), "limit", "limit is 101, wanted 1 to 100"),
-        (SearchRequest(query="x", max_tokens=0), "max_tokens", "max_tokens is 0, wanted 1 or more"),
+        (
+            SearchRequest(query="x", max_tokens=99),
+            "max_tokens",
+            "max_tokens is 99, wanted 100 or more",
+        ),
         (SearchRequest(query="x", mode="best"), "mode", "mode is 'best', wanted one of hybrid, "),  # type: ignore[arg-type]
         (RelatedRequest(path="a", line_start=0), "line", "line is 0, wanted 1 or more"),
         (SymbolRequest(name="x", match="near"), "match", "match is 'near', wanted one of exact, "),  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""Snippets, the lines around matches, and their budget."""
+"""Snippets, the lines around matches, and summaries."""
 
 import pytest
 
 from engine.records import MatchSpan
-from engine.search.hits import Excerpt, cut_to_tokens, excerpt_of, snippet_of
+from engine.search.hits import Excerpt, excerpt_of, snippet_of, summary_of
 from engine.store.chunks import ChunkFacts
 
 
@@ -19,16 +19,18 @@ def test_a_snippet_is_its_lines() -> None:
     assert snippet_of(b"one\ntwo\r\nthree\n", 4, 9) == "two"
 
 
-def test_cutting_keeps_whole_lines_inside_the_budget() -> None:
-    assert cut_to_tokens("abc\ndef\nghi", 100) == ("abc\ndef\nghi", 4)
-    assert cut_to_tokens("abc\ndef\nghi", 3) == ("abc\ndef", 3)
-    assert cut_to_tokens("abc\ndef\nghi", 1) == ("abc", 1)
-    assert cut_to_tokens("abcdef", 1) == ("", 0)
-
-
-def test_bytes_count_not_characters() -> None:
-    assert cut_to_tokens("ääää", 2)[0] == ""
-    assert cut_to_tokens("ääää", 3)[0] == "ääää"
+@pytest.mark.parametrize(
+    ("doc", "summary"),
+    [
+        ("Read it.\n\nMore.", "Read it."),
+        ("---\n* Read `it`:", "Read `it`:"),
+        ("", None),
+        ("----", None),
+        ("x" * 130, "x" * 120 + "…"),
+    ],
+)
+def test_a_summary_is_the_first_line_with_words(doc: str, summary: str | None) -> None:
+    assert summary_of(doc) == summary
 
 
 def test_without_matches_a_place_shows_all_of_itself() -> None:

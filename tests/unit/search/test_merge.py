@@ -3,7 +3,7 @@
 import pytest
 
 from engine.records import Coverage, Hit, Mode, SearchAnswer
-from engine.search.cache import NOT_COUNTED, WordCounts
+from engine.search.cache import WordCounts
 from engine.search.features import Breakdown, Part, share_part
 from engine.search.merge import ProjectAnswer, comparable_hits
 from engine.search.rank import Peaks
@@ -68,7 +68,10 @@ def test_a_word_that_is_rare_in_one_project_alone_counts_as_in_all() -> None:
 def test_scores_that_are_absolute_stay() -> None:
     plain = Breakdown((Part("name", 1.0, "exact name"),))
     found = comparable_hits(
-        [answer_of("a", plain, None, NOT_COUNTED), answer_of("b", plain, None, NOT_COUNTED)]
+        [
+            answer_of("a", plain, None, WordCounts(0, {})),
+            answer_of("b", plain, None, WordCounts(0, {})),
+        ]
     )
     assert [(hit.project, hit.score) for hit in found] == [("a", 1.0), ("b", 1.0)]
     assert comparable_hits([]) == []

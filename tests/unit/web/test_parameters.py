@@ -141,9 +141,9 @@ def test_the_page_takes_each_as_a_field_or_as_a_filter() -> None:
 
 def test_decoded_parameters_become_a_request() -> None:
     asked = msgspec.convert(
-        {"query": "x", "mode": "regex", "max_tokens": 7, "context": False}, SearchQuestion
+        {"query": "x", "mode": "regex", "max_tokens": 700, "context": False}, SearchQuestion
     )
-    wanted = SearchRequest(query="x", mode=Mode.REGEX, max_tokens=7, context=False)
+    wanted = SearchRequest(query="x", mode=Mode.REGEX, max_tokens=700, context=False)
     assert request_from(SearchRequest, asked) == wanted
     assert request_from(SearchRequest, asked).mode is Mode.REGEX
     place = msgspec.convert({"path": "a.py", "line": 3}, FindRelated)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from engine.records import Explanation, WordMatch
-from web.text import explanation_lines
+from web.answers import explanation_lines
 
 
 def explanation(

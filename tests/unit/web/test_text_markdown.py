@@ -1,7 +1,7 @@
 """Answers as Markdown: the form that prompts rely on, and code that cannot break out of it."""
 
 from engine.records import Coverage, Hit, Mode, SearchAnswer
-from web.text import search_markdown
+from web.answers import search_markdown
 
 
 def _hit(
@@ -9,7 +9,7 @@ def _hit(
     path: str = "handlers/status.go",
     symbol: str | None = "GetStatus",
     snippet: str = "func GetStatus() error {\n\treturn nil\n}\n",
-    score: float = 0.89,
+    confidence: float | None = 0.89,
     project: str = "/repo",
     fresh: bool | None = True,
 ) -> Hit:
@@ -22,7 +22,8 @@ def _hit(
         symbol=symbol,
         kind="function" if symbol else None,
         signature="func GetStatus() error" if symbol else None,
-        score=score,
+        score=1.5,
+        confidence=confidence,
         why=(),
         fresh=fresh,
         snippet=snippet,
@@ -43,10 +44,10 @@ def _answer(*hits: Hit, notes: tuple[str, ...] = ()) -> SearchAnswer:
 
 
 def test_a_hit_has_heading_file_signature_and_code() -> None:
-    assert search_markdown(_answer(_hit(), _hit(symbol=None, snippet="", score=0.45))) == (
+    assert search_markdown(_answer(_hit(), _hit(symbol=None, snippet="", confidence=None))) == (
         "## Relevant Code from Index\n"
         "\n"
-        "### 1. function `GetStatus` (100% match)\n"
+        "### 1. function `GetStatus` (89% match)\n"
         "**File**: `handlers/status.go` L45-67\n"
         "**Signature**: `func GetStatus() error`\n"
         "\n"
@@ -56,7 +57,7 @@ def test_a_hit_has_heading_file_signature_and_code() -> None:
         "}\n"
         "```\n"
         "\n"
-        "### 2. `handlers/status.go` (51% match)\n"  # 0.45 of 0.89
+        "### 2. `handlers/status.go`\n"
         "**File**: `handlers/status.go` L45-67\n"
         "\n"
         "_2 hits of 2, 3.2 ms, coverage 100 % (3 files)_\n"
@@ -64,9 +65,9 @@ def test_a_hit_has_heading_file_signature_and_code() -> None:
 
 
 def test_a_place_without_a_symbol_is_named_by_its_path() -> None:
-    text = search_markdown(_answer(_hit(symbol=None, snippet="", score=7.0)))
+    text = search_markdown(_answer(_hit(symbol=None, snippet="", confidence=0.89)))
     assert (
-        "### 1. `handlers/status.go` (100% match)\n**File**: `handlers/status.go` L45-67\n" in text
+        "### 1. `handlers/status.go` (89% match)\n**File**: `handlers/status.go` L45-67\n" in text
     )
     assert "```" not in text
     assert "**Signature**" not in text
@@ -80,7 +81,7 @@ def test_code_cannot_end_its_fence() -> None:
 
 def test_names_cannot_end_their_quotes_or_lines() -> None:
     text = search_markdown(_answer(_hit(path="a`b\n# c.go", symbol="x``y")))
-    assert "### 1. function ``` x``y ``` (100% match)" in text
+    assert "### 1. function ``` x``y ``` (89% match)" in text
     assert "**File**: `` a`b\\n# c.go `` L45-67" in text
 
 

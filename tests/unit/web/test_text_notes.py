@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from engine.records import Coverage, Hit, Mode, SearchAnswer
-from web.text import notes_on
+from web.answers import notes_on
 
 _ANSWER = SearchAnswer(
     query="q",

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from engine.records import Coverage, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest, SymbolHit
+from web.answers import hit_blocks, search_text
 from web.terminal import Style
-from web.text import coverage_text, hit_text, outline_text, search_text, symbols_text
+from web.text import coverage_text, outline_text, symbols_text
 
 _PLAIN = Style()
 _COVERAGE = Coverage(files=1200, indexed=1.0, embedded=0.0, complete=True)
@@ -56,32 +57,82 @@ def _answer(
     )
 
 
-def test_a_hit_shows_place_symbol_score_signature_code_and_why() -> None:
-    text = search_text(_answer(_hit(), truncated=True), SearchRequest(query="run it"), _PLAIN)
+def _text(hit: Hit, style: Style = _PLAIN) -> str:
+    return "\n\n".join(hit_blocks(_answer(hit), style))
+
+
+def test_all_places_come_first_then_the_code_of_each_file() -> None:
+    hits = (
+        replace(_hit(), confidence=0.456, summary="Run it all."),
+        _hit(path="src/b.py", symbol=None, snippet="x = 1\n", line_start=3),
+        _hit(line_start=31, snippet="def run(self):\n"),
+        _hit(path="src/c.py", snippet=""),
+    )
+    text = search_text(_answer(*hits, truncated=True), SearchRequest(query="run it"), _PLAIN)
     assert text == (
-        "src/app.py:9-10  method App.run  [0.88]\n"
-        "  def run(self)\n"
-        "   9 | def run(self):\n"
-        "  10 |     pass\n"
-        "  why: name, exact\n"
+        "src/app.py:9-10 46% method App.run: Run it all.\n"
+        "src/b.py:3-4\n"
+        "src/app.py:31-32 method App.run\n"
+        "src/c.py:9-10 method App.run: def run(self)\n"
         "\n"
-        "1 hit of 34 or more, 3.2 ms, coverage 100 % (1,200 files), "
+        "src/app.py\n"
+        " 9 | def run(self):\n"
+        "10 |     pass\n"
+        " …\n"
+        "31 | def run(self):\n"
+        "\n"
+        "src/b.py\n"
+        "3 | x = 1\n"
+        "\n"
+        "4 hits of 34 or more, 3.2 ms, coverage 100 % (1,200 files), "
         "truncated; raise --limit or --max-tokens for more\n"
     )
+
+
+def test_a_brief_answer_names_places_and_further_files() -> None:
+    answer = replace(_answer(_hit(snippet=""), truncated=True), more_files=("src/z\x1b.py",))
+    text = search_text(answer, SearchRequest(query="run it"), _PLAIN, is_brief=True)
+    assert text == (
+        "src/app.py:9-10 App.run\n\nalso:\nsrc/z\\x1b.py\n\n"
+        "1 hit of 34 or more, cut to the budget\n"
+    )
+
+
+def test_a_signature_stands_for_the_name_that_it_has() -> None:
+    hit = replace(_hit(symbol="run", snippet=""), kind="function", signature="def run(self)")
+    assert _text(hit) == "src/app.py:9-10 def run(self)"
+
+
+def test_passages_that_follow_each_other_are_not_parted() -> None:
+    hits = (_hit(line_start=2, snippet="b = 2"), _hit(line_start=1, snippet="a = 1"))
+    assert "1 | a = 1\n2 | b = 2" in "\n".join(hit_blocks(_answer(*hits), _PLAIN))
+
+
+def test_agents_read_code_as_it_is_below_its_place() -> None:
+    hit = replace(_hit(snippet="\treturn 1\n"), snippet_line=12)
+    blocks = list(hit_blocks(_answer(hit), _PLAIN, numbered=False))
+    assert blocks[1] == "src/app.py:12\n\treturn 1"
+
+
+def test_an_answer_without_a_good_match_says_so() -> None:
+    for confidence, is_said in ((0.04, True), (0.4, False), (None, False)):
+        answer = _answer(replace(_hit(), confidence=confidence))
+        text = search_text(answer, SearchRequest(query="run it"), _PLAIN)
+        assert ("nothing matches well" in text) is is_said
 
 
 def test_lines_with_matches_have_a_sign_and_a_terminal_sees_the_matches() -> None:
     matches = (MatchSpan(line=9, start=4, end=7), MatchSpan(line=9, start=8, end=12))
     hit = replace(_hit(snippet="class\x1b\n\tdef run(self)\r\n"), matches=matches, snippet_line=8)
-    assert "  8 | class\\x1b\n  9 > \tdef run(self)\n" in hit_text(hit, _PLAIN, with_project=False)
-    coloured = hit_text(hit, Style(color=True), with_project=False)
+    assert "8 | class\\x1b\n9 > \tdef run(self)" in _text(hit)
+    coloured = _text(hit, Style(color=True))
     assert "\tdef\x1b[1;31m ru\x1b[0mn\x1b[1;31m(sel\x1b[0mf)" in coloured
 
 
 def test_matches_that_are_not_in_the_snippet_are_not_coloured() -> None:
     matches = (MatchSpan(line=9, start=90, end=99), MatchSpan(line=70, start=0, end=1))
     hit = replace(_hit(snippet="cut line"), matches=matches)
-    assert "\x1b[1;31m" not in hit_text(hit, Style(color=True), with_project=False)
+    assert "\x1b[1;31m" not in _text(hit, Style(color=True))
 
 
 def test_the_total_is_exact_when_nothing_is_left_out() -> None:
@@ -109,8 +160,7 @@ def test_notes_replace_the_guess_why_the_coverage_is_not_complete() -> None:
 
 
 def test_a_hit_without_symbol_and_code_is_one_place() -> None:
-    text = hit_text(_hit(symbol=None, snippet=""), _PLAIN, with_project=False)
-    assert text == "src/app.py:9-10  [0.88]\n  why: name, exact"
+    assert _text(_hit(symbol=None, snippet="")) == "src/app.py:9-10"
 
 
 def test_the_project_is_named_when_there_are_several() -> None:
@@ -121,14 +171,14 @@ def test_the_project_is_named_when_there_are_several() -> None:
 
 
 def test_a_changed_file_is_marked_and_an_unknown_one_is_not() -> None:
-    assert "changed since" in hit_text(_hit(fresh=False), _PLAIN, with_project=False)
-    assert "changed since" not in hit_text(_hit(fresh=None), _PLAIN, with_project=False)
+    assert "changed since" in _text(_hit(fresh=False))
+    assert "changed since" not in _text(_hit(fresh=None))
 
 
 def test_colours_only_when_asked_for() -> None:
     hit = _hit(fresh=False)
-    assert "\x1b[" not in hit_text(hit, _PLAIN, with_project=False)
-    colored = hit_text(hit, Style(color=True), with_project=False)
+    assert "\x1b[" not in _text(hit)
+    colored = _text(hit, Style(color=True))
     assert "\x1b[36msrc/app.py:9-10\x1b[0m" in colored
     assert "\x1b[2m 9 |\x1b[0m def run" in colored
 

@@ -1,0 +1,306 @@
+"""Compose an answer within a budget: all places first, then the code that answers.
+
+A budget counts everything that is sent, in tokens of 3.5 bytes, so the text of an answer is written
+to be measured. What does not fit is left out in this order: code, beginning with the last hit; what
+places say of themselves; further files; the last places; notes.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from engine.errors import InvalidQueryError
+from engine.records import MAX_HITS, Hit, Mode, SearchAnswer, SearchRequest, bytes_within
+from engine.search.lexical import lexical_of
+from engine.search.query import parse_query
+
+#: Of the code in an answer without a budget of its own.
+CODE_TOKENS = 1000
+
+_MORE_FILES = 20  # named behind the hits
+_MOST_FILES = 40  # if the budget is large
+_SHARE_OF_FILES = 0.25  # of a budget goes to them at most
+_MIN_LIMIT = 10  # of hits; who wants fewer wants no other files
+_SURE = 0.7  # confidence of a best hit that stands out
+_UNSURE = 0.05  # of hits that are left out then
+_RANKED = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
+
+_WIDEST_MS = 99_999.999_999  # measured instead of the time, so that equal answers have equal sizes
+_SHARE = 0.45  # of the room that is left goes to the code of the next hit
+_MIN_CODE_BYTES = 60
+_MIN_CODE_LINES = 3  # of code that is cut
+_MAX_TRIES = 8  # to make code as long as its share
+_MIN_STEM_CHARS = 3
+_ENDING_CHARS = 2  # of a word, which differ between its forms
+
+
+class Writer(Protocol):
+    """Writes an answer as it is sent."""
+
+    def __call__(self, answer: SearchAnswer, *, is_brief: bool) -> str:
+        """Return the text.
+
+        Args:
+            answer: The answer; hits without code have an empty snippet.
+            is_brief: Whether places are all that there is room for.
+        """
+
+
+def with_further_hits(request: SearchRequest) -> SearchRequest:
+    """Return the request for an answer that is to be composed: all its code, and further hits."""
+    whole = replace(request, max_tokens=None, summaries=True)
+    if request.mode not in _RANKED or request.limit < _MIN_LIMIT:
+        return whole
+    return replace(whole, limit=min(request.limit + _MOST_FILES, MAX_HITS), detailed=request.limit)
+
+
+def with_more_files(answer: SearchAnswer, limit: int) -> SearchAnswer:
+    """Return an answer with so many hits, the files of further ones in ``more_files``.
+
+    If the best hit stands out, what is very unlikely beside it is left out.
+    """
+    several = len({hit.project for hit in answer.hits}) > 1
+    hits = answer.hits[:limit]
+    if hits and (hits[0].confidence or 0.0) >= _SURE:
+        likely = [n for n, hit in enumerate(hits, 1) if (hit.confidence or 0.0) >= _UNSURE]
+        is_cut = answer.truncated or likely[-1] < len(answer.hits)
+        return replace(answer, hits=hits[: likely[-1]], truncated=is_cut)
+    known = {(hit.project, hit.path) for hit in hits}
+    further = dict.fromkeys((hit.project, hit.path) for hit in answer.hits[limit:])
+    more = [
+        f"{project}/{path}" if several else path
+        for project, path in further
+        if (project, path) not in known
+    ]
+    return replace(
+        answer,
+        hits=hits,
+        truncated=answer.truncated or len(answer.hits) > limit,
+        more_files=tuple(more),
+    )
+
+
+class Composed(NamedTuple):
+    """An answer that fits its budget."""
+
+    answer: SearchAnswer
+    is_brief: bool  # as it is to be written
+
+
+def compose(
+    answer: SearchAnswer,
+    write: Writer,
+    *,
+    max_tokens: int | None = None,
+    code_tokens: int | None = None,
+) -> Composed:
+    """Cut an answer until it fits.
+
+    Args:
+        answer: With all its code.
+        write: Writes what is sent.
+        max_tokens: The most tokens of what is sent, ``MIN_TOKENS`` or more; None for no bound.
+        code_tokens: The most tokens that code may add to the places; None for no bound.
+    """
+    if max_tokens is None and code_tokens is None:
+        return Composed(answer, is_brief=False)
+    composer = _Composer(answer, write, max_tokens, code_tokens)
+    composed, is_brief = composer.compose()
+    return Composed(replace(composed, took_ms=answer.took_ms), is_brief)
+
+
+def within_budget(answer: SearchAnswer, max_tokens: int | None) -> SearchAnswer:
+    """Cut an answer for a caller who writes places, symbols, summaries and code as plain text."""
+    return compose(answer, _plain_text, max_tokens=max_tokens).answer
+
+
+def _plain_text(answer: SearchAnswer, *, is_brief: bool) -> str:
+    several = len({hit.project for hit in answer.hits}) > 1
+    lines = []
+    for hit in answer.hits:
+        place = f"{hit.path}:{hit.line_start}-{hit.line_end} {hit.symbol or ''}"
+        about = (hit.summary or hit.signature or "") if not is_brief else ""
+        lines += [hit.project if several else "", place, about, hit.snippet]
+    lines += [*answer.notes, *answer.missing, *(each.message for each in answer.errors)]
+    return "\n".join(lines)
+
+
+class _Composer:
+    """Cuts one answer."""
+
+    def __init__(
+        self,
+        answer: SearchAnswer,
+        write: Writer,
+        max_tokens: int | None,
+        code_tokens: int | None,
+    ) -> None:
+        self._whole = replace(answer, took_ms=_WIDEST_MS)
+        self._write = write
+        self._max_bytes = math.inf if max_tokens is None else bytes_within(max_tokens)
+        self._max_code_bytes = math.inf if code_tokens is None else bytes_within(code_tokens)
+
+    def compose(self) -> tuple[SearchAnswer, bool]:
+        whole = self._whole = self._with_fewer_files(self._whole)
+        bare = replace(whole, hits=tuple([_with_code(hit, "") for hit in whole.hits]))
+        size_of_whole = self._size(whole)
+        if (
+            size_of_whole <= self._max_bytes
+            and size_of_whole - self._size(bare) <= self._max_code_bytes
+        ):
+            return whole, False
+        if self._max_bytes < math.inf:
+            bare = replace(bare, truncated=True)
+        for is_brief in (False, True):
+            if self._size(bare, is_brief=is_brief) <= self._max_bytes:
+                return self._with_code(bare, is_brief=is_brief), is_brief
+        return self._with_code(self._fewer_places(bare), is_brief=True), True
+
+    def _with_fewer_files(self, answer: SearchAnswer) -> SearchAnswer:
+        """Return the answer with as many further files as its budget is worth."""
+        room: float = self._max_bytes * _SHARE_OF_FILES
+        kept = []
+        for path in answer.more_files[: _MORE_FILES if room == math.inf else _MOST_FILES]:
+            room -= len(path.encode("utf-8", "replace")) + 4
+            if room < 0:
+                break
+            kept.append(path)
+        return replace(answer, more_files=tuple(kept))
+
+    def _size(self, answer: SearchAnswer, *, is_brief: bool = False) -> int:
+        return len(self._write(answer, is_brief=is_brief).encode("utf-8", "replace"))
+
+    def _fewer_places(self, bare: SearchAnswer) -> SearchAnswer:
+        """Return the answer with the most places that fit; notes go if not even one does."""
+        fewer = replace(bare, more_files=())
+        shorter = replace(fewer, notes=(), missing=(), errors=bare.errors[:1])
+        shortest = replace(shorter, errors=(), query="")
+        for tried in (fewer, shorter, shortest):
+            number = self._most_places(tried)
+            if number:
+                return replace(tried, hits=tried.hits[:number])
+        return replace(shortest, hits=())
+
+    def _most_places(self, answer: SearchAnswer) -> int:
+        low, high = 0, len(answer.hits)
+        while low < high:
+            middle = (low + high + 1) // 2
+            tried = replace(answer, hits=answer.hits[:middle])
+            if self._size(tried, is_brief=True) <= self._max_bytes:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _with_code(self, places: SearchAnswer, *, is_brief: bool) -> SearchAnswer:
+        """Add code to the best hits: to each a share of the room that is left."""
+        words = _words_of(places)
+        size = self._size(places, is_brief=is_brief)
+        room = min(self._max_bytes - size, self._max_code_bytes)
+        hits = list(places.hits)
+        for number, hit in enumerate(self._whole.hits[: len(hits)]):
+            share = room * max(_SHARE, 1 / (len(hits) - number))
+            if share < _MIN_CODE_BYTES:
+                break
+            longest: float = len(hit.snippet.encode("utf-8", "replace"))
+            for _ in range(_MAX_TRIES if hit.snippet else 0):
+                tried = [*hits]
+                tried[number] = _with_passage(hit, words, min(longest, share))
+                if not tried[number].snippet:  # no room, so there is none for worse hits
+                    return replace(places, hits=tuple(hits))
+                cost = self._size(replace(places, hits=tuple(tried)), is_brief=is_brief) - size
+                if cost <= share:
+                    hits, room, size = tried, room - cost, size + cost
+                    break
+                longest = min(longest, share) * min(0.95, share / cost)
+        return replace(places, hits=tuple(hits))
+
+
+def _with_code(hit: Hit, code: str, line: int | None = None) -> Hit:
+    return replace(hit, snippet=code, snippet_line=None if line == hit.line_start else line)
+
+
+def _with_passage(hit: Hit, words: Sequence[str], max_bytes: float) -> Hit:
+    """Return a hit with the lines of its code that answer."""
+    first = hit.snippet_line or hit.line_start
+    if hit.matches:
+        matching = Counter(match.line - first for match in hit.matches)
+        passage = best_passage(hit.snippet, max_bytes, matching=matching)
+    else:
+        passage = best_passage(hit.snippet, max_bytes, words=words)
+    if passage is None:
+        return _with_code(hit, "")
+    at, code = passage
+    return _with_code(hit, code, first + at)
+
+
+def best_passage(
+    code: str,
+    max_bytes: float,
+    *,
+    words: Sequence[str] = (),
+    matching: Counter[int] | None = None,
+) -> tuple[int, str] | None:
+    """Return the lines of a code that answer a query.
+
+    They are the whole code if it is short enough, else the lines in a row with the most words of
+    the query, where a word and its stem count by the share of lines without them; of several the
+    first.
+
+    Args:
+        code: The code.
+        max_bytes: The most bytes of UTF-8 to return.
+        words: The words of the query, in lower case.
+        matching: How often each line, numbered from 0, matches; instead of words.
+
+    Returns:
+        The number of lines before it, and the passage; None when only a crumb would fit.
+    """
+    if len(code.encode("utf-8", "replace")) <= max_bytes:
+        return 0, code
+    lines = code.split("\n")
+    worth = (
+        _worth_by_words(lines, words)
+        if matching is None
+        else [matching[n] for n in range(len(lines))]
+    )
+    sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
+    best, least, size, value, start = (0, 0), 0.0, 0, 0.0, 0
+    for end in range(len(lines)):
+        size += sizes[end]
+        value += worth[end]
+        while size > max_bytes:
+            size -= sizes[start]
+            value -= worth[start]
+            start += 1
+        is_longer = end + 1 - start > best[1] - best[0]
+        if value > least + 1e-9 or (abs(value - least) <= 1e-9 and is_longer):
+            best, least = (start, end + 1), value
+    chosen = range(*best)
+    kept = [number for number in chosen if any(map(str.isalnum, lines[number]))]
+    if len(kept) < _MIN_CODE_LINES:
+        return None
+    start, end = kept[0], chosen[-1] + 1
+    return start, "\n".join(lines[start:end]).rstrip()
+
+
+def _worth_by_words(lines: Sequence[str], words: Sequence[str]) -> list[float]:
+    worth = [0.0] * len(lines)
+    folded = [line.lower() for line in lines]
+    for word in words:
+        for part in (word, word[: max(_MIN_STEM_CHARS, len(word) - _ENDING_CHARS)]):
+            having = [number for number, line in enumerate(folded) if part in line]
+            for number in having:
+                worth[number] += 1 - len(having) / (len(lines) + 1)
+    return worth
+
+
+def _words_of(answer: SearchAnswer) -> Sequence[str]:
+    """Return the words of the query of an answer; none if it is not in the query language."""
+    try:
+        query = parse_query(answer.query, as_pattern=answer.mode is Mode.REGEX)
+    except InvalidQueryError:
+        return ()
+    return lexical_of(query).words

@@ -1,0 +1,318 @@
+"""Search answers as text for terminals and agents, and as Markdown for prompts.
+
+All places come first, one line each, then the code of the best. ``engine.budget`` decides
+how much of it there is room for; ``compact_json`` writes the same as JSON. Text from a repository
+(paths, names, code, messages about them) passes ``printable`` before it is shown, so that a file
+cannot send control sequences to the terminal.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from engine.humanize import count, duration
+from engine.records import Explanation, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
+from web.terminal import Style, printable, printable_block, shortened
+from web.text import coverage_text, share_text
+
+_BACKTICKS = re.compile("`+")
+_DOUBTFUL = 0.15  # confidence in the best hit
+_ABOUT_COLUMNS = 80  # of what a place says of itself
+
+
+def search_text(
+    answer: SearchAnswer, request: SearchRequest, style: Style, *, is_brief: bool = False
+) -> str:
+    """Return a search answer as text: places, code, notes, then a line of totals.
+
+    Args:
+        answer: The answer.
+        request: The search, for suggestions if nothing was found.
+        style: Colours or none.
+        is_brief: Whether places are all that there is room for.
+    """
+    nothing = _nothing_found(answer, request, is_brief=is_brief)
+    return _answer_text(answer, style, nothing=nothing, is_brief=is_brief)
+
+
+def related_text(answer: SearchAnswer, style: Style, *, is_brief: bool = False) -> str:
+    """Return similar code as text, in the form of a search answer."""
+    nothing = f"nothing similar to {printable(answer.query)}"
+    told = replace(answer, hits=tuple([_with_why(hit) for hit in answer.hits]))
+    return _answer_text(told, style, nothing=nothing, is_brief=is_brief)
+
+
+def _with_why(hit: Hit) -> Hit:
+    return replace(hit, summary=", ".join(hit.why))
+
+
+def _answer_text(answer: SearchAnswer, style: Style, *, nothing: str, is_brief: bool) -> str:
+    blocks = [*hit_blocks(answer, style, is_brief=is_brief)] or [nothing]
+    notes = [style.warning(f"note: {printable(note)}") for note in notes_on(answer)]
+    totals = style.dim(totals_line(answer, is_brief=is_brief))
+    blocks.append("\n".join([*notes, totals]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def hit_blocks(
+    answer: SearchAnswer, style: Style, *, is_brief: bool = False, numbered: bool = True
+) -> Iterator[str]:
+    """Yield the blocks of hits: places, further files, then the code of each file that has some.
+
+    Args:
+        answer: The answer.
+        style: Colours or none.
+        is_brief: Whether places say only where they are.
+        numbered: Whether lines of code have their numbers, or their places have.
+    """
+    hits = answer.hits
+    if not hits:
+        return
+    several = len({hit.project for hit in hits}) > 1
+    yield "\n".join(
+        line for hit in hits for line in _place_lines(hit, style, several, is_brief=is_brief)
+    )
+    if answer.more_files:
+        yield "\n".join([style.dim("also:"), *map(printable, answer.more_files)])
+    with_code = [hit for hit in hits if hit.snippet]
+    files = {(hit.project, hit.path): number for number, hit in reversed([*enumerate(with_code)])}
+    with_code.sort(key=lambda hit: (files[hit.project, hit.path], first_line(hit)))
+    for _, passages in groupby(with_code, key=lambda hit: (hit.project, hit.path)):
+        of_file = list(passages)
+        if numbered:
+            heading = [] if len(hits) == 1 else [style.place(_path_of(of_file[0], several))]
+            yield "\n".join([*heading, *_numbered(of_file, style)])
+        else:
+            yield "\n".join(_headed(of_file, several))
+
+
+def _place_lines(hit: Hit, style: Style, several: bool, *, is_brief: bool) -> Iterator[str]:
+    """Yield where a hit is, and what it is: one line, and the terms of its score if requested."""
+    line = style.place(f"{_path_of(hit, several)}:{_lines_of(hit.line_start, hit.line_end)}")
+    if hit.confidence is not None and not is_brief:
+        line += f" {round(100 * hit.confidence)}%"
+    about = "" if is_brief else shortened(printable(about_hit(hit)), _ABOUT_COLUMNS)
+    if hit.symbol and not (about and about == hit.signature and hit.symbol in about):
+        kind = "" if is_brief else f"{hit.kind or ''} "
+        line += f" {kind}{style.bold(printable(hit.symbol))}" + (":" if about else "")
+    line += style.dim(f" {about}") if about else ""
+    if hit.fresh is False:
+        line += style.warning(" (changed since it was indexed)")
+    yield line
+    if hit.explain and not is_brief:
+        yield from (style.dim(f"  {each}") for each in explanation_lines(hit.explain))
+
+
+def about_hit(hit: Hit) -> str:
+    """Return what a place says of itself: its summary, or its signature unless its code has it."""
+    signature = hit.signature or ""
+    return hit.summary or ("" if signature.split("(")[0] in hit.snippet else signature)
+
+
+def _path_of(hit: Hit, several: bool) -> str:
+    return printable(f"{hit.project}/{hit.path}" if several else hit.path)
+
+
+def _lines_of(start: int, end: int) -> str:
+    return f"{start}-{end}" if end > start else str(start)
+
+
+def first_line(hit: Hit) -> int:
+    """Return the line at which the code of a hit begins."""
+    return hit.snippet_line or hit.line_start
+
+
+def _code_lines(hit: Hit) -> list[str]:
+    return hit.snippet.rstrip("\r\n").split("\n")
+
+
+def _headed(hits: Sequence[Hit], several: bool) -> Iterator[str]:
+    """Yield the code of one file exactly, each passage below its place."""
+    for hit in hits:
+        code, first = _code_lines(hit), first_line(hit)
+        yield f"{_path_of(hit, several)}:{_lines_of(first, first + len(code) - 1)}"
+        yield printable_block("\n".join(code))
+
+
+def _numbered(hits: Sequence[Hit], style: Style) -> Iterator[str]:
+    """Yield the numbered lines of a file; matches are coloured, and their lines have a >."""
+    width = max(len(str(first_line(hit) + len(_code_lines(hit)) - 1)) for hit in hits)
+    at = 0  # the next line of the file
+    for hit in hits:
+        matches: dict[int, list[MatchSpan]] = {}
+        for match in hit.matches:
+            matches.setdefault(match.line, []).append(match)
+        if 0 < at < first_line(hit):
+            yield style.dim("…".rjust(width))
+        for number, line in enumerate(_code_lines(hit), first_line(hit)):
+            sign = ">" if number in matches else "|"
+            text = _highlighted(line.removesuffix("\r"), matches.get(number, ()), style)
+            yield f"{style.dim(f'{number:>{width}} {sign}')} {text}".rstrip()
+            at = number + 1
+
+
+def _highlighted(line: str, matches: Sequence[MatchSpan], style: Style) -> str:
+    pieces = []
+    at = 0
+    for match in matches:
+        if at <= match.start < match.end <= len(line):
+            pieces += [printable_block(line[at : match.start])]
+            pieces += [style.match(printable_block(line[match.start : match.end]))]
+            at = match.end
+    return "".join([*pieces, printable_block(line[at:])])
+
+
+def explanation_lines(explanation: Explanation) -> list[str]:
+    """Return the terms of a score, then for each word where the hit has it and how rare it is."""
+    total = " + ".join(f"{name} {value:.4f}" for name, value in explanation.shares.items()) or "0"
+    factors = [f"{name} {value:.4g}" for name, value in explanation.factors.items()]
+    if factors and len(explanation.shares) > 1:
+        total = f"({total})"
+    lines = [f"score {explanation.score:.4f} = {' × '.join([total, *factors])}"]
+    if explanation.keyword_rank is not None:
+        lines.append(f"words BM25 {explanation.bm25:.2f}, rank {explanation.keyword_rank}")
+    if explanation.meaning is not None:
+        lines.append(
+            f"meaning {explanation.meaning:.2f}, rank {explanation.meaning_rank};"
+            f" of the path {explanation.file_meaning or 0.0:.2f}"
+        )
+    rows = [
+        (printable(match.word), ", ".join(match.columns) or "-", count(match.chunks, "chunk"))
+        for match in explanation.words
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    lines += [
+        f"  {word:<{widths[0]}}  {where:<{widths[1]}}  in {many}" for word, where, many in rows
+    ]
+    return lines
+
+
+def totals_line(answer: SearchAnswer, *, is_brief: bool = False) -> str:
+    """Summarize an answer in one line: number of hits, time, and coverage."""
+    found = f"{count(len(answer.hits), 'hit')} of {answer.total:,}"
+    if answer.truncated:
+        found += " or more"
+    if is_brief and answer.coverage.complete:
+        return f"{found}, cut to the budget"
+    parts = [found, duration(answer.took_ms)]
+    parts.append(share_text(answer.coverage) if answer.notes else coverage_text(answer.coverage))
+    if answer.truncated:
+        parts.append("truncated; raise --limit or --max-tokens for more")
+    return ", ".join(parts)
+
+
+def _nothing_found(answer: SearchAnswer, request: SearchRequest, *, is_brief: bool) -> str:
+    if is_brief:
+        return "no room for a place: raise --max-tokens" if answer.total else "nothing found"
+    filters = [
+        f"--{name} {value}"
+        for name, value in (
+            ("language", request.language),
+            ("path", request.path),
+            ("kind", request.kind),
+            ("branch", request.branch),
+        )
+        if value
+    ]
+    asked = f"nothing found for {printable(answer.query)!r} in mode {answer.mode.value}"
+    lines = [f"{asked}, in {count(answer.coverage.files, 'file')}"]
+    if filters:
+        lines.append("  try: without " + printable(" ".join(filters)))
+    if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
+        lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
+    elif answer.mode is Mode.REGEX:
+        lines.append("  try: case:no, and \\ before ( [ { . * + ? | $ ^ to match them literally")
+    else:
+        lines.append("  try: the same query without --mode")
+    lines.append("  try: cairn why FILE, if you know which file should match")
+    return "\n".join(lines)
+
+
+def search_markdown(answer: SearchAnswer, totals: str = "", *, is_brief: bool = False) -> str:
+    """Return a search answer as Markdown for a prompt.
+
+    A fence is longer than any run of backticks in the code it holds, so that code cannot end it.
+
+    Args:
+        answer: The answer.
+        totals: The last line; by default the same as in a terminal.
+        is_brief: Whether places are all that there is room for; then they are a list.
+    """
+    several = len({hit.project for hit in answer.hits}) > 1
+    blocks = ["## Relevant Code from Index"]
+    if is_brief and answer.hits:
+        blocks.append("\n".join(f"- {_place_markdown(hit, several)}" for hit in answer.hits))
+    for number, hit in enumerate(answer.hits, 1):
+        if hit.snippet or not is_brief:
+            blocks.append(_hit_markdown(number, hit, several))
+    if not answer.hits:
+        blocks.append(_nothing_markdown(answer, is_brief=is_brief))
+    if answer.more_files:
+        blocks.append("\n".join(["Also:", *(f"- {_code(path)}" for path in answer.more_files)]))
+    blocks += [f"**Note**: {printable(note)}" for note in notes_on(answer)]
+    blocks.append(f"_{totals or totals_line(answer, is_brief=is_brief)}_")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _nothing_markdown(answer: SearchAnswer, *, is_brief: bool) -> str:
+    if is_brief:
+        return "No room for a place." if answer.total else "Nothing found."
+    return f"Nothing found for {_code(answer.query)}."
+
+
+def _name_of(hit: Hit) -> str:
+    return f"{hit.kind or 'symbol'} {_code(hit.symbol)}" if hit.symbol else _code(hit.path)
+
+
+def _place_markdown(hit: Hit, several: bool) -> str:
+    path = f"{hit.project}/{hit.path}" if several else hit.path
+    place = f"{_code(path)} L{_lines_of(hit.line_start, hit.line_end)}"
+    return f"{place} {_code(hit.symbol)}" if hit.symbol else place
+
+
+def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
+    path = f"{hit.project}/{hit.path}" if several else hit.path
+    match = "" if hit.confidence is None else f" ({round(100 * hit.confidence)}% match)"
+    lines = [
+        f"### {number}. {_name_of(hit)}{match}",
+        f"**File**: {_code(path)} L{hit.line_start}-{hit.line_end}",
+    ]
+    if hit.signature:
+        lines.append(f"**Signature**: {_code(hit.signature)}")
+    if hit.fresh is False:
+        lines.append("**Stale**: the file has changed since it was indexed")
+    if hit.snippet:
+        lines += ["", _fenced(hit.snippet, hit.language)]
+    return "\n".join(lines)
+
+
+def _fenced(code: str, language: str) -> str:
+    text = printable_block(code.rstrip("\r\n"))
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _code(text: str) -> str:
+    """Return text as inline code, even if it contains backticks."""
+    safe = printable(text)
+    if "`" not in safe:
+        return f"`{safe}`"
+    fence = "`" * (_longest_run(safe) + 1)
+    return f"{fence} {safe} {fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def notes_on(answer: SearchAnswer) -> list[str]:
+    """Return the notes of an answer, its doubts, and names that occur nowhere; not escaped."""
+    notes = list(answer.notes)
+    confidence = max((hit.confidence or 0.0 for hit in answer.hits), default=None)
+    if confidence is not None and confidence < _DOUBTFUL and answer.hits[0].confidence is not None:
+        notes.append("nothing matches well; these are the nearest places")
+    if answer.missing:
+        nearest = "; what is found is the nearest" if answer.hits else ""
+        notes.append(f"nothing that is indexed has {' or '.join(answer.missing)}{nearest}")
+    return notes

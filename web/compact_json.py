@@ -1,0 +1,66 @@
+"""Search answers as JSON within a budget."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from engine.records import Hit, SearchAnswer
+from web.answers import about_hit
+from web.schemas import as_json
+
+_OF_A_BRIEF_PLACE = ("path", "line_start", "line_end", "symbol")
+_OF_A_PLACE = (
+    "kind",
+    "score",
+    "confidence",
+    "summary",
+    "signature",
+    "snippet",
+    "snippet_line",
+    "explain",
+)
+
+
+def compact_json(
+    answer: SearchAnswer, *, is_brief: bool, following: Mapping[str, object] | None = None
+) -> dict[str, Any]:
+    """Return an answer as JSON for a budget: a hit has only what is known and worth its bytes.
+
+    Args:
+        answer: The answer.
+        is_brief: Whether places are all that there is room for; then the answer does not repeat
+            the question either.
+        following: More keys; empty ones only if there is room.
+    """
+    several = len({hit.project for hit in answer.hits}) > 1
+    shape = as_json(answer)
+    coverage = shape["coverage"]
+    if is_brief:
+        shape = {name: shape[name] for name in shape if name not in ("query", "mode", "took_ms")}
+        shape["coverage"] = {name: coverage[name] for name in ("files", "complete")}
+    shape["hits"] = [
+        _compact_hit(hit, whole, several, is_brief=is_brief)
+        for hit, whole in zip(answer.hits, shape["hits"], strict=True)
+    ]
+    more = {name: each for name, each in (following or {}).items() if each or not is_brief}
+    return {**shape, **more}
+
+
+def _compact_hit(hit: Hit, whole: Mapping[str, Any], several: bool, *, is_brief: bool) -> Any:
+    names = ("project", *_OF_A_BRIEF_PLACE) if several else _OF_A_BRIEF_PLACE
+    shape = {name: whole[name] for name in names if whole[name] is not None}
+    if hit.fresh is False:
+        shape["fresh"] = False
+    if is_brief:
+        return shape | {
+            name: whole[name] for name in ("snippet", "snippet_line") if whole.get(name)
+        }
+    shape |= {name: whole[name] for name in _OF_A_PLACE if whole.get(name) not in (None, "")}
+    if hit.signature and about_hit(hit) != hit.signature:
+        shape.pop("signature", None)
+    return shape
+
+
+def compact_text(shape: Mapping[str, object]) -> str:
+    """Return the text by which the size of compact JSON is measured, as most encoders write it."""
+    return json.dumps(shape, ensure_ascii=False)
