@@ -26,6 +26,8 @@ def compact_json(
 ) -> dict[str, Any]:
     """Return an answer as JSON for a budget: a hit has only what is known and worth its bytes.
 
+    The project of all hits is told once.
+
     Args:
         answer: The answer.
         is_brief: Whether places are all that there is room for; then the answer does not repeat
@@ -42,6 +44,8 @@ def compact_json(
         _compact_hit(hit, whole, several, is_brief=is_brief)
         for hit, whole in zip(answer.hits, shape["hits"], strict=True)
     ]
+    if answer.hits and not several and not is_brief:
+        shape = {"project": answer.hits[0].project, **shape}
     more = {name: each for name, each in (following or {}).items() if each or not is_brief}
     return {**shape, **more}
 

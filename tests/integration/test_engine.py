@@ -16,7 +16,7 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.project import Project
-from engine.records import Mode, SearchRequest
+from engine.records import MIN_TOKENS, Mode, SearchRequest, bytes_within
 from engine.roots import project_id_of
 from tests.support.oracle import check_sound, contents
 from tests.support.trees import SAMPLE, write_tree
@@ -111,8 +111,8 @@ def test_freshness_follows_the_disk(index: Project, tree: Path) -> None:
 
 def test_budgets_bound_the_snippets(index: Project) -> None:
     whole = index.search(SearchRequest(query="session"))
-    small = index.search(SearchRequest(query="session", max_tokens=20))
-    assert sum(len(hit.snippet) for hit in small.hits) <= 60
+    small = index.search(SearchRequest(query="session", max_tokens=MIN_TOKENS))
+    assert sum(len(hit.snippet) for hit in small.hits) <= bytes_within(MIN_TOKENS)
     assert small.truncated
     assert len(small.hits) == len(whole.hits)
     none = index.search(SearchRequest(query="session", context=False))

@@ -194,7 +194,7 @@ def test_the_first_search_of_a_process_imports_no_more_than_it_needs(
     code = f"""
 import sys
 from web.cli.main import run
-assert run(["search", "open a session", "--project", {str(tree)!r}]) == 0
+assert run(["search", "open a session", "--explain", "--project", {str(tree)!r}]) == 0
 heavy = {{"numpy", "logging", "tomllib", "rich", "litestar", "engine.state_records"}}
 assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
 """

@@ -280,8 +280,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert hit["matches"][0] == {"line": 9, "start": 4, "end": 21}
     assert (hit["line_start"], hit["snippet_line"]) == (9, 8)
     text = cairn("search", "--", "-path:tests /open_session/").out
-    assert "app/session.py:9-9  method SessionStore.open_session" in text
-    assert "   9 >     def open_session(" in text
+    assert "app/session.py:9 method SessionStore.open_session: Open a session" in text
+    assert " 9 >     def open_session(" in text
     refused = cairn("search", "--mode", "regex", "(?<=a)b lang:go")
     assert refused.code == 2
     assert "look-around (?<=…) is not supported" in refused.err
