@@ -51,7 +51,10 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     "cancel": re.compile(r"cairn jobs cancel (\S+)"),
     "jobs": re.compile(r"cairn jobs list\b"),
     "repair": re.compile(rf"cairn doctor .+? --repair\b{_WHERE}", re.DOTALL),
+    "rebuild": re.compile(r"cairn doctor .+? --rebuild\b", re.DOTALL),
     "index": re.compile(r"\bcairn index\b"),
+    "projects": re.compile(r"\bcairn projects\b"),
+    "model": re.compile(r"\bcairn model pull \S+"),
 }
 
 
@@ -134,10 +137,16 @@ def translate(error: EngineError, words: Mapping[str, str]) -> EngineError:
         error: The error.
         words: Replacements, as ``re.sub`` takes them, for the keys of ``_NAMED``.
     """
+    error.hint = translate_text(error.hint, words)
+    return error
+
+
+def translate_text(text: str, words: Mapping[str, str]) -> str:
+    """Rewrite the commands in a hint or a note for another interface; see ``translate``."""
     for name, pattern in _NAMED.items():
         if name in words:
-            error.hint = pattern.sub(words[name], error.hint)
-    return error
+            text = pattern.sub(words[name], text)
+    return text
 
 
 def log_traceback(error: BaseException, folder: str) -> str:

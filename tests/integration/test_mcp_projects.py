@@ -89,7 +89,7 @@ def test_a_project_is_chosen_by_its_name(catalog: Catalog, tree: Path, tmp_path:
         assert error["error"] == "not_found"
         assert 'index_repository with path "/nowhere"' in error["details"]["hint"]
         error = await refused(client, "verify_index", project_path="/nowhere")
-        assert error["details"]["hint"] == 'call index_repository with path "/nowhere"'
+        assert 'index_repository with path "/nowhere"' in error["details"]["hint"]
 
     ask(catalog, body)
 

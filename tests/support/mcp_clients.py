@@ -90,6 +90,15 @@ async def text_of(client: Client, tool: str, **arguments: object) -> str:
     return text
 
 
+async def refusal_text(client: Client, tool: str, **arguments: object) -> str:
+    """Call a tool that must fail; the text that it answers, which is all that a model reads."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    [content] = result.content
+    text: str = content.text  # type: ignore[union-attr]
+    return text
+
+
 async def read(client: Client, uri: str) -> str:
     """Read a resource."""
     [content] = (await client.read_resource(uri)).contents

@@ -28,13 +28,14 @@ from engine.index_records import IndexOptions
 from engine.roots import project_id_of, resolve
 from engine.state_records import TERMINAL, Job, JobState
 from web import operations
+from web.mcp.failures import error_text, in_tools
 from web.mcp.tool import (
     Answer,
     Caller,
     Parameters,
     Tool,
     ToolContext,
-    failure_text,
+    failed,
     object_of,
     record,
 )
@@ -44,12 +45,15 @@ from web.wording import changes_of, duration, kept_text, line_of
 _MB = 1_000_000
 _FIXES: dict[type[EngineError], tuple[str, ...]] = {
     EmbedderUnavailableError: (
-        "cairn model show tells whether the model answers, and if not, why",
-        "start the embedding server, or set model to static (built in) in config.toml",
+        "call this again when the embedding model answers",
+        "ask the user to start the embedding server, or to set model = static in config.toml",
     ),
     DiskFullError: ("free space on the disk of the data directory, then call this again",),
     IndexBusyError: ("wait for the process that holds the database, then call this again",),
-    DamagedIndexError: ("cairn forget PATH, then call this again: the index is rebuilt",),
+    DamagedIndexError: (
+        "verify_index with repair",
+        "index_symbol_graph with force_clean rebuilds the index; jobs and notes are kept",
+    ),
     ConflictError: (
         "get_indexing_status with the job_id in details: wait for it",
         "cancel_indexing with that job_id, then call this again",
@@ -96,8 +100,7 @@ def outcome_text(job: Job) -> str:
     if job.status is JobState.CANCELLED:
         return f"job {job.job_id} was cancelled; {kept_text(job)}"
     if job.status is JobState.FAILED:
-        error = job.error or {}
-        return f"job {job.job_id} failed: {printable(str(error.get('message')))}"
+        return f"job {job.job_id} failed: {error_text(error_of(job))}"
     return (
         f"{job.status}, {line_of(job)}\n"
         f'continues in the background: get_indexing_status with job_id "{job.job_id}"'
@@ -115,24 +118,21 @@ def _done_text(report: Mapping[str, object]) -> str:
 
 def failed_job(job: Job) -> Answer:
     """Return the error of a failed job, with its hint and its log."""
-    error = error_of(job)
-    details = error["details"]
-    assert isinstance(details, dict)
-    hint = f"\nhint: {details['hint']}" if details.get("hint") else ""
-    log = f"\nlog: {details['log']}" if "log" in details else ""
-    return Answer(
-        content=error,
-        text=f"{error['error']}: {printable(str(error['message']))}{hint}{log}",
-        is_error=True,
-    )
+    return failed(error_of(job))
 
 
 def error_of(job: Job) -> dict[str, object]:
-    """Return a failed job's error in the common shape, with the job and its log in the details."""
+    """Return a failed job's error in the common shape.
+
+    The details have its hint in terms of tools, the job, what is kept, and the log.
+    """
     stored = job.error or {}
     found = stored.get("details")
     details = dict(found) if isinstance(found, Mapping) else {}
+    if details.get("hint"):
+        details["hint"] = in_tools(str(details["hint"]))
     details["job_id"] = job.job_id
+    details["kept"] = kept_text(job)
     if job.log:
         details["log"] = log_uri(job.log, job.path)
     return {
@@ -191,7 +191,7 @@ def failure(error: EngineError) -> Answer:
     shape["diagnostics"] = _diagnostics_of(shape, _fixes_of(error))
     shape["logs"] = {"operation_log": None, "operation_resource": None}
     shape["partial_results"] = _partial({})
-    return Answer(content=shape, text=failure_text(error), is_error=True)
+    return failed(shape)
 
 
 def _failed(catalog: Catalog, job: Job) -> Answer:
@@ -202,15 +202,16 @@ def _failed(catalog: Catalog, job: Job) -> Answer:
     fixes = [*_hints(details), *_FIXES_BY_CODE.get(str(shape["error"]), ())]
     diagnostics = _diagnostics_of(shape, fixes)
     diagnostics["sqlite_path"] = _storage_of(catalog, job.path)["sqlite_path"]
-    content = {
-        **shape,
-        "status": "failed",
-        "errors": [str(shape["message"])],
-        "diagnostics": diagnostics,
-        "logs": _logs_of(job),
-        "partial_results": _partial(job.counts, job.files_done),
-    }
-    return Answer(content=content, text=failed_job(job).text, is_error=True)
+    return failed(
+        {
+            **shape,
+            "status": "failed",
+            "errors": [str(shape["message"])],
+            "diagnostics": diagnostics,
+            "logs": _logs_of(job),
+            "partial_results": _partial(job.counts, job.files_done),
+        }
+    )
 
 
 def _partial(counts: Mapping[str, int], files_done: int = 0) -> dict[str, int]:

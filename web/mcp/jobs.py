@@ -14,7 +14,7 @@ from engine.state_records import (
     JobState,
     SubmittedJob,
 )
-from web.mcp.indexing import Globs, globs_of, log_uri, outcome_text
+from web.mcp.indexing import Globs, error_of, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.schemas import values_of
 from web.terminal import printable
@@ -184,6 +184,8 @@ class _Jobs:
 
 def _job_answer(job: Job) -> Answer:
     content = {**values_of(job), "log_resource": log_uri(job.log, job.path)}
+    if job.status is JobState.FAILED:
+        content["error"] = error_of(job)
     return Answer(content=content, text=_job_text(job))
 
 

@@ -32,6 +32,7 @@ from engine.records import (
 from engine.telemetry.metrics import measured_search
 from web.answers import hit_blocks, notes_on, search_markdown
 from web.compact_json import compact_json, compact_text
+from web.mcp.failures import in_tools
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -147,7 +148,10 @@ def answer_text(
 def _content_of(
     answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool
 ) -> dict[str, object]:
-    return compact_json(answer, is_brief=is_brief, following={"next_cursor": next_cursor})
+    roots = {hit.project for hit in answer.hits}
+    project = roots.pop() if len(roots) == 1 and not is_brief else None
+    following = {"next_cursor": next_cursor} | ({"project": project} if project else {})
+    return compact_json(answer, is_brief=is_brief, following=following)
 
 
 def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) -> str:
@@ -330,7 +334,8 @@ class _Search:
 
 
 def _composed(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Answer:
-    composed = fit_to_budget(answer, max_tokens, write)
+    told = replace(answer, notes=tuple(map(in_tools, answer.notes)))
+    composed = fit_to_budget(told, max_tokens, write)
     content, text = write(composed.answer, composed.is_brief)
     return Answer(content=content, text=text)
 

@@ -2,7 +2,7 @@
 
 The event loop only transports messages. Tools run in worker threads, so that no call waits for
 another; progress of a job is reported to the caller, and work that nobody waits for is cancelled.
-Hints in errors are rephrased in terms of the tools that an agent has.
+
 """
 
 import logging
@@ -37,16 +37,14 @@ from mcp.types import (
 from engine.catalog import Catalog
 from engine.errors import (
     EngineError,
-    FileNotIndexedError,
     InvalidInputError,
-    JobNotFoundError,
     NotFoundError,
     UnavailableError,
 )
 from engine.state_records import Job
 from engine.telemetry.metrics import Measure, observe_duration, on_behalf_of
-from web.errors import translate
 from web.mcp import checkpoints, indexing, jobs, search, verify
+from web.mcp.failures import for_agents
 from web.mcp.resources import Resources
 from web.mcp.tool import Answer, Projects, Tool, ToolContext
 from web.schemas import as_json
@@ -61,17 +59,6 @@ T = TypeVar("T")
 
 #: Receives the files done, the files in total and a message.
 ProgressReporter = Callable[[float, float | None, str], Awaitable[None]]
-_HINTS: dict[type[EngineError], str] = {
-    FileNotIndexedError: "the resource symbols://list lists the indexed files",
-    JobNotFoundError: "list_indexing_jobs lists all jobs; finished ones expire after some days",
-}
-_WORDS = {
-    "new": r'call index_repository with path "\1"',
-    "cancel": r'cancel_indexing with job_id "\1"',
-    "jobs": "list_indexing_jobs",
-    "repair": "verify_index with repair",
-    "index": "index_repository",
-}
 _MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(context)
 _INSTRUCTIONS = (
     "Code search on this machine. Use search_code before grep when you do not know names, and "
@@ -163,14 +150,6 @@ async def _report_progress(call: Call, report_progress: ProgressReporter) -> Non
         if job is not None and job.files_done > reported:
             reported = job.files_done
             await report_progress(reported, job.files_total, line_of(job))
-
-
-def for_agents(error: EngineError) -> EngineError:
-    """Rephrase the hint of an error for agents and return the same error."""
-    error.hint = next(
-        (hint for kind, hint in _HINTS.items() if isinstance(error, kind)), error.hint
-    )
-    return translate(error, _WORDS)
 
 
 _log = logging.getLogger(__name__)

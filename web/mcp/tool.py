@@ -26,6 +26,7 @@ from engine.errors import (
 from engine.project import Project
 from engine.records import display_path
 from engine.state_records import Job
+from web.mcp.failures import error_text
 from web.project_selection import can_be_name, open_named, root_of
 from web.schemas import as_json, converted, fields_of
 
@@ -158,14 +159,13 @@ class Answer:
 
 
 def failure(error: EngineError) -> Answer:
-    """Return an error as an answer: the common JSON shape, and its message and hint as text."""
-    return Answer(content=error.as_json(), text=failure_text(error), is_error=True)
+    """Return an error as an answer: the common JSON shape, and all of it as text."""
+    return failed(error.as_json())
 
 
-def failure_text(error: EngineError) -> str:
-    """Return the code, message and hint of an error as text."""
-    hint = f"\nhint: {error.hint}" if error.hint else ""
-    return f"{error.code}: {error.message}{hint}"
+def failed(shape: Mapping[str, object]) -> Answer:
+    """Return the JSON shape of an error, which may have more keys, as an answer."""
+    return Answer(content=shape, text=error_text(shape), is_error=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,12 +274,12 @@ class Projects:
             ProjectNotFoundError: It is not indexed.
         """
         if path is not None:
-            return self._open(self.root(path, field=field))
+            return self._open(self.root(path, field=field), field)
         if len(self._served) == 1:
-            return self._open(self._served[0])
+            return self._open(self._served[0], field)
         roots = self.roots()
         if len(roots) == 1:
-            return self._open(roots[0])
+            return self._open(roots[0], field)
         if not roots:
             raise ProjectNotFoundError(
                 "no project is indexed",
@@ -287,7 +287,7 @@ class Projects:
             )
         raise InvalidInputError(
             f"{len(roots)} projects are indexed and {field} is missing",
-            hint=f"set {field} to one of details.projects",
+            hint=f"set {field} to one of these projects",
             field=field,
             projects=[display_path(root) for root in roots[:_MAX_LISTED]],
         )
@@ -331,16 +331,18 @@ class Projects:
             )
         return path
 
-    def _open(self, path: str) -> Project:
+    def _open(self, path: str, field: str) -> Project:
         try:
             return self._catalog.open(path)
         except ProjectNotFoundError as error:
             shown = display_path(path)
+            projects = [display_path(root) for root in self.roots()[:_MAX_LISTED]]
+            others = f", or set {field} to one of these projects" if projects else ""
             raise ProjectNotFoundError(
                 f"{shown} is not indexed",
-                hint=f'call index_repository with path "{shown}"',
+                hint=f'call index_repository with path "{shown}"{others}',
                 path=shown,
-                projects=[display_path(root) for root in self.roots()[:_MAX_LISTED]],
+                projects=projects,
             ) from error
 
 

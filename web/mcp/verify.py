@@ -1,5 +1,6 @@
 """The tool that checks an index and repairs it on request."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from msgspec import Meta
@@ -7,6 +8,7 @@ from msgspec import Meta
 from engine.index_records import IndexOptions
 from engine.state_records import Job, Verification
 from web.mcp.checkpoints import ProjectPath
+from web.mcp.failures import in_tools
 from web.mcp.indexing import log_uri
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.operations import index
@@ -74,12 +76,16 @@ class _Doctor:
 
 
 def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answer:
+    warnings = tuple(map(in_tools, found.warnings))
     content = {
         "status": "completed",
-        **{name: getattr(found, name) for name in _FOUND},
+        "ok": found.ok,
+        "warnings": warnings,
+        "suggested_fixes": tuple(map(in_tools, found.suggested_fixes)),
+        "findings": tuple(replace(each, fix=in_tools(each.fix)) for each in found.findings),
         "repaired": done,
         "job_id": job.job_id if job else None,
         "logs": {"operation_log": found.log, "operation_resource": log_uri(found.log, found.path)},
     }
-    lines = [*done, *found.warnings] or ["no damage found"]
+    lines = [*done, *warnings] or ["no damage found"]
     return Answer(content=content, text="\n".join(map(printable, lines)))

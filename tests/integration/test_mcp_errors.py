@@ -1,0 +1,132 @@
+"""The text of a tool's error, which is all that clients give to a model."""
+
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from engine.config import Config
+from engine.roots import project_id_of
+from engine.state_records import JobOrigin
+from tests.support import damage
+from tests.support.mcp_clients import ask, called, refusal_text, text_of
+from tests.support.trees import SMALL, write_tree
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A small project."""
+    return write_tree(tree, SMALL)
+
+
+def test_an_unknown_or_ambiguous_project_lists_the_projects(
+    catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    twins = [tmp_path / parent / "twin" for parent in ("a", "b")]
+    for twin in twins:
+        write_tree(twin, {"twin.py": "def twin():\n    pass\n"})
+
+    async def body(client: Client) -> None:
+        for root in (tree, *twins):
+            await called(client, "index_repository", path=str(root))
+        for given in ("/nowhere", "unknown", None):
+            text = await refusal_text(client, "search_code", query="parse", project_path=given)
+            assert all(str(root) in text for root in (tree, *twins))
+            assert "project_path" in text
+        assert 'index_repository with path "/nowhere"' in await refusal_text(
+            client, "find_symbol", name="parse", project_path="/nowhere"
+        )
+        text = await refusal_text(client, "search_code", query="parse", project_path="twin")
+        assert all(str(twin) in text for twin in twins)
+        assert str(tree) not in text
+
+    ask(catalog, body)
+
+
+def test_fixes_and_what_was_kept_are_told(catalog: Catalog, tree: Path) -> None:
+    async def body(client: Client) -> None:
+        text = await refusal_text(
+            client, "index_symbol_graph", repository_path=str(tree), include=["[x"]
+        )
+        assert "field: include" in text
+        await called(client, "start_indexing_background", repo_path=str(tree), force=True)
+        text = await refusal_text(client, "index_symbol_graph", repository_path=str(tree))
+        job_id = catalog.jobs.list().jobs[0].job_id
+        assert f'cancel_indexing with job_id "{job_id}"' in text
+        assert "get_indexing_status" in text
+        assert "files_processed: 0" in text
+        await called(client, "cancel_indexing", job_id=job_id)
+        text = await refusal_text(client, "cancel_indexing", job_id=job_id)
+        assert f"job_id: {job_id}" in text
+        assert "status: cancelled" in text
+
+    ask(catalog, body)
+
+
+def test_a_failed_job_tells_its_log_and_what_is_kept(config: Config, tree: Path) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+        job = catalog.jobs.submit(str(tree), origin=JobOrigin.REQUEST)
+        ledger = catalog.open(str(tree)).for_jobs().ledger
+        claimed = ledger.claim(ledger.find(job.job_id), "another")
+        assert claimed
+        details = {"hint": f"cairn doctor {tree} --repair"}
+        error = {"error": "damaged_index", "message": "it is damaged", "details": details}
+        ledger.fail(claimed, error, {})
+
+        async def body(client: Client) -> None:
+            told = await called(client, "get_indexing_status", job_id=job.job_id)
+            assert told["error"]["details"]["hint"] == "verify_index with repair"
+            text = await text_of(client, "get_indexing_status", job_id=job.job_id)
+            assert "verify_index with repair" in text
+            assert "can be searched" in text
+
+        ask(catalog, body)
+
+
+def test_no_hint_and_no_note_names_a_command(config: Config, tree: Path, tmp_path: Path) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tmp_path / "tree"))  # registered, and nothing is indexed
+
+        async def body(client: Client) -> None:
+            place = {"project_path": str(tree)}
+            answer = await called(client, "search_code", query="parse", **place)
+            assert any("index_repository" in note for note in answer["notes"])
+            texts = [
+                await text_of(client, "search_code", query="parse", **place),
+                await refusal_text(client, "find_related", path="none.py", line=1, **place),
+                await refusal_text(client, "find_related", path="app.py", line=1, **place),
+                await refusal_text(client, "get_indexing_status", job_id="nope"),
+                str(answer),
+            ]
+            assert [text for text in texts if "cairn " in text] == []
+
+        ask(catalog, body)
+
+
+def test_damage_is_repaired_by_tools(config: Config, tree: Path) -> None:
+    with Catalog(config) as catalog:
+        catalog.create(str(tree)).index()
+    file = config.data_dir / f"{project_id_of(str(tree))}.db"
+    damage.checkpointed(file)
+    damage.run(file, "DELETE FROM chunk_terms")
+
+    async def body(client: Client) -> None:
+        found = await called(client, "verify_index", project_path=str(tree))
+        assert found["suggested_fixes"][0].startswith("verify_index with repair")
+        assert "cairn " not in str({name: found[name] for name in found if name != "logs"})
+        text = await text_of(client, "verify_index", project_path=str(tree))
+        assert "verify_index with repair" in text
+        assert "cairn " not in text
+
+    with Catalog(config) as catalog:
+        ask(catalog, body)
+    damage.break_file(file)
+
+    async def unreadable(client: Client) -> None:
+        text = await refusal_text(client, "search_code", query="parse", project_path=str(tree))
+        assert "verify_index with repair" in text
+
+    with Catalog(config) as catalog:
+        ask(catalog, unreadable)
