@@ -17,6 +17,8 @@ ALL_TOOLS = [
     "search_code",
     "find_symbol",
     "find_related",
+    "list_projects",
+    "outline",
     "index_repository",
     "index_symbol_graph",
     "start_indexing_background",
@@ -67,6 +69,8 @@ def test_the_tools_are_described_in_little_space(catalog: Catalog) -> None:
             "search_code",
             "find_symbol",
             "find_related",
+            "list_projects",
+            "outline",
             "get_indexing_status",
             "list_indexing_jobs",
             "checkpoint_search",
@@ -261,7 +265,7 @@ def test_symbols_and_related_code_are_found(catalog: Catalog, tree: Path) -> Non
         assert [hit["path"] for hit in near["hits"]][:1] == ["other.py"]
         error = await refused(client, "find_related", path="none.py", line=1)
         assert error["error"] == "not_found"
-        assert "symbols://list" in error["details"]["hint"]
+        assert "outline lists" in error["details"]["hint"]
         error = await refused(client, "find_related", path="../x", line=1)
         assert error["error"] == "validation_error"
 
@@ -279,14 +283,19 @@ def test_a_name_of_many_definitions_says_how_many(catalog: Catalog, tree: Path) 
         await called(client, "index_repository", path=str(tree))
         found = await called(client, "find_symbol", name="Part1", match="prefix")
         assert (len(found["symbols"]), found["total"], found["truncated"]) == (20, 111, True)
+        advice = "20 symbols of 111: narrow by kind or Class.name, or raise limit and max_tokens"
+        assert found["notes"] == [advice]
         text = await text_of(client, "find_symbol", name="Part1", match="prefix")
-        assert text.endswith("20 symbols of 111: narrow by kind or Class.name, or raise limit")
+        assert text.endswith(advice)
         found = await called(client, "find_symbol", name="begin", limit=7)
         assert (len(found["symbols"]), found["total"], found["truncated"]) == (7, 400, True)
         assert "7 symbols of 400 or more" in await text_of(
             client, "find_symbol", name="begin", limit=7
         )
         found = await called(client, "find_symbol", name="begin", limit=1000)
+        assert len(found["symbols"]) < 40
+        assert found["truncated"]
+        found = await called(client, "find_symbol", name="begin", limit=1000, max_tokens=1_000_000)
         assert (len(found["symbols"]), found["total"], found["truncated"]) == (451, 451, False)
         found = await called(client, "find_symbol", name="begin", kind="function")
         assert (found["total"], found["truncated"]) == (1, False)

@@ -88,6 +88,10 @@ def _searching(project: str) -> Tour:
     assert [symbol["path"] for symbol in found["symbols"]] == ["app/session.py"]
     near = yield _call("find_related", path="app/session.py", line=9, project_path=project)
     assert near["hits"]
+    listed = yield _call("list_projects")
+    assert project in [each["path"] for each in listed["projects"]]
+    shown = yield _call("outline", path="app/session.py", project_path=project)
+    assert "6-15 class SessionStore" in shown["symbols"]
 
 
 def _remembering(project: str) -> Tour:

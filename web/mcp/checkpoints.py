@@ -13,12 +13,20 @@ from engine.memory_records import (
     NewMemory,
 )
 from engine.records import MAX_QUERY_CHARS
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.mcp.tool import (
+    Answer,
+    Caller,
+    Parameters,
+    ProjectPath,
+    Tool,
+    ToolContext,
+    fields_in,
+    record,
+)
 from web.schemas import as_json, values_of
 from web.terminal import printable
 from web.wording import count
 
-ProjectPath = Annotated[str, Meta(min_length=1)]
 Tags = list[str]
 
 
@@ -27,7 +35,7 @@ class SaveCheckpoint(Parameters, kw_only=True, frozen=True):
 
     summary: Annotated[str, Meta(min_length=1, max_length=MAX_SUMMARY_CHARS)]
     description: str
-    project_path: ProjectPath
+    project_path: ProjectPath | None = None
     context: dict[str, Any] | None = None
     tags: Tags | None = None
 
@@ -36,7 +44,7 @@ class SearchCheckpoints(Parameters, kw_only=True, frozen=True):
     """Parameters of ``checkpoint_search``."""
 
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
-    project_path: ProjectPath
+    project_path: ProjectPath | None = None
     tags: Annotated[Tags, Meta(description="all must be present; !tag must be absent")] | None = (
         None
     )
@@ -46,7 +54,7 @@ class SearchCheckpoints(Parameters, kw_only=True, frozen=True):
 class ListCheckpoints(Parameters, kw_only=True, frozen=True):
     """Parameters of ``checkpoint_list``."""
 
-    project_path: ProjectPath
+    project_path: ProjectPath | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED)] = 50
     cursor: str | None = None
 
@@ -95,23 +103,23 @@ class _Checkpoints:
     def __init__(self, context: ToolContext) -> None:
         self._context = context
 
-    def save(self, params: SaveCheckpoint, _caller: Caller) -> Answer:
+    def save(self, params: SaveCheckpoint, caller: Caller) -> Answer:
         new = NewMemory(
             summary=params.summary,
             description=params.description,
             context=params.context or {},
             tags=tuple(params.tags or ()),
         )
-        saved = self._context.projects.index(params.project_path).checkpoints.save(new)
+        saved = self._context.projects.index(params.project_path, caller).checkpoints.save(new)
         return Answer(content=as_json(saved), text=f"saved as {saved.id}")
 
-    def search(self, params: SearchCheckpoints, _caller: Caller) -> Answer:
-        index = self._context.projects.index(params.project_path)
+    def search(self, params: SearchCheckpoints, caller: Caller) -> Answer:
+        index = self._context.projects.index(params.project_path, caller)
         found = index.checkpoints.search(params.query, tags=params.tags or (), limit=params.limit)
         return Answer(content={"checkpoints": found}, text=_text(found))
 
-    def list(self, params: ListCheckpoints, _caller: Caller) -> Answer:
-        index = self._context.projects.index(params.project_path)
+    def list(self, params: ListCheckpoints, caller: Caller) -> Answer:
+        index = self._context.projects.index(params.project_path, caller)
         page = index.checkpoints.list(limit=params.limit, cursor=params.cursor)
         text = f"{_text(page.checkpoints)}\n{page.total:,} in total"
         return Answer(content=values_of(page), text=text)

@@ -12,7 +12,7 @@ from web.schemas import as_json
 from web.terminal import printable
 
 _HINTS: dict[type[EngineError], str] = {
-    FileNotIndexedError: "the resource symbols://list lists the indexed files",
+    FileNotIndexedError: "outline lists the indexed files of a folder",
     JobNotFoundError: "list_indexing_jobs lists all jobs; finished ones expire after some days",
 }
 _WORDS = {

@@ -36,7 +36,6 @@ from web.mcp.tool import (
     Tool,
     ToolContext,
     failed,
-    object_of,
     record,
 )
 from web.terminal import printable
@@ -72,8 +71,8 @@ _SYMBOL_GRAPH_REPORT = record(
     embeddings_generated="integer",
     duration_ms="integer",
     cache_hit_rate="number|null",
-    storage=object_of(sqlite_path="text", sqlite_size_mb="number"),
-    logs=object_of(operation_log="text|null", operation_resource="text|null"),
+    storage="record",
+    logs="record",
     warnings="texts",
 )
 

@@ -41,9 +41,6 @@ _JOB = (
     "phase",
     "files_done",
     "files_total",
-    "eta_seconds",
-    "waiting",
-    "cancel_requested",
     "result",
     "error",
 )
@@ -164,10 +161,10 @@ class _Jobs:
             self._context.catalog.jobs.cancel(params.job_id, reason="requested by an agent")
         )
 
-    def list(self, params: ListJobs, _caller: Caller) -> Answer:
+    def list(self, params: ListJobs, caller: Caller) -> Answer:
         wanted = JobFilter(
             status=JobState(params.status) if params.status else None,
-            target=self._root_of(params.target),
+            target=self._root_of(params.target, caller),
             created_after=params.created_after,
             created_before=params.created_before,
             origin=JobOrigin.REQUEST,
@@ -178,8 +175,10 @@ class _Jobs:
         jobs = [{name: getattr(job, name) for name in _SHORT} for job in page.jobs]
         return Answer(content={**values_of(page), "jobs": jobs}, text=_page_text(page))
 
-    def _root_of(self, target: str | None) -> str | None:
-        return None if target is None else self._context.projects.index(target, field="target").root
+    def _root_of(self, target: str | None, caller: Caller) -> str | None:
+        if target is None:
+            return None
+        return self._context.projects.index(target, caller, field="target").root
 
 
 def _job_answer(job: Job) -> Answer:

@@ -424,5 +424,5 @@ class Resources:
                 hint=f"it takes {', '.join([*resource.parameters, _PROJECT])}",
                 field=name,
             )
-        index = self._context.projects.index(parsed.query.get(_PROJECT), field=_PROJECT)
+        index = self._context.projects.index(parsed.query.get(_PROJECT), caller, field=_PROJECT)
         return resource.read(self._context, index, parsed, caller), resource.mime_type

@@ -22,7 +22,6 @@ from engine.cross_project import names_projects
 from engine.errors import InvalidInputError
 from engine.records import (
     MAX_HITS,
-    Hit,
     RelatedRequest,
     SearchAnswer,
     SearchRequest,
@@ -32,24 +31,23 @@ from engine.records import (
 from engine.telemetry.metrics import measured_search
 from web.answers import hit_blocks, notes_on, search_markdown
 from web.compact_json import compact_json, compact_text
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of, size_of
 from web.mcp.failures import in_tools
 from web.mcp.tool import (
     Answer,
     Caller,
     Parameters,
+    ProjectPath,
     Tool,
     ToolContext,
     fields_in,
-    list_of,
-    object_of,
     record,
 )
-from web.operations import find_symbols
+from web.operations import FoundSymbols, find_symbols
 from web.parameters import request_from, with_parameters_of
+from web.schemas import as_json
 from web.terminal import Style, printable
 from web.wording import count, percent
-
-_DEFAULT_TOKENS = 1500  # of an answer
 
 #: Formats an answer, briefly or not: its structured content and its text.
 Renderer = Callable[[SearchAnswer, bool], tuple[dict[str, object], str]]
@@ -72,13 +70,9 @@ def fit_to_budget(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Com
 
     def longest(answer: SearchAnswer, *, is_brief: bool) -> str:
         content, text = write(answer, is_brief)
-        return max(compact_text(content), text, key=_size_of)
+        return max(compact_text(content), text, key=size_of)
 
     return compose(answer, longest, max_tokens=max_tokens)
-
-
-def _size_of(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
 
 
 def cursor_of(question: Mapping[str, object], offset: int) -> str:
@@ -172,7 +166,7 @@ def _totals(answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool) ->
     return ", ".join(parts)
 
 
-def symbols_text(hits: Sequence[SymbolHit], nothing: str) -> str:
+def symbols_text(hits: Sequence[SymbolHit]) -> str:
     """Format symbols, one per line."""
     lines = [
         f"{printable(hit.path)}:{hit.line_start}-{hit.line_end} {hit.kind} "
@@ -180,7 +174,7 @@ def symbols_text(hits: Sequence[SymbolHit], nothing: str) -> str:
         + (f"  {printable(hit.signature)}" if hit.signature else "")
         for hit in hits
     ]
-    return "\n".join(lines) or nothing
+    return "\n".join(lines)
 
 
 def _shortened(text: str) -> str:
@@ -188,17 +182,11 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _DOC_CHARS else text[: _DOC_CHARS - 1] + "…"
 
 
-Project = Annotated[
-    str,
-    Meta(min_length=1, description="folder or name; default: the only project"),
-]
-
-
 @with_parameters_of(SearchRequest, without=("context", "explain"), for_agents=True)
 class SearchCode(Parameters, kw_only=True, frozen=True):
     """Parameters of ``search_code``; its ``max_tokens`` is a bound on the whole answer."""
 
-    project_path: Project | None = None
+    project_path: ProjectPath | None = None
     format: Literal["text", "json", "markdown"] = "text"
     cursor: Annotated[str, Meta(description="next_cursor of the previous answer")] | None = None
 
@@ -207,26 +195,22 @@ class SearchCode(Parameters, kw_only=True, frozen=True):
 class FindSymbol(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_symbol``."""
 
-    project_path: Project | None = None
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+    project_path: ProjectPath | None = None
 
 
 @with_parameters_of(RelatedRequest, without=("line_end", "context"), for_agents=True)
 class FindRelated(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_related``."""
 
-    project_path: Project | None = None
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+    project_path: ProjectPath | None = None
 
 
 _IN_ALL_ANSWERS = ("total", "truncated", "coverage")
-_HIT = object_of(
-    **fields_in(
-        Hit, "path", "line_start", "line_end", "symbol", "kind", "summary", "signature", "snippet"
-    )
-)
 _ANSWER = record(
-    **fields_in(SearchAnswer, *_IN_ALL_ANSWERS), hits=list_of(_HIT), next_cursor="text|null?"
+    **fields_in(SearchAnswer, *_IN_ALL_ANSWERS), hits="records", next_cursor="text|null?"
 )
-_SYMBOLS = list_of(object_of(**fields_in(SymbolHit)))
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -258,7 +242,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "match fuzzy accepts parts of names and typos."
             ),
             parameters=FindSymbol,
-            output_schema=record(symbols=_SYMBOLS, total="integer", truncated="boolean"),
+            output_schema=record(symbols="records", total="integer", truncated="boolean"),
             run=search.find_symbol,
             read_only=True,
         ),
@@ -280,13 +264,13 @@ class _Search:
     def __init__(self, context: ToolContext) -> None:
         self._context = context
 
-    def search_code(self, params: SearchCode, _caller: Caller) -> Answer:
+    def search_code(self, params: SearchCode, caller: Caller) -> Answer:
         request = request_from(SearchRequest, params)
         question = _question_of(params)
         offset = offset_of(question, params.cursor)
         most = min(offset + request.limit, MAX_HITS)
         wider = with_further_hits(replace(request, limit=most))
-        found = with_more_files(self._search(params, wider), most)
+        found = with_more_files(self._search(params, wider, caller), most)
         page = replace(found, hits=found.hits[offset:])
 
         def next_cursor(answer: SearchAnswer) -> str | None:
@@ -301,36 +285,40 @@ class _Search:
             text = answer_text(answer, params.format, cursor, is_brief=is_brief)
             return _content_of(answer, cursor, is_brief=is_brief), text
 
-        return _composed(page, request.max_tokens or _DEFAULT_TOKENS, write)
+        return _composed(page, request.max_tokens or DEFAULT_TOKENS, write)
 
-    def _search(self, params: SearchCode, request: SearchRequest) -> SearchAnswer:
+    def _search(self, params: SearchCode, request: SearchRequest, caller: Caller) -> SearchAnswer:
         catalog = self._context.catalog
         with measured_search(request.mode):
             if params.project_path is None and names_projects(request):
                 return catalog.search(catalog.roots_or_ids(), request)
-            return catalog.search([self._context.projects.index(params.project_path).root], request)
+            project = self._context.projects.index(params.project_path, caller)
+            return catalog.search([project.root], request)
 
-    def find_symbol(self, params: FindSymbol, _caller: Caller) -> Answer:
+    def find_symbol(self, params: FindSymbol, caller: Caller) -> Answer:
         wanted = request_from(SymbolRequest, params)
+        index = self._context.projects.index(params.project_path, caller)
         with measured_search("symbols"):
-            found = find_symbols(self._context.projects.index(params.project_path), wanted)
-        nothing = f"no symbol is named {wanted.name!r}; try match fuzzy, or search_code"
-        more = found.truncation_note("narrow by kind or Class.name, or raise limit")
-        return Answer(
-            content={**found.as_json(), "symbols": list(map(_with_short_doc, found.symbols))},
-            text="\n".join(filter(None, [symbols_text(found.symbols, nothing), more])),
-        )
+            found = find_symbols(index, wanted)
 
-    def find_related(self, params: FindRelated, _caller: Caller) -> Answer:
+        def write(number: int) -> Answer:
+            shown = replace(found, symbols=found.symbols[:number])
+            return _symbols_answer(shown, wanted.name)
+
+        return most_of(len(found.symbols), write, params.max_tokens)
+
+    def find_related(self, params: FindRelated, caller: Caller) -> Answer:
         wanted = request_from(RelatedRequest, params)
         with measured_search("related"):
-            answer = self._context.projects.index(params.project_path).related(wanted)
+            answer = self._context.projects.index_of_file(
+                wanted.path, params.project_path, caller
+            ).related(wanted)
 
         def write(answer: SearchAnswer, is_brief: bool) -> tuple[dict[str, object], str]:
             text = answer_text(answer, "text", None, is_brief=is_brief)
             return _content_of(answer, None, is_brief=is_brief), text
 
-        return _composed(answer, _DEFAULT_TOKENS, write)
+        return _composed(answer, params.max_tokens, write)
 
 
 def _composed(answer: SearchAnswer, max_tokens: int, write: Renderer) -> Answer:
@@ -348,5 +336,23 @@ def _question_of(params: SearchCode) -> Mapping[str, object]:
     return question
 
 
-def _with_short_doc(hit: SymbolHit) -> SymbolHit:
-    return replace(hit, doc=_shortened(hit.doc))
+def _symbols_answer(found: FoundSymbols, name: str) -> Answer:
+    """Return symbols as an answer, with a note when there are none or more."""
+    note = found.truncation_note("narrow by kind or Class.name, or raise limit and max_tokens")
+    if not found.symbols:
+        note = f"no symbol is named {name!r}; try match fuzzy, or search_code"
+    content = {
+        **found.as_json(),
+        "symbols": [_compact_symbol(hit) for hit in found.symbols],
+        **({"project": found.symbols[0].project} if found.symbols else {}),
+        **({"notes": [note]} if note else {}),
+    }
+    lines = filter(None, [symbols_text(found.symbols), note])
+    return Answer(content=content, text="\n".join(lines))
+
+
+def _compact_symbol(hit: SymbolHit) -> dict[str, object]:
+    """Return what is known of a symbol, with the beginning of its documentation."""
+    shape: dict[str, object] = as_json(replace(hit, doc=_shortened(hit.doc)))
+    del shape["project"]
+    return {name: value for name, value in shape.items() if value != ""}

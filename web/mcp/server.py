@@ -25,6 +25,7 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolResult,
     GetPromptResult,
+    InputRequiredResult,
     ResourceTemplate,
 )
 from mcp.types import (
@@ -43,10 +44,13 @@ from engine.errors import (
 )
 from engine.state_records import Job
 from engine.telemetry.metrics import Measure, observe_duration, on_behalf_of
-from web.mcp import checkpoints, indexing, jobs, search, verify
+from web.mcp import checkpoints, contents, indexing, jobs, search, verify
+from web.mcp.bounds import DEFAULT_TOKENS, bounded
+from web.mcp.client_folders import with_folders
 from web.mcp.failures import for_agents
+from web.mcp.projects import FoldersWanted, Projects
 from web.mcp.resources import Resources
-from web.mcp.tool import Answer, Projects, Tool, ToolContext
+from web.mcp.tool import Answer, Tool, ToolContext
 from web.schemas import as_json
 from web.wording import line_of
 
@@ -59,7 +63,7 @@ T = TypeVar("T")
 
 #: Receives the files done, the files in total and a message.
 ProgressReporter = Callable[[float, float | None, str], Awaitable[None]]
-_MODULES = (search, indexing, jobs, checkpoints, verify)  # each has tools(context)
+_MODULES = (search, contents, indexing, jobs, checkpoints, verify)  # each has tools(context)
 _INSTRUCTIONS = (
     "Code search on this machine. Use search_code before grep when you do not know names, and "
     "find_symbol when you do. If a project is not indexed, call index_repository with its path. "
@@ -68,11 +72,21 @@ _INSTRUCTIONS = (
 
 
 class Call:
-    """A call in progress: its cancellation, and the state of the job it waits for."""
+    """A call in progress: its cancellation, and the state of the job it waits for.
 
-    def __init__(self) -> None:
+    Args:
+        folders: The folders that the client works in, if it was asked for them.
+    """
+
+    def __init__(self, folders: Sequence[str] | None = None) -> None:
         self._cancelled = threading.Event()
+        self._folders = folders
         self.job: Job | None = None
+
+    @property
+    def folders(self) -> Sequence[str] | None:
+        """The folders that the client works in; None until it was asked for them."""
+        return self._folders
 
     def cancelled(self) -> bool:
         """Return whether the caller no longer waits for the answer."""
@@ -100,6 +114,7 @@ class CallExecutor:
         *,
         long_running: bool = False,
         report_progress: ProgressReporter | None = None,
+        folders: Sequence[str] | None = None,
     ) -> T:
         """Run work in a thread and return its result.
 
@@ -108,6 +123,7 @@ class CallExecutor:
             long_running: Whether it takes long and mostly waits.
             report_progress: Called several times a second while the job that the call waits for
                 makes progress.
+            folders: As for ``Call``.
 
         Raises:
             UnavailableError: Too many calls are queued.
@@ -117,7 +133,7 @@ class CallExecutor:
             raise UnavailableError(
                 f"{_MAX_QUEUED} calls are queued already", hint="try again in a moment"
             )
-        call = Call()
+        call = Call(folders)
         try:
             async with anyio.create_task_group() as group:
                 if report_progress:
@@ -186,7 +202,7 @@ class CairnServer(MCPServer[Any]):
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Call a tool; its errors are returned as answers.
 
         Raises:
@@ -198,25 +214,44 @@ class CairnServer(MCPServer[Any]):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
         report_progress = context.report_progress if context and tool.long_running else None
         started_s = time.perf_counter()
-        with on_behalf_of("mcp"):
-            answer = await self._answer(tool, arguments, report_progress)
+
+        async def answered(folders: Sequence[str] | None) -> Answer:
+            with on_behalf_of("mcp"):
+                return await self._answer(tool, arguments, report_progress, folders)
+
+        answer = await with_folders(answered, context)
+        if isinstance(answer, InputRequiredResult):
+            return answer
         outcome = str(answer.content.get("error", "error")) if answer.is_error else "ok"
         observe_duration(Measure.TOOL_DURATION, time.perf_counter() - started_s, name, outcome)
         return answer.as_result()
 
     async def _answer(
-        self, tool: Tool, arguments: dict[str, Any], report_progress: ProgressReporter | None
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        report_progress: ProgressReporter | None,
+        folders: Sequence[str] | None,
     ) -> Answer:
         try:
-            work = partial(tool.run, tool.parse(arguments))
-            return await self._executor.run(
-                work, long_running=tool.long_running, report_progress=report_progress
+            params = tool.parse(arguments)
+            answer = await self._executor.run(
+                partial(tool.run, params),
+                long_running=tool.long_running,
+                report_progress=report_progress,
+                folders=folders,
             )
+            return bounded(answer, getattr(params, "max_tokens", None) or DEFAULT_TOKENS)
+        except FoldersWanted:
+            raise
         except EngineError as error:
-            return tool.fail(for_agents(error))
+            answer = tool.fail(for_agents(error))
         except Exception as error:  # noqa: BLE001 - the last handler
             _log.exception("the tool %s failed", tool.name)
-            return tool.fail(EngineError(f"{tool.name} failed internally: {type(error).__name__}"))
+            answer = tool.fail(
+                EngineError(f"{tool.name} failed internally: {type(error).__name__}")
+            )
+        return bounded(answer, DEFAULT_TOKENS)
 
     async def get_prompt(
         self,
@@ -241,22 +276,26 @@ class CairnServer(MCPServer[Any]):
 
     async def read_resource(
         self, uri: Any, context: Context[Any, Any] | None = None
-    ) -> Iterable[ReadResourceContents]:
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """Read a resource.
 
         Raises:
             MCPError: It does not exist or cannot be read; ``data`` has the common error shape.
         """
-        try:
+
+        async def contents_with(folders: Sequence[str] | None) -> list[ReadResourceContents]:
             read = partial(self._resources.read, str(uri))
-            text, mime_type = await self._executor.run(read)
+            text, mime_type = await self._executor.run(read, folders=folders)
+            return [ReadResourceContents(content=text, mime_type=mime_type)]
+
+        try:
+            return await with_folders(contents_with, context)
         except EngineError as error:
             raise _protocol_error(for_agents(error), str(uri)) from error
         except Exception as error:
             _log.exception("a resource failed")
             failure = EngineError(f"failed internally: {type(error).__name__}")
             raise _protocol_error(failure, str(uri)) from error
-        return [ReadResourceContents(content=text, mime_type=mime_type)]
 
 
 def make_server(catalog: Catalog, *, served: tuple[str, ...] = (), is_runner: bool) -> CairnServer:

@@ -2,32 +2,27 @@
 
 Parameters are msgspec structs; their JSON schemas are kept as small as possible, because an agent
 reads all of them before its first query. Parameters are validated here and nowhere else.
-``Projects`` resolves the project that a call names.
 """
 
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from types import NoneType
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 import msgspec
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as ToolInfo
+from msgspec import Meta
 
 from engine.catalog import Catalog
 from engine.errors import (
     EngineError,
     InvalidInputError,
-    InvalidPathError,
-    ProjectNotFoundError,
 )
-from engine.project import Project
-from engine.records import display_path
 from engine.state_records import Job
 from web.mcp.failures import error_text
-from web.project_selection import can_be_name, open_named, root_of
+from web.mcp.projects import Projects
 from web.schemas import as_json, converted, fields_of
 
 Schema = dict[str, Any]
@@ -44,7 +39,6 @@ _SHORT: dict[str, Schema] = {
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
 _AT = re.compile(r" - at `\$\.(\w+)(.*)`", re.DOTALL)
-_MAX_LISTED = 50
 
 
 def record(**fields: str | Schema) -> Schema:
@@ -89,11 +83,6 @@ def object_of(**fields: str | Schema) -> Schema:
     return {"type": "object", "properties": schemas}
 
 
-def list_of(item: Schema) -> Schema:
-    """Return the schema of a list."""
-    return {"type": "array", "items": item}
-
-
 def _schema_of(described: str | Schema) -> Schema:
     """Look up a schema by its short name."""
     if not isinstance(described, str):
@@ -127,6 +116,12 @@ def _simplified(schema: Schema) -> Schema:
     return schema
 
 
+ProjectPath = Annotated[
+    str,
+    Meta(min_length=1, description="folder or name; default: the project you work in"),
+]
+
+
 class Parameters(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
     """Base of a tool's parameters; a subclass has one field per parameter."""
 
@@ -139,6 +134,10 @@ class Caller(Protocol):
 
     def on_progress(self, job: Job) -> None:
         """Receive the progress of a job."""
+
+    @property
+    def folders(self) -> Sequence[str] | None:
+        """The folders that the client works in; None until it was asked for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,105 +244,6 @@ def _input_error(message: str, tool: str, known: tuple[str, ...]) -> InvalidInpu
         return InvalidInputError(message.replace("`", ""))
     problem = message[: at.start()].replace("`", "")
     return InvalidInputError(f"{at[1]}{at[2]}: {problem[:1].lower()}{problem[1:]}", field=at[1])
-
-
-class Projects:
-    """Resolves the project that a call names.
-
-    Args:
-        catalog: The projects.
-        served: Folders that this server serves by default.
-        is_local: Whether the server runs in the caller's folder, so that relative paths are
-            meaningful.
-    """
-
-    def __init__(self, catalog: Catalog, served: tuple[str, ...], *, is_local: bool) -> None:
-        self._catalog = catalog
-        self._served = served
-        self._is_local = is_local
-
-    def index(self, path: str | None, *, field: str = "project_path") -> Project:
-        """Open a project; by default the single served one, or the only one there is.
-
-        Args:
-            path: The folder, one inside it, or the name of a project.
-            field: The name of the parameter, for errors.
-
-        Raises:
-            InvalidInputError: There are several and none is named; ``projects`` lists them.
-            ProjectNotFoundError: It is not indexed.
-        """
-        if path is not None:
-            return self._open(self.root(path, field=field), field)
-        if len(self._served) == 1:
-            return self._open(self._served[0], field)
-        roots = self.roots()
-        if len(roots) == 1:
-            return self._open(roots[0], field)
-        if not roots:
-            raise ProjectNotFoundError(
-                "no project is indexed",
-                hint="call index_repository with the path of a repository",
-            )
-        raise InvalidInputError(
-            f"{len(roots)} projects are indexed and {field} is missing",
-            hint=f"set {field} to one of these projects",
-            field=field,
-            projects=[display_path(root) for root in roots[:_MAX_LISTED]],
-        )
-
-    def roots(self) -> list[str]:
-        """Return the sorted roots of all projects that can be opened."""
-        return [root_of(each) for each in self._catalog.projects() if each.error is None]
-
-    def root(self, path: str, *, field: str) -> str:
-        """Return the folder that a path or the name of a project stands for.
-
-        Args:
-            path: A folder, which need not be indexed, or the name of a project.
-            field: As for ``index``.
-
-        Raises:
-            ProjectNotFoundError: No project or several have that name; ``projects`` lists them.
-        """
-        if not can_be_name(path) or (self._is_local and os.path.exists(path)):
-            return self.folder(path, field=field)
-        try:
-            return open_named(self._catalog, path).root
-        except ProjectNotFoundError as error:
-            error.details["field"] = field
-            if not error.details.get("projects"):
-                error.hint = "call index_repository with the absolute path of a repository"
-            raise
-
-    def folder(self, path: str, *, field: str) -> str:
-        """Validate the path of a folder, which need not exist.
-
-        Raises:
-            InvalidPathError: It is relative and the server does not run in the caller's folder.
-        """
-        if not self._is_local and not os.path.isabs(os.path.expanduser(path)):
-            raise InvalidPathError(
-                f"{field} is {path!r}, expected an absolute path",
-                hint="this server does not run in your folder",
-                field=field,
-                path=path,
-            )
-        return path
-
-    def _open(self, path: str, field: str) -> Project:
-        try:
-            return self._catalog.open(path)
-        except ProjectNotFoundError as error:
-            shown = display_path(path)
-            projects = [display_path(root) for root in self.roots()[:_MAX_LISTED]]
-            others = f", or set {field} to one of these projects" if projects else ""
-            raise ProjectNotFoundError(
-                f"{shown} is not indexed",
-                hint=f'call index_repository with path "{shown}"{others}',
-                path=shown,
-                projects=projects,
-            ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,18 @@ from msgspec import Meta
 
 from engine.index_records import IndexOptions
 from engine.state_records import Job, Verification
-from web.mcp.checkpoints import ProjectPath
 from web.mcp.failures import in_tools
 from web.mcp.indexing import log_uri
-from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
+from web.mcp.tool import (
+    Answer,
+    Caller,
+    Parameters,
+    ProjectPath,
+    Tool,
+    ToolContext,
+    fields_in,
+    record,
+)
 from web.operations import index
 from web.terminal import printable
 
@@ -20,7 +28,7 @@ _FOUND = ("ok", "warnings", "suggested_fixes", "findings")
 class VerifyIndex(Parameters, kw_only=True, frozen=True):
     """Parameters of ``verify_index``."""
 
-    project_path: ProjectPath
+    project_path: ProjectPath | None = None
     repair: Annotated[bool, Meta(description="repair only what is damaged")] = False
 
 
@@ -54,7 +62,7 @@ class _Doctor:
         self._context = context
 
     def verify(self, params: VerifyIndex, caller: Caller) -> Answer:
-        folder = self._context.projects.root(params.project_path, field="project_path")
+        folder = self._context.projects.root(params.project_path, caller, field="project_path")
         doctor = self._context.catalog.doctor(folder)
         if not params.repair:
             return _answer(doctor.verify(cancelled=caller.cancelled), (), None)

@@ -101,8 +101,8 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
     ("parameters", "request_type", "own", "without"),
     [
         (SearchCode, SearchRequest, {"project_path", "format", "cursor"}, {"context", "explain"}),
-        (FindSymbol, SymbolRequest, {"project_path"}, set()),
-        (FindRelated, RelatedRequest, {"project_path"}, {"line_end", "context"}),
+        (FindSymbol, SymbolRequest, {"project_path", "max_tokens"}, set()),
+        (FindRelated, RelatedRequest, {"project_path", "max_tokens"}, {"line_end", "context"}),
     ],
 )
 def test_agents_may_set_each_but_the_little_used(

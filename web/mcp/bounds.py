@@ -1,0 +1,133 @@
+"""Bounds on answers: no answer is longer than its budget, of 1,500 tokens by default.
+
+A budget holds for the structured content and for the text, each alone, because clients pass on only
+one of them. A tool with a list answers with as many records as fit, and a cursor or advice for the
+others. What is too long even so, such as one record with a huge text, is cut by ``bounded``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta
+
+from engine import cursors
+from engine.records import MIN_TOKENS, bytes_within
+from web.compact_json import compact_text
+from web.mcp.tool import Answer
+from web.schemas import as_json
+
+DEFAULT_TOKENS = 1500  # of an answer
+MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
+
+#: What ``bounded`` leaves of texts, in characters, and of lists; tried until the answer fits.
+_LEFT = [(2000 >> step, max(200 >> step, 1)) for step in range(9)]
+#: Fields that are wrong if they are cut.
+_WHOLE = ("id", "job_id", "task_id", "path", "next_cursor", "log_resource", "operation_resource")
+_CUT = "…"
+
+Record = TypeVar("Record")
+
+
+def size_of(text: str) -> int:
+    """Return the size of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def fits(answer: Answer, max_tokens: int) -> bool:
+    """Return whether both the structured content and the text fit a budget."""
+    most = bytes_within(max_tokens)
+    return size_of(answer.text) <= most and size_of(compact_text(as_json(answer.content))) <= most
+
+
+def most_of(number: int, write: Callable[[int], Answer], max_tokens: int) -> Answer:
+    """Return the answer with the most records that fits a budget; with one if none does.
+
+    Args:
+        number: How many records there are.
+        write: Writes the answer with so many of them, the first ones.
+        max_tokens: The budget.
+    """
+    whole = write(number)
+    if number <= 1 or fits(whole, max_tokens):
+        return whole
+    low, high = 1, number - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(write(middle), max_tokens):
+            low = middle
+        else:
+            high = middle - 1
+    return write(low)
+
+
+def page_of(
+    records: Sequence[Record],
+    cursor: str | None,
+    write: Callable[[Sequence[Record], str | None], Answer],
+    max_tokens: int,
+) -> Answer:
+    """Return the answer with the records behind a cursor that fit a budget.
+
+    Args:
+        records: All of them.
+        cursor: Of the page before.
+        write: Writes the answer with some records and the cursor of the next page.
+        max_tokens: The budget.
+
+    Raises:
+        InvalidInputError: The cursor cannot be read.
+    """
+    start = cursors.place_of(cursor, lambda place: max(0, int(place))) or 0
+    left = records[start:]
+
+    def written(number: int) -> Answer:
+        end = start + number
+        following = cursors.cursor_of(str(end).encode()) if end < len(records) else None
+        return write(left[:number], following)
+
+    return most_of(len(left), written, max_tokens)
+
+
+def bounded(answer: Answer, max_tokens: int) -> Answer:
+    """Cut an answer until it fits: its long texts and lists first; ``truncated`` tells it."""
+    if fits(answer, max_tokens):
+        return answer
+    content: dict[str, Any] = as_json(answer.content)
+    text = _first_lines(answer.text, bytes_within(max_tokens))
+    cut = replace(answer, text=text)
+    for chars, items in _LEFT:
+        if fits(cut, max_tokens):
+            break
+        cut = replace(cut, content=_marked(_shortened("", content, chars, items), answer))
+    return cut
+
+
+def _marked(content: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    if answer.is_error:
+        content["details"] = {**content["details"], "truncated": True}
+        return content
+    return {**content, "truncated": True}
+
+
+def _shortened(name: str, value: Any, chars: int, items: int) -> Any:
+    if isinstance(value, str):
+        is_kept = name in _WHOLE or len(value) <= chars
+        return value if is_kept else value[: chars - 1] + _CUT
+    if isinstance(value, list):
+        return [_shortened("", each, chars, items) for each in value[:items]]
+    if isinstance(value, Mapping):
+        kept = value.items() if len(value) <= max(items, 40) else [*value.items()][:items]
+        return {key[:200]: _shortened(key, each, chars, items) for key, each in kept}
+    return value
+
+
+def _first_lines(text: str, max_bytes: int) -> str:
+    """Return the beginning of a text, whole lines if there is one."""
+    if size_of(text) <= max_bytes:
+        return text
+    start = text.encode("utf-8", "replace")[: max_bytes - len(_CUT.encode())].decode(
+        "utf-8", "ignore"
+    )
+    lines, _, _ = start.rpartition("\n")
+    return (f"{lines}\n" if lines else start)[: max(len(start), 1)] + _CUT
