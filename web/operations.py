@@ -1,14 +1,16 @@
 """Operations that interfaces share: index a folder and wait for a short run; find symbols."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
+from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import MAX_SYMBOLS, SymbolHit, SymbolRequest
-from engine.state_records import Job, WaitMode
+from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.wording import count
 
 #: Seconds that an answer may wait: clients give up after 30 s.
@@ -35,6 +37,9 @@ def index(
 ) -> RequestedRun:
     """Submit a job that indexes a folder, and wait for it if it is short.
 
+    A job of the watcher makes room for it. If that takes longer than the wait, the answer is the
+    watcher's job, and nothing was submitted.
+
     Blocks the thread. A runner must exist: a server has one, other callers first call
     ``catalog.jobs.start_detached``, so that the job outlives them.
 
@@ -49,19 +54,30 @@ def index(
     Raises:
         InvalidInputError: The folder, a pattern or the size is invalid.
         UnavailableError: The disk is full, or the model is unavailable and the caller would wait.
-        JobConflictError: A job with other parameters is active for this project.
+        JobConflictError: A request with other parameters is active for this project.
     """
-    submitted = catalog.jobs.submit(
-        path, options, waits=WaitMode.IF_SHORT if wait_s > 0 else WaitMode.NEVER
-    )
-    job_id = submitted.job_id
-    if wait_s > 0 and submitted.waits:
-        job = catalog.jobs.follow(
-            job_id, on_change=on_change, stop_waiting=stop_waiting, timeout_s=wait_s
+    deadline_s = time.monotonic() + wait_s
+
+    def follow(job_id: str) -> Job:
+        left_s = max(0.0, deadline_s - time.monotonic())
+        return catalog.jobs.follow(
+            job_id, on_change=on_change, stop_waiting=stop_waiting, timeout_s=left_s
         )
-    else:
-        job = catalog.jobs.show(job_id)
-    return RequestedRun(job, submitted.duplicate)
+
+    waits = WaitMode.IF_SHORT if wait_s > 0 else WaitMode.NEVER
+    while True:
+        try:
+            submitted = catalog.jobs.submit(path, options, waits=waits)
+        except JobConflictError as conflict:
+            if wait_s <= 0 or conflict.details.get("origin") != JobOrigin.WATCH:
+                raise
+            job = follow(str(conflict.details["job_id"]))
+            if job.status not in TERMINAL:
+                return RequestedRun(job, is_duplicate=False)
+            continue
+        is_awaited = wait_s > 0 and submitted.waits
+        job = follow(submitted.job_id) if is_awaited else catalog.jobs.show(submitted.job_id)
+        return RequestedRun(job, submitted.duplicate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import apsw
 import pytest
 
 from engine.state_records import EventType, JobState
 from tests.support.command import ROOT
+from tests.support.freezing import freeze, is_locked
 from tests.support.jobs import catalog_in, until, wait_for
 from tests.support.ledger import everything
 from tests.support.oracle import check_sound, contents
@@ -59,40 +58,6 @@ def runner(home: Path, fault: str) -> Iterator["subprocess.Popen[bytes]"]:
         finally:
             process.send_signal(signal.SIGCONT)
             process.kill()
-
-
-def is_locked(home: Path) -> bool:
-    """Say whether somebody is inside a write transaction, and stays there for a while."""
-    [database] = home.glob("*.db")
-    handle = apsw.Connection(str(database))
-    try:
-        handle.set_busy_timeout(300)
-        handle.execute("BEGIN IMMEDIATE; ROLLBACK")
-    except apsw.BusyError:
-        return True
-    finally:
-        handle.close()
-    return False
-
-
-def freeze(process: "subprocess.Popen[bytes]", home: Path) -> None:
-    """Stop a process outside of its transactions."""
-    stop(process)
-    while is_locked(home):
-        process.send_signal(signal.SIGCONT)
-        time.sleep(0.001)
-        stop(process)
-
-
-def stop(process: "subprocess.Popen[bytes]") -> None:
-    """Stop a process; a thread inside of a system call, such as one that locks, ends that first."""
-    process.send_signal(signal.SIGSTOP)
-    until(lambda: all(is_stopped(thread) for thread in Path(f"/proc/{process.pid}/task").iterdir()))
-
-
-def is_stopped(thread: Path) -> bool:
-    """Say whether a thread stands still; the state follows the name, which is in brackets."""
-    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def check_complete(home: Path, tree: Path, name: str, folder: Path) -> None:

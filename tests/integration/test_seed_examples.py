@@ -28,12 +28,13 @@ from tests.support.server import ask_until, serving
 from tests.support.trees import SAMPLE, write_tree
 from web.mcp.indexing import answer_of
 
+OWN: dict[str, Any] = {"project_path?": str, "limit?": int, "max_tokens?": int}
 INPUTS: dict[str, Shape] = {
     "index_repository": {
         "path": str, "include_patterns?": [str], "exclude_patterns?": [str], "max_file_size?": int,
     },
-    "checkpoint_search": {"query": str, "project_path": str, "tags?": [str]} | {"limit?": int},
-    "checkpoint_list": {"project_path": str, "limit?": int} | {"cursor?": str},
+    "checkpoint_search": {"query": str, "tags?": [str]} | OWN,
+    "checkpoint_list": {"cursor?": str} | OWN,
     "index_symbol_graph": {
         "repository_path": str, "files?": [str], "include?": [str], "exclude?": [str],
         "force_clean?": bool, "max_workers?": int,
@@ -47,7 +48,10 @@ INDEXED: dict[str, Any] = {
     "exclude_patterns": [str],
     "max_file_size": int,
     "indexed_at": str,
-} | {"status": str, "job_id": str, "files_failed": int, "errors": [FAILED_FILE]}
+} | {"status": str, "job_id": str, "files_failed": int, "errors": [FAILED_FILE]} | {
+    "files_unchanged": int, "files_skipped": int,
+}  # fmt: skip
+REPORT = INDEXED | {"skipped?": dict, "log_resource": str}
 CHECKPOINT: dict[str, Any] = {
     "id": str,
     "summary": str,
@@ -104,7 +108,7 @@ def test_inputs(catalog: Catalog) -> None:
         assert output
         described = shape_of_schema(output)
         assert isinstance(described, dict)
-        kinds = {name.rstrip("?"): kind for name, kind in described.items()}
+        kinds = {name.rstrip("?"): kind for name, kind in described.items() if name != "skipped?"}
         assert kinds == {**INDEXED, "errors": [dict]}
         path = tools["index_repository"].input_schema["properties"]["path"]
         assert (path["type"], path["minLength"]) == ("string", 1)
@@ -130,7 +134,8 @@ def test_a_repository_that_is_indexed(catalog: Catalog, tree: Path) -> None:
     async def body(client: Client) -> None:
         for request, files in zip(requests, (1, 4), strict=True):
             answer = await called(client, "index_repository", path=str(tree), **request)
-            assert differences(answer, INDEXED) == []
+            assert differences(answer, REPORT) == []
+            assert sum(answer.get("skipped", {}).values()) == answer["files_skipped"]
             assert (answer["path"], answer["files_indexed"]) == (str(tree), files)
             whole = {"exclude_patterns": [], "max_file_size": 1048576} | request
             assert {name: answer[name] for name in whole} == whole
@@ -147,7 +152,7 @@ def test_a_repository_of_which_a_file_fails(
 
     async def body(client: Client) -> None:
         answer = await called(client, "index_repository", path=str(tree))
-        assert differences(answer, INDEXED) == []
+        assert differences(answer, REPORT) == []
         assert (answer["files_indexed"], answer["files_failed"]) == (len(SAMPLE), 1)
         [error] = answer["errors"]
         assert error["file"] == "poison.py"
@@ -307,6 +312,7 @@ def test_a_symbol_graph_whose_job_fails(catalog: Catalog, tree: Path) -> None:
     answer = answer_of(catalog, catalog.jobs.show(job_id), [])
     diagnostics: Shape = {
         "code": str, "job_id": str, "log": str, "sqlite_path": str, "suggested_fixes": [str],
+        "kept": str,
         "field?": str, "path?": str, "reason?": str,  # by which part of the run misses it first
     }  # fmt: skip
     assert differences(answer.content, GRAPH_FAILED | {"diagnostics": diagnostics}) == []

@@ -24,6 +24,7 @@ MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
 _LEFT = [(2000 >> step, max(200 >> step, 1)) for step in range(9)]
 #: Fields that are wrong if they are cut.
 _WHOLE = ("id", "job_id", "task_id", "path", "next_cursor", "log_resource", "operation_resource")
+_MIN_FIELDS = 12  # of an object, that are left
 _CUT = "…"
 
 Record = TypeVar("Record")
@@ -40,17 +41,16 @@ def fits(answer: Answer, max_tokens: int) -> bool:
     return size_of(answer.text) <= most and size_of(compact_text(as_json(answer.content))) <= most
 
 
-def most_of(number: int, write: Callable[[int], Answer], max_tokens: int) -> Answer:
-    """Return the answer with the most records that fits a budget; with one if none does.
+def most_that_fit(number: int, write: Callable[[int], Answer], max_tokens: int) -> int:
+    """Return how many records fit a budget; 1 if none does and there are some.
 
     Args:
         number: How many records there are.
         write: Writes the answer with so many of them, the first ones.
         max_tokens: The budget.
     """
-    whole = write(number)
-    if number <= 1 or fits(whole, max_tokens):
-        return whole
+    if number <= 1 or fits(write(number), max_tokens):
+        return number
     low, high = 1, number - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -58,7 +58,12 @@ def most_of(number: int, write: Callable[[int], Answer], max_tokens: int) -> Ans
             low = middle
         else:
             high = middle - 1
-    return write(low)
+    return low
+
+
+def most_of(number: int, write: Callable[[int], Answer], max_tokens: int) -> Answer:
+    """Return the answer with the most records that fit; arguments as for ``most_that_fit``."""
+    return write(most_that_fit(number, write, max_tokens))
 
 
 def page_of(
@@ -99,7 +104,7 @@ def bounded(answer: Answer, max_tokens: int) -> Answer:
     for chars, items in _LEFT:
         if fits(cut, max_tokens):
             break
-        cut = replace(cut, content=_marked(_shortened("", content, chars, items), answer))
+        cut = replace(cut, content=_marked(_cut_fields(content, chars, items), answer))
     return cut
 
 
@@ -110,6 +115,10 @@ def _marked(content: dict[str, Any], answer: Answer) -> dict[str, Any]:
     return {**content, "truncated": True}
 
 
+def _cut_fields(content: Mapping[str, Any], chars: int, items: int) -> dict[str, Any]:
+    return {name: _shortened(name, value, chars, items) for name, value in content.items()}
+
+
 def _shortened(name: str, value: Any, chars: int, items: int) -> Any:
     if isinstance(value, str):
         is_kept = name in _WHOLE or len(value) <= chars
@@ -117,8 +126,10 @@ def _shortened(name: str, value: Any, chars: int, items: int) -> Any:
     if isinstance(value, list):
         return [_shortened("", each, chars, items) for each in value[:items]]
     if isinstance(value, Mapping):
-        kept = value.items() if len(value) <= max(items, 40) else [*value.items()][:items]
-        return {key[:200]: _shortened(key, each, chars, items) for key, each in kept}
+        kept = dict([*value.items()][: max(items, _MIN_FIELDS)])
+        return _cut_fields(
+            {name[: max(chars, 20)]: each for name, each in kept.items()}, chars, items
+        )
     return value
 
 

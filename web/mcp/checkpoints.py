@@ -1,9 +1,11 @@
 """The checkpoint tools: notes that agents keep about a project, searchable with its files."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from engine.budget import best_passage
 from engine.memory_records import (
     MAX_FOUND,
     MAX_LISTED,
@@ -12,7 +14,9 @@ from engine.memory_records import (
     CheckpointPage,
     NewMemory,
 )
-from engine.records import MAX_QUERY_CHARS
+from engine.records import MAX_QUERY_CHARS, bytes_within
+from web.compact_json import compact_text
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit, size_of
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -23,11 +27,19 @@ from web.mcp.tool import (
     fields_in,
     record,
 )
-from web.schemas import as_json, values_of
-from web.terminal import printable
+from web.schemas import as_json
+from web.terminal import printable, printable_block
 from web.wording import count
 
 Tags = list[str]
+Shape = dict[str, Any]  # a checkpoint as JSON
+
+_MORE = "texts are cut; raise max_tokens for more, with limit 1 for one whole text"
+_WIDEST_CURSOR = "x" * 80
+_SMALL_BYTES = 200  # of a context that is always told
+_SHARE = 0.45  # of the room that is left goes to the text of the next checkpoint
+_MIN_PASSAGE_BYTES = 60
+_MAX_TRIES = 8  # to make a passage as long as its share
 
 
 class SaveCheckpoint(Parameters, kw_only=True, frozen=True):
@@ -49,6 +61,7 @@ class SearchCheckpoints(Parameters, kw_only=True, frozen=True):
         None
     )
     limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 10
+    max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
 class ListCheckpoints(Parameters, kw_only=True, frozen=True):
@@ -56,6 +69,7 @@ class ListCheckpoints(Parameters, kw_only=True, frozen=True):
 
     project_path: ProjectPath | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_LISTED)] = 50
+    max_tokens: MaxTokens = DEFAULT_TOKENS
     cursor: str | None = None
 
 
@@ -78,19 +92,19 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="checkpoint_search",
             title="Search notes and files",
             description=(
-                "Search notes and indexed files by meaning and words; results contain whole texts. "
+                "Search notes and indexed files by meaning and words, and read passages. "
                 "A file has the tags indexed, repository, its extension and its language; "
                 "!indexed returns notes only. To locate code use search_code."
             ),
             parameters=SearchCheckpoints,
-            output_schema=record(checkpoints="records"),
+            output_schema=record(checkpoints="records", truncated="boolean"),
             run=checkpoints.search,
             read_only=True,
         ),
         Tool(
             name="checkpoint_list",
             title="List notes and files",
-            description="List notes and indexed files with their texts, newest first.",
+            description="List notes and indexed files, with passages, newest first.",
             parameters=ListCheckpoints,
             output_schema=record(**fields_in(CheckpointPage)),
             run=checkpoints.list,
@@ -116,15 +130,120 @@ class _Checkpoints:
     def search(self, params: SearchCheckpoints, caller: Caller) -> Answer:
         index = self._context.projects.index(params.project_path, caller)
         found = index.checkpoints.search(params.query, tags=params.tags or (), limit=params.limit)
-        return Answer(content={"checkpoints": found}, text=_text(found))
+
+        def write(shown: Sequence[Shape]) -> Answer:
+            is_cut = len(shown) < len(found) or any("truncated" in each for each in shown)
+            content = {"checkpoints": shown, "truncated": is_cut, **_notes(is_cut)}
+            return Answer(content=content, text=_text(shown, len(found), is_cut=is_cut))
+
+        words = params.query.lower().split()
+        return _composed(found, words, write, params.max_tokens)
 
     def list(self, params: ListCheckpoints, caller: Caller) -> Answer:
-        index = self._context.projects.index(params.project_path, caller)
-        page = index.checkpoints.list(limit=params.limit, cursor=params.cursor)
-        text = f"{_text(page.checkpoints)}\n{page.total:,} in total"
-        return Answer(content=values_of(page), text=text)
+        checkpoints = self._context.projects.index(params.project_path, caller).checkpoints
+        page = checkpoints.list(limit=params.limit, cursor=params.cursor)
+
+        def write(shown: Sequence[Shape]) -> Answer:
+            cursor = page.next_cursor or _WIDEST_CURSOR
+            is_cut = any("truncated" in each for each in shown)
+            return _page_answer(page, shown, cursor, is_cut=is_cut)
+
+        composed = _composed(page.checkpoints, (), write, params.max_tokens)
+        shown: Sequence[Shape] = composed.content["checkpoints"]  # type: ignore[assignment]
+        cursor = page.next_cursor
+        if len(shown) < len(page.checkpoints):
+            cursor = checkpoints.list(limit=len(shown), cursor=params.cursor).next_cursor
+        is_cut = any("truncated" in each for each in shown)
+        return _page_answer(page, shown, cursor, is_cut=is_cut)
 
 
-def _text(checkpoints: tuple[Checkpoint, ...]) -> str:
-    lines = [f"{printable(each.summary)}  ({each.id})" for each in checkpoints]
-    return "\n".join([*lines, count(len(checkpoints), "checkpoint")])
+def _page_answer(
+    page: CheckpointPage, shown: Sequence[Shape], cursor: str | None, *, is_cut: bool
+) -> Answer:
+    content = {
+        "checkpoints": shown,
+        "total": page.total,
+        "truncated": cursor is not None,
+        "next_cursor": cursor,
+        **_notes(is_cut),
+    }
+    text = _text(shown, page.total, is_cut=is_cut)
+    return Answer(content=content, text=f"{text}, more with cursor {cursor}" if cursor else text)
+
+
+def _notes(is_cut: bool) -> dict[str, object]:
+    return {"notes": [_MORE]} if is_cut else {}
+
+
+def _text(shown: Sequence[Shape], total: int, *, is_cut: bool) -> str:
+    """Return checkpoints as text, with a line of totals at the end."""
+    lines = [
+        f"{printable(each['summary'])}  ({each['id']})"
+        + (f"\n{printable_block(each['description'])}" if each["description"] else "")
+        for each in shown
+    ]
+    note = [f"note: {_MORE}"] if is_cut else []
+    return "\n".join([*lines, *note, f"{len(shown):,} of {count(total, 'checkpoint')}"])
+
+
+def _composed(
+    found: Sequence[Checkpoint],
+    words: Sequence[str],
+    write: Callable[[Sequence[Shape]], Answer],
+    max_tokens: int,
+) -> Answer:
+    """Return the answer with as many checkpoints as fit, then as much of their texts.
+
+    Args:
+        found: The checkpoints, best first.
+        words: The words of the query, by which the passages of long texts are chosen.
+        write: Writes the answer with some of them.
+        max_tokens: The budget.
+    """
+    whole = [as_json(each) for each in found]
+    shapes = [_without_text(each) for each in whole]
+    number = most_that_fit(len(shapes), lambda number: write(shapes[:number]), max_tokens)
+    shapes = shapes[:number]
+    answer = write(shapes)
+    used = max(size_of(compact_text(as_json(answer.content))), size_of(answer.text))
+    room = bytes_within(max_tokens) - used
+    for place, shape in enumerate(shapes):
+        share = round(room * max(_SHARE, 1 / (number - place)))
+        shapes[place] = _with_text(shape, whole[place], words, share)
+        room -= _size(shapes[place]) - _size(shape)
+    return write(shapes)
+
+
+def _size(shape: Shape) -> int:
+    return size_of(compact_text(shape))
+
+
+def _without_text(whole: Shape) -> Shape:
+    context = whole["context"] if _size(whole["context"]) <= _SMALL_BYTES else {}
+    is_cut = bool(whole["description"]) or context != whole["context"]
+    bare = {**whole, "description": "", "context": context}
+    return {**bare, "truncated": True} if is_cut else bare
+
+
+def _with_text(bare: Shape, whole: Shape, words: Sequence[str], room: int) -> Shape:
+    """Return a checkpoint with its whole text if there is room, or a passage of it."""
+    before = _size(bare)
+    if _size(whole) - before <= room:
+        return whole
+    description, most = whole["description"], room
+    for _ in range(_MAX_TRIES):
+        if most < _MIN_PASSAGE_BYTES:
+            break
+        shape = {**bare, "description": _passage(description, words, most)}
+        cost = _size(shape) - before
+        if cost <= room:
+            return shape
+        most = round(most * min(0.9, room / cost))
+    return bare
+
+
+def _passage(text: str, words: Sequence[str], max_bytes: int) -> str:
+    found = best_passage(text, max_bytes, words=words)
+    if found:
+        return found[1]
+    return text.encode()[:max_bytes].decode("utf-8", "ignore")

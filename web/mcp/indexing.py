@@ -26,7 +26,7 @@ from engine.errors import (
 )
 from engine.index_records import IndexOptions
 from engine.roots import project_id_of, resolve
-from engine.state_records import TERMINAL, Job, JobState
+from engine.state_records import TERMINAL, Job, JobOrigin, JobState
 from web import operations
 from web.mcp.failures import error_text, in_tools
 from web.mcp.tool import (
@@ -38,6 +38,7 @@ from web.mcp.tool import (
     failed,
     record,
 )
+from web.schemas import as_json
 from web.terminal import printable
 from web.wording import changes_of, duration, kept_text, line_of
 
@@ -60,6 +61,8 @@ _FIXES: dict[type[EngineError], tuple[str, ...]] = {
 }
 _FORBIDDEN = ("permission denied", "cannot be written", "cannot write")  # phrases in messages
 _MAX_WORKERS = 64
+_MAX_ERRORS = 10  # of single files, in an answer
+_COUNTED = ("files_indexed", "files_unchanged", "files_skipped", "files_failed")
 _LOG_WAIT_S = 2.0
 _LOG_POLL_S = 0.02
 
@@ -83,7 +86,10 @@ _REPORT = record(
     status="text",
     job_id="text",
     files_indexed="integer",
+    files_unchanged="integer",
+    files_skipped="integer",
     files_failed="integer",
+    skipped="record?",
     errors="records",
     include_patterns="texts?",
     exclude_patterns="texts?",
@@ -100,10 +106,17 @@ def outcome_text(job: Job) -> str:
         return f"job {job.job_id} was cancelled; {kept_text(job)}"
     if job.status is JobState.FAILED:
         return f"job {job.job_id} failed: {error_text(error_of(job))}"
-    return (
-        f"{job.status}, {line_of(job)}\n"
-        f'continues in the background: get_indexing_status with job_id "{job.job_id}"'
-    )
+    return f"{job.status}, {line_of(job)}\n{following(job)}"
+
+
+def following(job: Job) -> str:
+    """Return how to follow a job that goes on."""
+    if job.origin is JobOrigin.WATCH:
+        return (
+            "a job of the watcher still runs, and nothing was started: call this again after "
+            f'get_indexing_status with job_id "{job.job_id}" tells its end'
+        )
+    return f'continues in the background: get_indexing_status with job_id "{job.job_id}"'
 
 
 def _done_text(report: Mapping[str, object]) -> str:
@@ -179,6 +192,7 @@ def answer_of(catalog: Catalog, job: Job, warnings: list[str]) -> Answer:
     }
     if job.status not in TERMINAL:
         content["task_id"] = job.job_id
+        content["warnings"] = [*warnings, following(job)]
     return Answer(content=content, text=outcome_text(job))
 
 
@@ -269,12 +283,18 @@ def _logs_of(job: Job) -> dict[str, object]:
     return {"operation_log": job.log, "operation_resource": log_uri(job.log, job.path)}
 
 
-def _warnings_of(done: Mapping[str, object]) -> list[str]:
+def _notes_of(done: Mapping[str, object]) -> list[str]:
     notes = done.get("notes")
-    warnings = [str(note) for note in notes] if isinstance(notes, list | tuple) else []
+    return [in_tools(str(note)) for note in notes] if isinstance(notes, list | tuple) else []
+
+
+def _warnings_of(done: Mapping[str, object]) -> list[str]:
     errors = done.get("errors")
     failed = errors if isinstance(errors, list | tuple) else ()
-    return warnings + [f"{each['file']}: {each['error']}" for each in failed]
+    warnings = [f"{each['file']}: {each['error']}" for each in failed[:_MAX_ERRORS]]
+    if len(failed) > _MAX_ERRORS:
+        warnings.append(f"{len(failed) - _MAX_ERRORS:,} more errors are in the log")
+    return [*_notes_of(done), *warnings]
 
 
 Globs = Annotated[list[str], Meta(max_length=1000)]
@@ -369,7 +389,10 @@ class _Indexing:
         job = self._run_job(params.path, "path", options, caller)
         if job.status is JobState.FAILED:
             return failed_job(job)
-        return Answer(content=_report_of(job), text=outcome_text(job))
+        skipped: Mapping[str, int] = {}
+        if job.status is JobState.COMPLETED:
+            skipped = self._context.catalog.open(params.path).status().skips
+        return _report_answer(job, skipped)
 
     def index_symbol_graph(self, params: IndexSymbolGraph, caller: Caller) -> Answer:
         warnings = []
@@ -436,17 +459,47 @@ def globs_of(globs: list[str] | None) -> tuple[str, ...] | None:
     return None if globs is None else tuple(globs)
 
 
-def _report_of(job: Job) -> dict[str, object]:
-    """Return what a run has done so far, with the names of ``index_repository``."""
+def _report_answer(job: Job, skipped: Mapping[str, int]) -> Answer:
+    """Return what a run has done so far as the answer of ``index_repository``.
+
+    Args:
+        job: The job.
+        skipped: The skipped files by reason.
+    """
+    lines = [outcome_text(job)]
+    if skipped:
+        reasons = (f"{reason} {number:,}" for reason, number in skipped.items())
+        lines.append(f"skipped: {', '.join(reasons)}")
+    report = _report_of(job, skipped)
+    lines += [
+        f"failed: {printable(each['file'])}: {printable(each['error'])}"
+        for each in as_json(report["errors"])
+    ]
+    return Answer(content=report, text="\n".join(lines))
+
+
+def _report_of(job: Job, skipped: Mapping[str, int]) -> dict[str, object]:
     done = job.result or {}
+    errors = done.get("errors")
+    failed = errors if isinstance(errors, list | tuple) else ()
     report: dict[str, object] = {
         "path": job.path,
         "status": job.status,
         "job_id": job.job_id,
-        "files_indexed": done.get("files_indexed", job.counts.get("files_indexed", 0)),
-        "files_failed": done.get("files_failed", job.counts.get("files_failed", 0)),
-        "errors": done.get("errors", []),
+        **{name: done.get(name, job.counts.get(name, 0)) for name in _COUNTED},
+        "errors": failed[:_MAX_ERRORS],
     }
+    if skipped:
+        report["skipped"] = skipped
+    notes = [*_notes_of(done), *([following(job)] if job.status not in TERMINAL else [])]
+    if len(failed) > _MAX_ERRORS:
+        notes.append(f"{len(failed) - _MAX_ERRORS:,} more errors are in the log")
+    if job.status is JobState.CANCELLED:
+        notes.append(kept_text(job))
+    if notes:
+        report["notes"] = notes
+    if job.log:
+        report["log_resource"] = log_uri(job.log, job.path)
     for name in ("include_patterns", "exclude_patterns", "max_file_size", "indexed_at"):
         value = done.get(name, job.parameters.get(name))
         if value is not None:

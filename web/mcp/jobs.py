@@ -1,9 +1,11 @@
 """The tools for background jobs: start one, follow its progress, cancel it, list all."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
 from engine.state_records import (
     TERMINAL,
@@ -14,7 +16,8 @@ from engine.state_records import (
     JobState,
     SubmittedJob,
 )
-from web.mcp.indexing import Globs, error_of, globs_of, log_uri, outcome_text
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit
+from web.mcp.indexing import Globs, error_of, following, globs_of, log_uri, outcome_text
 from web.mcp.tool import Answer, Caller, Parameters, Tool, ToolContext, fields_in, record
 from web.schemas import values_of
 from web.terminal import printable
@@ -44,6 +47,7 @@ _JOB = (
     "result",
     "error",
 )
+_WIDEST_CURSOR = "x" * 120
 _SUBMITTED = ("job_id", "status", "estimated_seconds", "duplicate")
 
 
@@ -74,6 +78,7 @@ class ListJobs(Parameters, kw_only=True, frozen=True):
     created_after: Annotated[str, Meta(description="ISO 8601")] | None = None
     created_before: str | None = None
     limit: Annotated[int, Meta(ge=1, le=1000)] = 20
+    max_tokens: MaxTokens = DEFAULT_TOKENS
     cursor: str | None = None
 
 
@@ -141,7 +146,12 @@ class _Jobs:
             force=params.force,
         )
         folder = self._context.projects.folder(params.repo_path, field="repo_path")
-        submitted = self._context.catalog.jobs.submit(folder, options)
+        try:
+            submitted = self._context.catalog.jobs.submit(folder, options)
+        except JobConflictError as conflict:
+            if conflict.details.get("origin") != JobOrigin.WATCH:
+                raise
+            return _watch_answer(self._context.catalog.jobs.show(str(conflict.details["job_id"])))
         self._context.ensure_runner()
         seconds = submitted.estimated_seconds
         already = "already " if submitted.duplicate else ""
@@ -172,13 +182,32 @@ class _Jobs:
             cursor=params.cursor,
         )
         page = self._context.catalog.jobs.list(wanted)
-        jobs = [{name: getattr(job, name) for name in _SHORT} for job in page.jobs]
-        return Answer(content={**values_of(page), "jobs": jobs}, text=_page_text(page))
+        cursor = page.next_cursor or _WIDEST_CURSOR
+
+        def write(number: int) -> Answer:
+            return _page_answer(replace(page, jobs=page.jobs[:number], next_cursor=cursor))
+
+        number = most_that_fit(len(page.jobs), write, params.max_tokens)
+        if number < len(page.jobs):
+            page = self._context.catalog.jobs.list(replace(wanted, limit=number))
+        return _page_answer(page)
 
     def _root_of(self, target: str | None, caller: Caller) -> str | None:
         if target is None:
             return None
         return self._context.projects.index(target, caller, field="target").root
+
+
+def _watch_answer(job: Job) -> Answer:
+    """Return the answer when a job of the watcher does not make room in time."""
+    content = {
+        "job_id": job.job_id,
+        "status": job.status,
+        "estimated_seconds": job.estimated_seconds,
+        "duplicate": False,
+        "notes": [following(job)],
+    }
+    return Answer(content=content, text=following(job))
 
 
 def _job_answer(job: Job) -> Answer:
@@ -193,6 +222,13 @@ def _job_text(job: Job) -> str:
         return outcome_text(job)
     stopping = ", stopping" if job.cancel_requested else ""
     return f"{job.status}{stopping}: {line_of(job)}"
+
+
+def _page_answer(page: JobPage) -> Answer:
+    jobs = [{name: getattr(job, name) for name in _SHORT} for job in page.jobs]
+    is_cut = page.next_cursor is not None
+    content = {**values_of(page), "jobs": jobs, "truncated": is_cut}
+    return Answer(content=content, text=_page_text(page))
 
 
 def _page_text(page: JobPage) -> str:

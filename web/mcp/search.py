@@ -130,7 +130,7 @@ def answer_text(
         return search_markdown(answer, totals, is_brief=is_brief)
     blocks = [*hit_blocks(answer, Style(), is_brief=is_brief, numbered=False)]
     if not blocks:
-        blocks.append(_NO_ROOM if answer.truncated else _NO_MORE if answer.total else _NOTHING)
+        blocks.append(_nothing(answer))
     blocks += [f"note: {printable(note)}" for note in notes_on(answer)]
     blocks += [
         f"failed: {printable(each.project)}: {printable(each.message)}" for each in answer.errors
@@ -139,12 +139,27 @@ def answer_text(
     return "\n\n".join(blocks)
 
 
+def _nothing(answer: SearchAnswer) -> str:
+    return _NO_ROOM if answer.truncated else _NO_MORE if answer.total else _NOTHING
+
+
+def _told(answer: SearchAnswer) -> list[str]:
+    """Return the notes of an answer, its doubts, and what to do if nothing is found."""
+    notes = notes_on(replace(answer, missing=()))
+    return notes if answer.hits else [_nothing(answer), *notes]
+
+
 def _content_of(
     answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool
 ) -> dict[str, object]:
     roots = {hit.project for hit in answer.hits}
     project = roots.pop() if len(roots) == 1 and not is_brief else None
-    following = {"next_cursor": next_cursor} | ({"project": project} if project else {})
+    notes = () if is_brief else _told(answer)
+    following = {
+        "next_cursor": next_cursor,
+        **({"project": project} if project else {}),
+        **({"notes": notes} if notes else {}),
+    }
     return compact_json(answer, is_brief=is_brief, following=following)
 
 

@@ -1,12 +1,14 @@
 """The tool that checks an index and repairs it on request."""
 
+import time
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from engine.errors import ProjectBusyError
 from engine.index_records import IndexOptions
-from engine.state_records import Job, Verification
+from engine.state_records import Job, Repair, Verification
 from web.mcp.failures import in_tools
 from web.mcp.indexing import log_uri
 from web.mcp.tool import (
@@ -19,9 +21,13 @@ from web.mcp.tool import (
     fields_in,
     record,
 )
-from web.operations import index
+from web.operations import WAIT_S, index
 from web.terminal import printable
 
+if TYPE_CHECKING:
+    from engine.doctor.doctor import Doctor
+
+_POLL_S = 0.2
 _FOUND = ("ok", "warnings", "suggested_fixes", "findings")
 
 
@@ -66,7 +72,7 @@ class _Doctor:
         doctor = self._context.catalog.doctor(folder)
         if not params.repair:
             return _answer(doctor.verify(cancelled=caller.cancelled), (), None)
-        repair = doctor.repair(cancelled=caller.cancelled)
+        repair = _repaired(doctor, caller)
         job = self._reindex(folder, caller) if repair.needs_index else None
         return _answer(repair.after, repair.done, job)
 
@@ -81,6 +87,18 @@ class _Doctor:
             stop_waiting=caller.cancelled,
         )
         return requested.job
+
+
+def _repaired(doctor: "Doctor", caller: Caller) -> Repair:
+    """Repair an index; a run over it is waited for."""
+    deadline_s = time.monotonic() + WAIT_S
+    while True:
+        try:
+            return doctor.repair(cancelled=caller.cancelled)
+        except ProjectBusyError:
+            if time.monotonic() >= deadline_s or caller.cancelled():
+                raise
+            time.sleep(_POLL_S)
 
 
 def _answer(found: Verification, done: tuple[str, ...], job: Job | None) -> Answer:

@@ -1,0 +1,88 @@
+"""Calls beside the jobs of a watcher: they wait for them, and never fail because of them."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from engine.index_records import IndexOptions
+from engine.state_records import JobFilter, JobOrigin, JobState
+from tests.support.command import Command, StartedProcess
+from tests.support.freezing import freeze
+from tests.support.jobs import catalog_in, until
+from tests.support.mcp_clients import ask, called
+from tests.support.trees import SMALL, write_tree
+from web import operations
+
+
+@pytest.fixture
+def tree(tree: Path) -> Path:
+    """A project with a file that hangs its parser, if that is so set."""
+    return write_tree(tree, {**SMALL, "slow.py": "slow = 1\n"})
+
+
+def watch_job(catalog: Catalog) -> str | None:
+    """Give the job of the watcher that runs."""
+    wanted = JobFilter(origin=JobOrigin.WATCH, status=JobState.RUNNING)
+    jobs = catalog.jobs.list(wanted).jobs
+    return jobs[0].job_id if jobs else None
+
+
+@contextmanager
+def frozen_watcher(home: Path, tree: Path) -> Iterator[tuple[StartedProcess, Catalog, str]]:
+    """Stop a watcher of another process in the middle of its job."""
+    fault = {"CAIRN_FAULT": "hang:parse:slow.py", "CAIRN_PARSE_TIMEOUT": "600000"}
+    command = Command(home=home, folder=tree, variables={**fault, "CAIRN_WORKERS": "1"})
+    with catalog_in(home) as catalog:
+        catalog.create(str(tree))
+        with command.start("watch", str(tree)) as process:
+            try:
+                until(lambda: watch_job(catalog) is not None)
+                job_id = watch_job(catalog)
+                assert job_id
+                freeze(process, home)
+                yield process, catalog, job_id
+            finally:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+
+
+def test_a_call_waits_for_the_job_of_a_watcher(tree: Path, tmp_path: Path) -> None:
+    with frozen_watcher(tmp_path / "home", tree) as (process, catalog, job_id):
+
+        def thaw() -> None:
+            until(lambda: catalog.jobs.show(job_id).cancel_requested)
+            time.sleep(6)  # longer than a request gives the watcher to make room
+            process.kill()  # so that what hangs is no more, and this process runs jobs
+
+        thawing = threading.Thread(target=thaw)
+        thawing.start()
+
+        async def body(client: Client) -> None:
+            answer = await called(client, "index_repository", path=str(tree))
+            assert answer["status"] == "completed"
+            assert answer["files_indexed"] + answer["files_unchanged"] == len(SMALL) + 1
+
+        ask(catalog, body)
+        thawing.join()
+
+
+def test_a_wait_that_is_over_tells_the_job(tree: Path, tmp_path: Path) -> None:
+    with frozen_watcher(tmp_path / "home", tree) as (_, catalog, job_id):
+        requested = operations.index(catalog, str(tree), IndexOptions(), wait_s=0.5)
+        assert requested.job.job_id == job_id
+
+        async def body(client: Client) -> None:
+            started = await called(client, "start_indexing_background", repo_path=str(tree))
+            assert started["job_id"] == job_id
+            assert "get_indexing_status" in started["notes"][0]
+            found = await called(client, "search_code", query="parse", project_path=str(tree))
+            assert found["coverage"]["complete"] is False
+
+        ask(catalog, body)

@@ -1,0 +1,44 @@
+"""Stops a process for a while, as a suspended container or a debugger does."""
+
+import signal
+import time
+from pathlib import Path
+from subprocess import Popen
+
+import apsw
+
+from tests.support.jobs import until
+
+
+def is_locked(home: Path) -> bool:
+    """Say whether somebody is inside a write transaction, and stays there for a while."""
+    [database] = home.glob("*.db")
+    handle = apsw.Connection(str(database))
+    try:
+        handle.set_busy_timeout(300)
+        handle.execute("BEGIN IMMEDIATE; ROLLBACK")
+    except apsw.BusyError:
+        return True
+    finally:
+        handle.close()
+    return False
+
+
+def freeze(process: Popen[bytes], home: Path) -> None:
+    """Stop a process outside of its transactions."""
+    stop(process)
+    while is_locked(home):
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+        stop(process)
+
+
+def stop(process: Popen[bytes]) -> None:
+    """Stop a process; a thread inside of a system call, such as one that locks, ends that first."""
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: all(is_stopped(thread) for thread in Path(f"/proc/{process.pid}/task").iterdir()))
+
+
+def is_stopped(thread: Path) -> bool:
+    """Say whether a thread stands still; the state follows the name, which is in brackets."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
