@@ -12,6 +12,8 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.index_records import IndexOptions
+from engine.locks import indexing_lock
+from engine.roots import project_id_of
 from engine.state_records import JobFilter, JobOrigin, JobState
 from tests.support.command import Command, StartedProcess
 from tests.support.freezing import freeze
@@ -71,6 +73,28 @@ def test_a_call_waits_for_the_job_of_a_watcher(tree: Path, tmp_path: Path) -> No
 
         ask(catalog, body)
         thawing.join()
+
+
+def test_a_repair_waits_for_a_run(catalog: Catalog, tree: Path) -> None:
+    catalog.create(str(tree)).index()
+    is_held, is_called = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with indexing_lock(catalog.data_dir / f"{project_id_of(str(tree))}.db"):
+            is_held.set()
+            is_called.wait(30)
+            time.sleep(1)  # the call meets the lock
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    assert is_held.wait(30)
+
+    async def body(client: Client) -> None:
+        is_called.set()
+        assert (await called(client, "verify_index", project_path=str(tree), repair=True))["ok"]
+
+    ask(catalog, body)
+    holding.join()
 
 
 def test_a_wait_that_is_over_tells_the_job(tree: Path, tmp_path: Path) -> None:

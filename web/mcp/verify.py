@@ -1,8 +1,10 @@
 """The tool that checks an index and repairs it on request."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -23,9 +25,6 @@ from web.mcp.tool import (
 )
 from web.operations import WAIT_S, index
 from web.terminal import printable
-
-if TYPE_CHECKING:
-    from engine.doctor.doctor import Doctor
 
 _POLL_S = 0.2
 _FOUND = ("ok", "warnings", "suggested_fixes", "findings")
@@ -72,7 +71,7 @@ class _Doctor:
         doctor = self._context.catalog.doctor(folder)
         if not params.repair:
             return _answer(doctor.verify(cancelled=caller.cancelled), (), None)
-        repair = _repaired(doctor, caller)
+        repair = _repaired(partial(doctor.repair, cancelled=caller.cancelled), caller)
         job = self._reindex(folder, caller) if repair.needs_index else None
         return _answer(repair.after, repair.done, job)
 
@@ -89,12 +88,12 @@ class _Doctor:
         return requested.job
 
 
-def _repaired(doctor: "Doctor", caller: Caller) -> Repair:
+def _repaired(repair: Callable[[], Repair], caller: Caller) -> Repair:
     """Repair an index; a run over it is waited for."""
     deadline_s = time.monotonic() + WAIT_S
     while True:
         try:
-            return doctor.repair(cancelled=caller.cancelled)
+            return repair()
         except ProjectBusyError:
             if time.monotonic() >= deadline_s or caller.cancelled():
                 raise
