@@ -12,8 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types import InputRequiredResult, ListRootsRequest, ListRootsResult
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from web.mcp.projects import FoldersWanted, folders_of
 
@@ -69,7 +68,7 @@ async def _requested(context: Context[Any, Any]) -> tuple[str, ...]:
             request_read_timeout_seconds=_PATIENCE_S,
             metadata=ServerMessageMetadata(related_request_id=context.request_id),
         )
-    except (MCPError, ValidationError) as error:
+    except (MCPError, ValueError) as error:  # or an answer that is none
         _log.info("the client does not tell its roots: %s", error)
         return ()
     return folders_of(str(root.uri) for root in found.roots)
