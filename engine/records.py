@@ -38,7 +38,7 @@ class SkipReason(StrEnum):
     NOT_INCLUDED = "not_included"  # include globs are given and none matches
     DEFAULT_EXCLUDED = "default_excluded"  # a build, cache or dependency folder
     SECRET_FILE = "secret_file"  # noqa: S105 - a name that says keys or credentials
-    UNKNOWN_TYPE = "unknown_type"  # text, but no language or document type that we know
+    UNKNOWN_TYPE = "unknown_type"  # large text of no known type that is data: numbers, dumps
     LOCK_FILE = "lock_file"  # a dependency lock file
     TOO_LARGE = "too_large"  # above max_file_size
     BINARY = "binary"

@@ -35,7 +35,7 @@ ADVICE = {
     SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
     SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
     SkipReason.SECRET_FILE: "its name says keys or credentials; rename it if it holds none",
-    SkipReason.UNKNOWN_TYPE: "name it with --include to index it as plain text",
+    SkipReason.UNKNOWN_TYPE: "numbers and encoded data are left out; name it with --include",
     SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
     SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
     SkipReason.BINARY: "only text is indexed",
@@ -100,7 +100,7 @@ def forecast(root: str, rules: WalkRules, path: str) -> Forecast | None:
         if outcome is None and found.exists:
             return Forecast(None, None, exists=True)  # a folder
         entry = outcome or FileEntry(path, _NO_STAT, path)
-        by_name = skip_by_name(entry, any_text=bool(rules.include))
+        by_name = skip_by_name(entry)
         if by_name is not None:
             return Forecast(by_name, None, found.exists)
         data, stat = b"\n", _NO_STAT  # of a file that is not there only the name counts

@@ -6,14 +6,13 @@ A run over some paths reads nothing else, neither on the disk nor in the index. 
 over everything can tell what becomes of those paths, the scan is over the whole project.
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.cancellation import CancelToken
 from engine.records import FAILURES, FileEntry, FileStat, Skip, SkipReason
-from engine.source.content import is_lock_file
+from engine.source.content import is_binary_name, is_data, is_lock_file
 from engine.source.partial_walk import PartialWalk, PathSet
 from engine.source.walker import WalkRules, walk
 from engine.store import files
@@ -75,8 +74,8 @@ def scan(
     Args:
         items: The walk.
         known: What the index has of the same paths.
-        any_text: Whether files of unknown type count as text, as they do when the caller names
-            what to include.
+        any_text: Whether text of unknown type is indexed even if it is data, as it is when the
+            caller names what to include.
         on_progress: Called every 500 items with their number and the current path.
     """
     changed: list[FileEntry] = []
@@ -92,7 +91,7 @@ def scan(
                 skips[path] = item
             continue
         before = known_files.get(path)
-        skip = skip_by_name(item, any_text=any_text)
+        skip = skip_by_name(item)
         if skip:
             skips[path] = skip
         elif before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
@@ -119,31 +118,27 @@ def scan(
     )
 
 
-def skip_by_name(entry: FileEntry, *, any_text: bool) -> Skip | None:
-    """Return the skip that the name alone decides; names without a dot need the content."""
+def skip_by_name(entry: FileEntry) -> Skip | None:
+    """Return the skip that the name alone decides."""
     path = entry.path
     if is_lock_file(path):
         return Skip(path, SkipReason.LOCK_FILE, "a dependency lock file", stat=entry.stat)
-    if any_text or language_of(path):
-        return None
-    name = path.rpartition("/")[2]
-    extension = os.path.splitext(name)[1]
-    if not extension:
-        return None
-    return Skip(
-        path, SkipReason.UNKNOWN_TYPE, f"no language known for *{extension}", stat=entry.stat
-    )
+    if is_binary_name(path):
+        return Skip(path, SkipReason.BINARY, "not text, according to its name", stat=entry.stat)
+    return None
 
 
 def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) -> str | Skip:
-    """Return the language of a file that was read, or a skip if it has none."""
-    head = data[:_HEAD_BYTES]
-    language = language_of(path, head)
+    """Return the language of a file that was read: of unknown type, plain text unless it is data.
+
+    Whether it is text at all is decided by ``content.inspect``.
+    """
+    language = language_of(path, data[:_HEAD_BYTES])
     if language is not None:
         return language
-    if any_text or b"\0" in head:  # ``content`` decides what is binary
-        return "text"
-    return Skip(path, SkipReason.UNKNOWN_TYPE, "no language or document type", stat=stat)
+    if not any_text and is_data(data):
+        return Skip(path, SkipReason.UNKNOWN_TYPE, "large, with hardly any words", stat=stat)
+    return "text"
 
 
 def is_racy(stat: FileStat, now_ns: int) -> bool:

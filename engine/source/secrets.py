@@ -3,6 +3,8 @@
 The patterns of secrets inside a text are in ``secret_patterns``.
 """
 
+import re
+
 from engine.source.secret_patterns import Spans, find_tokens, find_values
 
 #: Suffixes of more than one part.
@@ -19,7 +21,14 @@ _PLACES = (
 )
 
 _KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-_SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount", "firebase-adminsdk")
+_WORD = re.compile(r"[^\W\d_]+")
+_SERVICE_ACCOUNTS = (
+    "googleusercontent",
+    "service-account",
+    "service_account",
+    "serviceaccount",
+    "firebase-adminsdk",
+)
 
 #: Redacting one secret can reveal another behind it; ordinary texts have none.
 _MAX_ROUNDS = 8
@@ -32,11 +41,14 @@ def _words(text: str) -> frozenset[str]:
 #: Whole names, in lower case.
 _NAMES = _words(
     """
-    .boto .credentials .dockercfg .dockerconfigjson .env .envrc .git-credentials .htpasswd .my.cnf
-    .mylogin.cnf .netrc .npmrc .pgpass .pypirc .s3cfg .terraformrc .vault-token .vault_pass _netrc
-    accesstokens.json application_default_credentials.json azureprofile.json client_secret.json
-    credentials credentials.json htpasswd id_dsa id_ecdsa id_ed25519 id_rsa kubeconfig
-    msal_token_cache.json pgpass.conf secring.gpg settings-security.xml terraform.rc wallet.dat
+    .authinfo .boto .credentials .databrickscfg .dockercfg .dockerconfigjson .env .envrc
+    .fetchmailrc .git-credentials .htdigest .htpasswd .msmtprc .my.cnf .mylogin.cnf .netrc .npmrc
+    .passwd .pgpass .pypirc .rhosts .s3cfg .terraformrc .token .vault-password .vault-token
+    .vault_pass .vault_password _netrc accesstokens.json application_default_credentials.json
+    azureprofile.json client_secret.json consolehost_history.txt credentials credentials.json
+    fish_history gshadow htpasswd id_dsa id_ecdsa id_ed25519 id_rsa kubeconfig
+    msal_token_cache.json pgpass.conf secring.gpg settings-security.xml shadow terraform.rc
+    wallet.dat
     """
 )
 
@@ -44,8 +56,8 @@ _NAMES = _words(
 #: are public by design. Terraform itself advises against committing .tfvars files.
 _EXTENSIONS = _words(
     """
-    agekey env jceks jks kdb kdbx key keychain keystore keytab ovpn p12 p8 pem pfx pk8 pkcs12 ppk
-    psafe3 tfstate tfvars wallet
+    agekey env jceks jks kbx kdb kdbx key keychain keystore keytab keyx ovpn p12 p8 pem pfx pk8
+    pkcs12 pkcs8 ppk psafe3 tfstate tfvars wallet
     """
 )
 
@@ -58,38 +70,32 @@ _EXAMPLES = _words(
     """
 )
 
-#: Files that talk about secrets rather than hold them: source code, documents, templates and
-#: drawings or generated files. The two broad patterns do not apply to them.
-_SOURCE_EXTENSIONS = _words(
+#: Extensions that say nothing about the form of the content: of values without names, of copies,
+#: of encrypted files. With them, and without any, each name with a broad word is secret.
+_BARE_EXTENSIONS = _words(
     """
-    ac ada adb adoc ads am applescript as asd asm astro awk bas bash bat bats bazel bb
-    bicep builder bzl c c++ cake cbl cc cgi cjs cl clj cljc cljs cls cmake cmd cob coffee
-    command comp containerfile cpp cppm cpy cr cs cshtml csproj css csx cts cu cue cuh cxx d
-    dart ddl dhall di dml dockerfile dpr ebuild eclass eex ejs el elm erb erl es6 ex exs f
-    f03 f08 f77 f90 f95 feature fish for frag fs fsi fsproj fsx ftl gd gemspec geom gif gleam
-    glsl go gohtml gotmpl gql gradle graphql graphqls groovy gvy gyp h h++ haml handlebars hbs
-    hcl heex hh hlsl hpp hrl hs hs-boot hsc htm html hx hxx idc idl inc inl ino ipp
-    ipynb ixx j2 jade java jbuilder jinja jinja2 jl jpeg jpg js jsm jsonnet jsp jsx ksh kt ktm
-    kts latte leex less lhs libsonnet liquid lisp lpr lsp lua luau m m4 mak make mako markdown
-    md mdx meson metal mjs mk ml mli mll mlx mly mm mod mts mustache mysql nasm nim nimble nims
-    nix njk nomad nse nu odin org pas patch pcss pgsql php php3 php4 php5 php7 phps phtml pl
-    plist plsql plx pm png po pod podspec pony postcss pot pp proto ps1 psd1 psgi psm1 psql pug
-    purs pxd py pyi pyw pyx q qml r rabl rake razor rb rbi rbs rbw rego res resi rkt rmd robot
-    rockspec rprofile rs rst ru s sass sbt sc scala scm scss sh sld slim smali smarty snap sol
-    sql ss star sty styl sum sv svelte svg svh swift t tcl templ tesc tese tex textile tf tfvars
-    thor thrift tk tla tmpl toit tpl tpp ts tsx tt twig txx v vala vapi vb vbproj vbs vcxproj
-    vert vh vhd vhdl vim vimrc vue wat webp wgsl wiki wsgi xaml xhtml xrl xsd xsl xslt yrl zig
-    zon zsh
+    age backup bak bin credentials csv dat db enc gpg old orig pgp save secret secrets text tsv txt
     """
 )
+
+#: Configuration is secret if its name says that it holds secrets: ``secrets.prod.yml``,
+#: ``db-secret.yaml``. About ``secret_missing.yml``, and all other text, the content decides: there
+#: a secret has a name, by which it is found and blanked.
+_CONFIGURATION_EXTENSIONS = _words(
+    "cfg cnf conf config edn hocon ini json json5 jsonc properties toml xml yaml yml"
+)
+_HOLDINGS = ("secrets", "credentials")
+
+#: Hidden files in which shells and clients keep what was typed.
+_HISTORIES = ("history", ".histfile", ".lesshst", ".viminfo")
 
 
 def is_secret_file(path: str) -> str | None:
     """Return the rule by which a file counts as secret, or None.
 
     The rule is a glob (``*.pem``) that can be shown to the user. Upper and lower case are the
-    same. The broad patterns ``*secret*`` and ``*credentials*`` do not apply to source code and
-    documents. About 1 µs for an ordinary path: the walk calls this for each file.
+    same. The broad patterns ``*secret*`` and ``*credentials*`` do not apply to code, documents and
+    text of unknown type. About 1 µs for an ordinary path: the walk calls this for each file.
     """
     lower = path.lower()
     name = lower[lower.rfind("/") + 1 :]
@@ -104,9 +110,11 @@ def is_secret_file(path: str) -> str | None:
         if rule is not None:
             return rule
     if name[:3] == "id_" and extension != "pub" and name.startswith(_KEY_NAMES):
-        return None if extension in _SOURCE_EXTENSIONS else "id_*"
+        return "id_*" if dot < 0 or extension in _BARE_EXTENSIONS else None
     if "secret" in name or "credentials" in name:
-        return _rule_of_broad(name, extension)
+        rule = _rule_of_broad(name, extension if dot > 0 else "")
+        if rule is not None:
+            return rule
     if name.endswith((".bak", ".backup", ".json", "-db")):
         return _rule_of_ending(name)
     return "UTC--*" if name[:5] == "utc--" else None
@@ -176,11 +184,18 @@ def _rule_of_hidden(lower: str, name: str) -> str | None:
         return next(place[1:] for place in _PLACES if rooted.endswith(place))
     if name[:4] == ".env" and name[4:5] in ("", ".", "-", "_") and not _is_example(name):
         return ".env.*"
+    if name[:1] == "." and name.endswith(_HISTORIES):
+        return name
     return None
 
 
 def _rule_of_broad(name: str, extension: str) -> str | None:
-    if extension in _SOURCE_EXTENSIONS or _is_example(name):
+    if extension in _CONFIGURATION_EXTENSIONS:
+        words = _WORD.findall(name.removesuffix(extension))
+        is_broad = words[0] in _HOLDINGS or words[-1].endswith(("secret", *_HOLDINGS))
+    else:
+        is_broad = not extension or extension in _BARE_EXTENSIONS
+    if not is_broad or _is_example(name):
         return None
     return "*secret*" if "secret" in name else "*credentials*"
 

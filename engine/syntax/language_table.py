@@ -117,7 +117,8 @@ def _language(
 _PROGRAMMING = (
     _code(
         "python", _HASH, "py pyi pyw pyx pxd wsgi", _grammar("python", "no_underscore"),
-        filenames="sconstruct sconscript wscript", interpreters="python pypy", aliases="py python3",
+        filenames="sconstruct sconscript wscript", interpreters="python pypy uv pipx",
+        aliases="py python3",
     ),
     _code(
         "javascript", _C, "js mjs cjs jsx es6 jsm",

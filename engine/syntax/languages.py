@@ -90,6 +90,9 @@ _SPEAKING_STEMS = frozenset(
 )
 _STEM = re.compile(r"[.\-_]")
 
+#: Programs that start the interpreter that follows on a shebang line.
+_LAUNCHERS = frozenset("bundle busybox env exec npx nice pnpm poetry run sudo yarn".split())
+
 _CPP_SIGNS = re.compile(
     rb"^\s*(?:class\s+\w[^;]*[{:]|namespace\s+\w|(?:inline\s+)?namespace\s*\{|template\s*<|"
     rb"(?:public|private|protected)\s*:|using\s+\w+\s*=|enum\s+class\b|constexpr\b)"
@@ -145,8 +148,8 @@ def _interpreter_of(head: bytes) -> str | None:
     words = head[2:200].split(b"\n", 1)[0].decode("utf-8", "replace").split()
     for word in words:
         program = word.rpartition("/")[2].lower()
-        # env, its options and its assignments precede the interpreter.
-        if program == "env" or program.startswith("-") or "=" in program:
+        # Launchers, their options and assignments precede the interpreter.
+        if program in _LAUNCHERS or program.startswith("-") or "=" in program:
             continue
         return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(program.rstrip("0123456789.-"))
     return None

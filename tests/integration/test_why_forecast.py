@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.records import tokens_of
 from engine.search.weights import DOCUMENT_FACTOR
 from tests.support.command import Command
 from tests.support.trees import write_tree
@@ -56,10 +57,11 @@ def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
         ("debug.log", "skipped", "nothing", "ignored"),
         ("build/none.py", "skipped", "nothing", "ignored"),
         ("large.py", "skipped", "index", None),
-        ("notes.zzz", "skipped", "nothing", "unknown_type"),
+        ("notes.zzz", "indexed", "nothing", None),
         ("src/new.py", "not_seen", "index", None),
         ("src/new.tmp", "not_seen", "skip", "ignored"),
-        ("keep.log", "not_seen", "skip", "unknown_type"),
+        ("keep.log", "not_seen", "index", None),
+        ("keep.png", "missing", "nothing", "binary"),
         ("src/later.py", "missing", "nothing", None),
         ("src/later/out.tmp", "missing", "nothing", "ignored"),
         ("src/build/later.py", "missing", "nothing", "ignored"),
@@ -84,7 +86,7 @@ def test_the_facts_of_a_file(cairn: Command) -> None:
         "size_bytes": size,
         "file_bytes": size,
         "lines": 3,
-        "tokens": (size + 2) // 3,
+        "tokens": tokens_of(size),
         "encoding": "utf-8",
         "parse": "ok",
         "parse_detail": "all definitions are symbols",
@@ -138,7 +140,7 @@ def test_a_large_file_names_its_size_and_the_limit(cairn: Command) -> None:
 def test_a_folder_says_what_is_in_it(cairn: Command) -> None:
     assert cairn("why", "src", "--json").json()["facts"] == {"files": 5, "skips": {}}
     skips = cairn("why", ".", "--json").json()["facts"]["skips"]
-    assert skips == {"ignored": 2, "too_large": 1, "unknown_type": 1}
+    assert skips == {"ignored": 2, "too_large": 1}
     assert "not indexed 1 too large" in cairn("why", ".").out
 
 

@@ -2,8 +2,7 @@
 
 import os
 
-from engine.records import SkipReason
-from tests.support.hostile.case import IS_INDEXED, Case, NotBuiltError, Place, one_of
+from tests.support.hostile.case import IS_INDEXED, Case, NotBuiltError, Place
 
 _CODE = b"named = 1\n"
 
@@ -61,7 +60,7 @@ def _folders(place: Place) -> None:
 
 CASES = (
     *(_case(name, files) for name, files in _NAMES.items()),
-    _case("odd endings", _ODD_ENDINGS, one_of(SkipReason.UNKNOWN_TYPE)),
+    _case("odd endings", _ODD_ENDINGS),
     Case(
         class_="names",
         name="folders",

@@ -1,6 +1,6 @@
 """The disk against the index, without either."""
 
-from engine.indexing.scan import IndexedState, Scan, scan
+from engine.indexing.scan import IndexedState, Scan, language_or_skip, scan
 from engine.records import FileEntry, FileStat, Skip, SkipReason
 from engine.store.files import KnownFile, KnownSkip
 
@@ -40,12 +40,32 @@ def test_another_fingerprint_makes_a_file_stale() -> None:
     assert [item.path for item in found.changed] == ["a.py"]
 
 
-def test_names_refuse_unknown_types_and_lock_files() -> None:
-    found = run([entry("a.xyz"), entry("Cargo.lock"), entry("noextension")])
+def test_names_refuse_binary_formats_and_lock_files() -> None:
+    found = run([entry("a.PNG"), entry("Cargo.lock"), entry("a.xyz"), entry("noextension")])
     reasons = {skip.path: skip.reason for skip in found.new_skips}
-    assert reasons == {"a.xyz": SkipReason.UNKNOWN_TYPE, "Cargo.lock": SkipReason.LOCK_FILE}
-    assert [item.path for item in found.changed] == ["noextension"]
-    assert [item.path for item in run([entry("a.xyz")], any_text=True).changed] == ["a.xyz"]
+    assert reasons == {"a.PNG": SkipReason.BINARY, "Cargo.lock": SkipReason.LOCK_FILE}
+    assert [item.path for item in found.changed] == ["a.xyz", "noextension"]
+
+
+def test_text_of_unknown_type_is_plain_text_unless_it_is_data() -> None:
+    prose, data = b"some words\n" * 10_000, b"0.25 1e-3 ff:00\n" * 10_000
+    assert language_or_skip("a.xyz", prose, OLD, any_text=False) == "text"
+    assert language_or_skip("a.xyz", data[:1000], OLD, any_text=False) == "text"
+    assert language_or_skip("a.xyz", data, OLD, any_text=True) == "text"
+    assert language_or_skip("a.csv", data, OLD, any_text=False) == "csv"
+    skip = language_or_skip("a.xyz", data, OLD, any_text=False)
+    assert isinstance(skip, Skip)
+    assert skip.reason is SkipReason.UNKNOWN_TYPE
+    stored = {"a.xyz": KnownSkip(skip, 1)}
+    assert run([entry("a.xyz")], skips=stored).changed == []
+    assert run([entry("a.xyz")], skips=stored, any_text=True).changed
+
+
+def test_what_another_version_skipped_is_read_again() -> None:
+    skip = KnownSkip(Skip("a.stub", SkipReason.UNKNOWN_TYPE, "", stat=OLD), 0)
+    assert [item.path for item in run([entry("a.stub")], skips={"a.stub": skip}).changed] == [
+        "a.stub"
+    ]
 
 
 def test_a_skip_by_content_holds_until_the_file_changes() -> None:
