@@ -35,7 +35,7 @@ ADVICE = {
     SkipReason.NOT_INCLUDED: "index again with an --include pattern that matches it",
     SkipReason.DEFAULT_EXCLUDED: "name it with --include, or with a ! rule in .cairnignore",
     SkipReason.SECRET_FILE: "its name says keys or credentials; rename it if it holds none",
-    SkipReason.UNKNOWN_TYPE: "numbers and encoded data are left out; name it with --include",
+    SkipReason.UNKNOWN_TYPE: "tables of numbers and encoded data crowd out answers",
     SkipReason.LOCK_FILE: "lock files are made by tools and crowd out answers",
     SkipReason.TOO_LARGE: "raise --max-size (10 MB at most)",
     SkipReason.BINARY: "only text is indexed",
@@ -117,7 +117,7 @@ def forecast(root: str, rules: WalkRules, path: str) -> Forecast | None:
 
 def _by_content(path: str, content: Content, rules: WalkRules, *, exists: bool) -> Forecast:
     data, stat = content
-    language = language_or_skip(path, data, stat, any_text=bool(rules.include))
+    language = language_or_skip(path, data, stat)
     if isinstance(language, Skip):
         return Forecast(language if exists else None, None, exists)
     inspected = inspect(path, data, language)

@@ -234,9 +234,7 @@ class Indexer:
             self._before.was_cut_off
             or any(file.fingerprint_id != run.fingerprint_id for file in self._known.files.values())
         )
-        found = scan(
-            items, self._known, any_text=bool(run.rules.include), on_progress=self._report_scan
-        )
+        found = scan(items, self._known, on_progress=self._report_scan)
         self._tally.files_unchanged = max(0, found.unchanged - self._tally.earlier)
         self._tally.files_skipped = found.skipped
         for skip in found.failures:
@@ -309,7 +307,7 @@ class Indexer:
 
     def _assign_blob(self, path: str, data: bytes, stat: FileStat) -> None:
         """Find the blob of a file: stored already, with the workers, or to be parsed now."""
-        language = language_or_skip(path, data, stat, any_text=bool(self._run.rules.include))
+        language = language_or_skip(path, data, stat)
         if isinstance(language, Skip):
             self._store_skip(language)
             return

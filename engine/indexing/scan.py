@@ -66,7 +66,6 @@ def scan(
     items: Iterable[FileEntry | Skip],
     known: IndexedState,
     *,
-    any_text: bool,
     on_progress: Callable[[int, str], None],
 ) -> Scan:
     """Compare a walk with the index.
@@ -74,8 +73,6 @@ def scan(
     Args:
         items: The walk.
         known: What the index has of the same paths.
-        any_text: Whether text of unknown type is indexed even if it is data, as it is when the
-            caller names what to include.
         on_progress: Called every 500 items with their number and the current path.
     """
     changed: list[FileEntry] = []
@@ -96,7 +93,7 @@ def scan(
             skips[path] = skip
         elif before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
             seen.add(path)
-        elif skip := _same_skip(item, known, any_text=any_text):
+        elif skip := _same_skip(item, known):
             skips[path] = skip
         else:
             changed.append(item)
@@ -128,7 +125,7 @@ def skip_by_name(entry: FileEntry) -> Skip | None:
     return None
 
 
-def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) -> str | Skip:
+def language_or_skip(path: str, data: bytes, stat: FileStat) -> str | Skip:
     """Return the language of a file that was read: of unknown type, plain text unless it is data.
 
     Whether it is text at all is decided by ``content.inspect``.
@@ -136,7 +133,7 @@ def language_or_skip(path: str, data: bytes, stat: FileStat, *, any_text: bool) 
     language = language_of(path, data[:_HEAD_BYTES])
     if language is not None:
         return language
-    if not any_text and is_data(data):
+    if is_data(data):
         return Skip(path, SkipReason.UNKNOWN_TYPE, "large, with hardly any words", stat=stat)
     return "text"
 
@@ -152,14 +149,13 @@ def is_racy(stat: FileStat, now_ns: int) -> bool:
     return now_ns - latest < (_RACY_COARSE_NS if coarse else _RACY_NS)
 
 
-def _same_skip(entry: FileEntry, known: IndexedState, *, any_text: bool) -> Skip | None:
+def _same_skip(entry: FileEntry, known: IndexedState) -> Skip | None:
     """Return the stored skip for the content of a file that did not change since."""
     stored = known.skips.get(entry.path)
     if stored is None or stored.fingerprint_id != known.fingerprint_id:
         return None
     skip = stored.skip
-    is_of_any_type = any_text and skip.reason is SkipReason.UNKNOWN_TYPE
-    if skip.stat != entry.stat or skip.reason not in _BY_CONTENT or is_of_any_type:
+    if skip.stat != entry.stat or skip.reason not in _BY_CONTENT:
         return None
     return skip
 

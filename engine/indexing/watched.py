@@ -79,8 +79,7 @@ class WatchedProject:
         items, known, is_whole = scan_inputs(self._store, target, cancelled)
         if start.only is not None and is_whole:
             return None
-        any_text = bool(scope.rules.include)
-        found = scan(items, known, any_text=any_text, on_progress=lambda _number, _path: None)
+        found = scan(items, known, on_progress=lambda _number, _path: None)
         paths = _paths_in(found, known)
         if start.only is not None:
             paths |= self._other_names(start.branch_id, found.changed)

@@ -232,7 +232,7 @@ def count_work(
             for item in walker.run():
                 seen.append(item)  # noqa: PERF402 - what comes before the end is kept
         walk_s = clock() - began_s
-        work = _compared(handle, index, seen, any_text=bool(scope.rules.include))
+        work = _compared(handle, index, seen)
     freed = os.path.getsize(store.path) if options.force_clean else 0
     work = work._replace(walk_s=walk_s, chunks_lacking=lacking, freed_bytes=freed)
     return _extrapolated(work, index, *cut) if cut else work
@@ -275,9 +275,7 @@ def _index_of(
     )
 
 
-def _compared(
-    handle: Handle, index: _Index, seen: Sequence[FileEntry | Skip], *, any_text: bool
-) -> Work:
+def _compared(handle: Handle, index: _Index, seen: Sequence[FileEntry | Skip]) -> Work:
     """Count the walked files that have to be read; ``scan`` decides, as in a run."""
     entries = [item for item in seen if isinstance(item, FileEntry)]
     paths = [entry.path for entry in entries]
@@ -289,7 +287,7 @@ def _compared(
         fingerprint_id=index.fingerprint_id,
     )
     found: dict[str, Any] = Counter(files=len(seen))
-    for entry in scan(entries, side, any_text=any_text, on_progress=lambda *_: None).changed:
+    for entry in scan(entries, side, on_progress=lambda *_: None).changed:
         before, size_bytes = known.get(entry.path), entry.stat.size_bytes
         is_stored, is_current = index.is_seeded, index.fingerprint_id != 0
         if before:

@@ -22,7 +22,11 @@ _FILES = {
     [
         (IndexOptions(max_file_size=2000), IndexOptions(max_file_size=1 << 20), "b.py"),
         (IndexOptions(max_file_size=2000), IndexOptions(max_file_size=0), "b.py"),
-        (IndexOptions(), IndexOptions(include_patterns=("*.xyz", "*.py")), "notes.xyz"),
+        (
+            IndexOptions(include_patterns=("*.py",)),
+            IndexOptions(include_patterns=("*.xyz", "*.py")),
+            "notes.xyz",
+        ),
         (IndexOptions(exclude_patterns=("b.py",)), IndexOptions(exclude_patterns=()), "b.py"),
         (
             IndexOptions(include_patterns=("a.py",)),
@@ -50,5 +54,5 @@ def test_a_narrower_one_takes_it_out_again(catalog: Catalog, tree: Path) -> None
     index = catalog.create(str(tree))
     index.index(IndexOptions(include_patterns=("*.xyz", "*.py")))
     assert index.why("notes.xyz").outcome == "indexed"
-    index.index(IndexOptions(include_patterns=()))
+    index.index(IndexOptions(include_patterns=("*.py",)))
     assert index.why("notes.xyz").outcome == "skipped"

@@ -19,11 +19,9 @@ def run(
     items: list[FileEntry | Skip],
     files: dict[str, KnownFile] | None = None,
     skips: dict[str, KnownSkip] | None = None,
-    *,
-    any_text: bool = False,
 ) -> Scan:
     known = IndexedState(files=files or {}, skips=skips or {}, fingerprint_id=1)
-    return scan(items, known, any_text=any_text, on_progress=lambda _number, _path: None)
+    return scan(items, known, on_progress=lambda _number, _path: None)
 
 
 def test_new_changed_unchanged_and_gone_are_told_apart() -> None:
@@ -49,16 +47,14 @@ def test_names_refuse_binary_formats_and_lock_files() -> None:
 
 def test_text_of_unknown_type_is_plain_text_unless_it_is_data() -> None:
     prose, data = b"some words\n" * 10_000, b"0.25 1e-3 ff:00\n" * 10_000
-    assert language_or_skip("a.xyz", prose, OLD, any_text=False) == "text"
-    assert language_or_skip("a.xyz", data[:1000], OLD, any_text=False) == "text"
-    assert language_or_skip("a.xyz", data, OLD, any_text=True) == "text"
-    assert language_or_skip("a.csv", data, OLD, any_text=False) == "csv"
-    skip = language_or_skip("a.xyz", data, OLD, any_text=False)
+    assert language_or_skip("a.xyz", prose, OLD) == "text"
+    assert language_or_skip("a.xyz", data[:1000], OLD) == "text"
+    assert language_or_skip("a.csv", data, OLD) == "csv"
+    skip = language_or_skip("a.xyz", data, OLD)
     assert isinstance(skip, Skip)
     assert skip.reason is SkipReason.UNKNOWN_TYPE
     stored = {"a.xyz": KnownSkip(skip, 1)}
     assert run([entry("a.xyz")], skips=stored).changed == []
-    assert run([entry("a.xyz")], skips=stored, any_text=True).changed
 
 
 def test_what_another_version_skipped_is_read_again() -> None:

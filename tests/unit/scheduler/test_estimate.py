@@ -29,7 +29,7 @@ USUAL = Rates(4.4e6, {})
 def sample(tree: Path, catalog: Catalog) -> Path:
     """A tree with a file of every outcome, whose project is made but not indexed."""
     write_tree(tree, SAMPLE)
-    write_tree(tree, {"a.xyz": "?", "Cargo.lock": "", "noise.py": b"\0\1\2" * 99, ".env": "KEY=1"})
+    write_tree(tree, {"a.png": "?", "Cargo.lock": "", "noise.py": b"\0\1\2" * 99, ".env": "KEY=1"})
     catalog.create(str(tree))
     return tree
 
@@ -73,7 +73,7 @@ def seconds(work: Work, model: str = "static") -> float:
 # What a run would parse.
 
 
-def test_a_first_run_parses_what_has_a_language(store: Store, sample: Path) -> None:
+def test_a_first_run_parses_what_may_be_text(store: Store, sample: Path) -> None:
     size = SIZE_BYTES + 3 * 99
     assert counted(store, sample) == Work(ENTRIES, len(SAMPLE) + 1, size, size)
 
