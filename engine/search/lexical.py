@@ -157,8 +157,11 @@ def qualified_form(token: str) -> str:
 def _match_of(alternatives: Iterable[str], query: Query) -> str:
     """Join words by OR, and add what is required (phrases) and excluded (negations)."""
     match = " OR ".join(alternatives)
-    required = [_phrase(term) for term in query.phrases if not term.negated]
-    required = [phrase for phrase in required if phrase]
+    required = [
+        phrase if len(choices) == 1 else f"({phrase})"
+        for choices in required_phrases(query)
+        if (phrase := " OR ".join(filter(None, map(_phrase, choices))))
+    ]
     if required:
         # A phrase alone is required; the other words only rank.
         both = " AND ".join(required)
@@ -166,6 +169,15 @@ def _match_of(alternatives: Iterable[str], query: Query) -> str:
     if match and (excluded := excluded_match(query)):
         match = f"({match}) NOT ({excluded})"
     return match
+
+
+def required_phrases(query: Query) -> list[list[Term]]:
+    """Return the quoted phrases that a place must contain, one of each list."""
+    groups: dict[int, list[Term]] = {}
+    for term in query.phrases:
+        if not term.negated:
+            groups.setdefault(term.choice or -term.position - 1, []).append(term)
+    return list(groups.values())
 
 
 def excluded_match(query: Query) -> str:
@@ -298,10 +310,12 @@ def holds_phrases(text: str, query: Query) -> bool:
     """
     spaced = " ".join(text.split())
     folded = spaced.lower()
-    for phrase in query.phrases:
+
+    def is_there(phrase: Term) -> bool:
         wanted = " ".join(phrase.text.split())
         exact = query.case is Case.YES or (query.case is Case.AUTO and wanted != wanted.lower())
-        is_there = wanted in spaced if exact else wanted.lower() in folded
-        if is_there == phrase.negated:
-            return False
-    return True
+        return wanted in spaced if exact else wanted.lower() in folded
+
+    return all(any(map(is_there, choices)) for choices in required_phrases(query)) and not any(
+        phrase.negated and is_there(phrase) for phrase in query.phrases
+    )

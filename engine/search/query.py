@@ -6,7 +6,7 @@ r"""Parse the query language into a ``Query``.
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
 ``name:`` is text, as are ``--flag``, ``-x`` and a quote that is not closed. In a sentence (five
 words or more) a minus is text, quoted phrases raise places but are not required, and filters and
-patterns count only before or after its words.
+patterns count only before or after its words; ``query_pieces`` decides that.
 
 In mode ``regex`` all but filters and ``/patterns/`` is one pattern, blanks included: ``func \w+
 lang:go``. Blanks at its ends count too, except the one beside a filter, and line ends. Only when it
@@ -18,7 +18,6 @@ Raises only ``InvalidQueryError``, with the position.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -26,30 +25,38 @@ from typing import NamedTuple
 from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
 from engine.records import MAX_QUERY_CHARS
+from engine.search.query_pieces import (
+    NOT_NEGATED,
+    Kind,
+    Piece,
+    as_sentence,
+    is_sentence,
+    with_operators,
+)
 
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 
 FILTERS = ("lang", "path", "kind", "sym", "branch", "project", "tag", "case")
 _ALIASES = {"language": "lang", "symbol": "sym", "file": "path"}
-_NOT_NEGATED = frozenset({"branch", "case"})
 
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
 # A slash ends a pattern only before white space, so that most paths are not patterns; \\/ never.
-_SLASHED = re.compile(r"/((?:[^\\/]|\\.|/(?!\s|$))+)/(?=\s|$)", re.DOTALL)
+# What begins with a blank or a star is prose or a comment.
+_SLASHED = re.compile(r"/(?![\s*])((?:[^\\/\r\n]|\\.|/(?!\s|$))+)/(?=\s|$)")
+_MAX_PATTERN_WORDS = 5  # that are not in mode ``regex``; between slashes of a longer text is prose
 _QUOTED_TERM = re.compile(r'"((?:[^"\\]|\\.)+)"(?=\s|$)', re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\])')
 _LINE_ENDS = "\r\n"
-# What a query has that is more than words: quotes, slashes, colons, minus signs, NOT.
-_MARKUP = re.compile(r'["/:]|(?<!\S)-|(?<!\S)NOT(?!\S)')
+# What a query has that is more than words: quotes, slashes, colons, minus signs, operators.
+_MARKUP = re.compile(r'["/:]|(?<!\S)-|(?<!\S)(?:AND|NOT|OR)(?!\S)')
 _NOT_BLANK = re.compile(r"\S+")
-# A minus negates a name, a phrase, a pattern or a file extension; --flag, -x, -1 and -> are text.
-_NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)')
-_OPERATORS = frozenset({"AND", "NOT", "OR"})
-# A query with this many words, of which this many are not quoted, is a sentence.
-_SENTENCE_WORDS = 5
-_SENTENCE_PLAIN_WORDS = 3
+# A minus negates a name, a phrase, a pattern or a file extension; --flag, -x, -1, -> and -a=b are
+# text.
+_NEGATION = re.compile(r'-(?=["/.]|[^\W\d]\w)(?!\w+=)')
+_MAX_LAST_WORDS = 16  # of a long text: its end says what is wrong, in a stack trace
+_MAX_NOTES = 3
 _NOTE_CHARS = 60  # of a piece of the query that a note quotes
 _SURROGATES_AND_NUL = re.compile("[\x00\ud800-\udfff]")
 
@@ -68,6 +75,7 @@ class Term(NamedTuple):
     text: str
     position: int  # 0-based character offset in the query
     negated: bool
+    choice: int = 0  # of phrases with the same number above 0, one is required
 
 
 class PatternTerm(NamedTuple):
@@ -160,34 +168,15 @@ def storable(text: str) -> str:
     return _SURROGATES_AND_NUL.sub(" ", text)
 
 
-class _Kind(StrEnum):
-    """What a piece of a query is."""
-
-    WORD = "word"
-    PHRASE = "phrase"
-    PATTERN = "pattern"
-    FILTER = "filter"
-
-
-class _Piece(NamedTuple):
-    """A piece of a query, with its minus."""
-
-    kind: _Kind
-    start: int
-    end: int
-    negated: bool
-    text: str  # of a word, a phrase or a pattern, or the value of a filter
-    text_start: int
-    name: str = ""  # of a filter
-
-
 class _Scanner:
     """Scans the query once, left to right, and then decides what its pieces mean."""
+
+    _max_pattern_words = _MAX_PATTERN_WORDS
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._pieces: list[_Piece] = []
+        self._pieces: list[Piece] = []
         self._words: list[Term] = []
         self._phrases: list[Term] = []
         self._mentions: list[Term] = []
@@ -198,8 +187,10 @@ class _Scanner:
 
     def query(self, original: str) -> Query:
         """Return the parsed query."""
+        if len(self._phrases) > MAX_TERMS:
+            self._mentions, self._phrases = [*self._mentions, *self._phrases], []
+            self._notes.append(f"of more than {MAX_TERMS} phrases, none is required")
         for what, positions in (
-            ("phrases", [term.position for term in self._phrases]),
             ("patterns", [term.position for term in self._patterns]),
             ("filters", [term.position for _, term in self._filters]),
         ):
@@ -208,18 +199,37 @@ class _Scanner:
                     f"the query has {len(positions)} {what}, at most {MAX_TERMS} are allowed",
                     position=positions[MAX_TERMS],
                 )
-        if len(self._words) > MAX_TERMS:
-            self._notes.append(f"only the first {MAX_TERMS} words count")
         return Query(
             text=original,
-            words=tuple(self._words[:MAX_TERMS]),
+            words=tuple(self._counted_words()),
             phrases=tuple(self._phrases),
             mentions=tuple(self._mentions[:MAX_TERMS]),
             patterns=tuple(self._patterns),
             filters=tuple(self._filters),
             case=self._case,
-            notes=tuple(dict.fromkeys(self._notes)),
+            notes=self._few_notes(),
         )
+
+    def _counted_words(self) -> list[Term]:
+        """Return the words, of a long text the first and the last different ones."""
+        if len(self._words) <= MAX_TERMS:
+            return self._words
+        words = list({(word.text, word.negated): word for word in reversed(self._words)}.values())
+        words.reverse()
+        if len(words) > MAX_TERMS:
+            first = MAX_TERMS - _MAX_LAST_WORDS
+            self._notes.insert(
+                0, f"only the first {first} and the last {_MAX_LAST_WORDS} words count"
+            )
+            words = words[:first] + words[-_MAX_LAST_WORDS:]
+        return words
+
+    def _few_notes(self) -> tuple[str, ...]:
+        notes = list(dict.fromkeys(self._notes))
+        if len(notes) > _MAX_NOTES + 1:
+            more = len(notes) - _MAX_NOTES
+            notes[_MAX_NOTES:] = [f"so were {more} more pieces of the query"]
+        return tuple(notes)
 
     def split(self) -> None:
         """Read a text without markup: words."""
@@ -238,60 +248,50 @@ class _Scanner:
             self._at += negated
             self._read_term(start, negated)
         pieces = self._pieces
-        read = self._as_sentence if _is_sentence(pieces) else _with_negations
-        for piece in read(pieces):
+        if is_sentence(pieces, text):
+            pieces = as_sentence(pieces)
+        else:
+            pieces, notes = with_operators(pieces, text)
+            self._notes += notes
+        for piece in pieces:
             self._add(piece)
         self._words.sort(key=lambda term: term.position)
 
-    def _as_sentence(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """Return the pieces of a sentence, in which code, quotes and a minus are text.
-
-        Filters and patterns keep their meaning before its first and after its last word.
-        """
-        plain = [at for at, piece in enumerate(pieces) if _is_plain_word(piece)]
-        kept = []
-        for at, piece in enumerate(pieces):
-            is_inside = plain[0] < at < plain[-1]
-            if piece.kind is _Kind.WORD:
-                kept.append(piece._replace(negated=False))
-            elif piece.kind is _Kind.PHRASE and (is_inside or not piece.negated):
-                self._add_mention(piece)
-            elif is_inside:
-                raw = _shortened(self._text[piece.start : piece.end])
-                self._notes.append(f"in a sentence, {raw} is text; filters go before or after it")
-                self._add_words(piece)
-            else:
-                kept.append(piece)
-        return kept
-
-    def _add(self, piece: _Piece) -> None:
-        if piece.kind is _Kind.FILTER:
+    def _add(self, piece: Piece) -> None:
+        if piece.kind is Kind.FILTER:
             self._add_filter(piece)
-        elif piece.kind is _Kind.PATTERN:
+        elif piece.kind is Kind.PATTERN:
             places = ((0, piece.text_start),)
             pattern = PatternTerm(piece.text, piece.start, piece.negated, places=places)
             self._patterns.append(pattern)
-        elif piece.kind is _Kind.WORD:
+        elif piece.kind is Kind.WORD:
             self._words.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, piece.negated))
+        elif piece.kind is Kind.TEXT:
+            raw = _shortened(self._text[piece.start : piece.end])
+            self._notes.append(f"in a sentence, {raw} is text; {piece.why}")
+            self._add_words(piece)
+        elif piece.kind is Kind.MENTION:
+            self._add_mention(piece)
         elif len(piece.text) > MAX_TERM_CHARS:
             self._notes.append(f"a phrase of over {MAX_TERM_CHARS} characters is searched as words")
             self._add_words(piece)
         elif piece.text.strip():
-            self._phrases.append(Term(piece.text, piece.start, piece.negated))
+            term = Term(piece.text, piece.start, piece.negated, piece.choice)
+            self._phrases.append(term)
 
-    def _add_mention(self, piece: _Piece) -> None:
+    def _add_mention(self, piece: Piece) -> None:
         if piece.text.strip():
             self._mentions.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, False))
             quoted = _shortened(piece.text)
-            self._notes.append(f'in a sentence, "{quoted}" ranks but is not required')
+            self._notes.append(f'"{quoted}" ranks but is not required')
 
-    def _add_words(self, piece: _Piece) -> None:
+    def _add_words(self, piece: Piece) -> None:
         """Add the text of a piece as words."""
         for word in _NOT_BLANK.finditer(self._text, piece.start, piece.end):
             self._words.append(Term(word[0][:MAX_TERM_CHARS], word.start(), piece.negated))
 
-    def _add_filter(self, piece: _Piece) -> None:
-        if piece.negated and piece.name in _NOT_NEGATED:
+    def _add_filter(self, piece: Piece) -> None:
+        if piece.negated and piece.name in NOT_NEGATED:
             raise InvalidQueryError(
                 f"filter {piece.name!r} cannot be negated", position=piece.start
             )
@@ -308,23 +308,37 @@ class _Scanner:
 
     def _read_term(self, start: int, negated: bool) -> None:
         text = self._text
-        if text[self._at] == '"':
-            quoted = self._quoted()
-            if quoted is not None:
-                self._append(_Kind.PHRASE, start, negated, quoted, start)
-                return
-        elif text[self._at] == "/" and self._read_pattern(start, negated):
-            return
         bracket = text[self._at] == "("
+        if text.startswith('"', self._at + bracket) and self._read_phrase(start, negated, bracket):
+            return
+        if text[self._at] == "/" and self._read_pattern(start, negated):
+            return
         match = _FILTER.match(text, self._at + bracket)
         if match and self._read_filter(match, start, negated):
             return
-        self._append(_Kind.WORD, start, negated, self._bare(), start)
+        self._append(Kind.WORD, start, negated, self._bare(), start)
+
+    def _read_phrase(self, start: int, negated: bool, bracket: bool) -> bool:
+        """Read a quoted text; return False if it is not closed.
+
+        One that code goes on after, as in ``"name": 1``, is not required.
+        """
+        begin = self._at
+        self._at += bracket
+        quoted = self._quoted()
+        if quoted is None:
+            self._at = begin
+            return False
+        rest = self._bare()
+        self._at -= len(rest)
+        is_code = not negated and rest.strip(")") != "" and not rest.startswith('"')
+        self._append(Kind.MENTION if is_code else Kind.PHRASE, start, negated, quoted, start)
+        return True
 
     def _append(
-        self, kind: _Kind, start: int, negated: bool, text: str, text_start: int, name: str = ""
+        self, kind: Kind, start: int, negated: bool, text: str, text_start: int, name: str = ""
     ) -> None:
-        self._pieces.append(_Piece(kind, start, self._at, negated, text, text_start, name))
+        self._pieces.append(Piece(kind, start, self._at, negated, text, text_start, name))
 
     def _read_filter(self, match: re.Match[str], start: int, negated: bool) -> bool:
         """Read ``name:value``; return False for text with a colon."""
@@ -349,7 +363,7 @@ class _Scanner:
         if not value:
             self._at = begin
             return False
-        self._append(_Kind.FILTER, start, negated, value, after, name)
+        self._append(Kind.FILTER, start, negated, value, after, name)
         return True
 
     def _quoted(self) -> str | None:
@@ -372,10 +386,10 @@ class _Scanner:
     def _read_pattern(self, start: int, negated: bool) -> bool:
         """Read ``/pattern/`` up to a slash before white space; return False for a path."""
         match = _SLASHED.match(self._text, self._at)
-        if not match:
+        if not match or len(match[1].split()) > self._max_pattern_words:
             return False
         self._at = match.end()
-        self._append(_Kind.PATTERN, start, negated, match[1], match.start(1))
+        self._append(Kind.PATTERN, start, negated, match[1], match.start(1))
         return True
 
     def _bare(self) -> str:
@@ -390,34 +404,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _NOTE_CHARS else text[: _NOTE_CHARS - 1] + "…"
 
 
-def _is_plain_word(piece: _Piece) -> bool:
-    is_word = piece.kind is _Kind.WORD and not piece.negated and piece.text not in _OPERATORS
-    return is_word and any(map(str.isalnum, piece.text))
-
-
-def _is_sentence(pieces: Sequence[_Piece]) -> bool:
-    """Return whether a query is prose, in which people paste quotes and code without escapes."""
-    words = sum(map(_is_plain_word, pieces))
-    quoted = sum(len(each.text.split()) for each in pieces if each.kind is _Kind.PHRASE)
-    return words >= _SENTENCE_PLAIN_WORDS and words + quoted >= _SENTENCE_WORDS
-
-
-def _with_negations(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Return the pieces with ``NOT`` read as the minus of the next one."""
-    kept: list[_Piece] = []
-    is_negated = False
-    for at, piece in enumerate(pieces):
-        is_operator = piece.kind is _Kind.WORD and piece.text == "NOT" and not piece.negated
-        if is_operator and 0 < at < len(pieces) - 1:
-            is_negated = True
-            continue
-        kept.append(piece._replace(negated=True) if is_negated else piece)
-        is_negated = False
-    return kept
-
-
 class _PatternScanner(_Scanner):
     """Scans a query of mode ``regex``: filters, ``/patterns/``, and one pattern from the rest."""
+
+    _max_pattern_words = MAX_QUERY_CHARS
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -38,7 +38,7 @@ CASES = (
     _plain("a quote alone", '"'),
     _plain("open quote", '"session'),
     _refused("quotes around nothing", '""'),
-    _refused("only negation", "-session"),
+    _plain("only negation", "-session"),
     _plain("unknown filter", "nosuch:value"),
     _plain("filter without value", "lang:"),
     _refused("negated branch", "-branch:main session"),

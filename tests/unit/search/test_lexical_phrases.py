@@ -19,6 +19,9 @@ from engine.search.query import parse_query
         ('-"close"', True),
         ('"open" "file"', True),
         ('"open" "door"', False),
+        ('"open" OR "door"', True),
+        ('"door" OR "close"', False),
+        ('"file" ("open" OR "door") NOT "close"', True),
     ],
 )
 def test_phrases(query: str, expected: bool) -> None:

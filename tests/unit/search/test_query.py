@@ -87,7 +87,7 @@ def test_errors_name_the_position(text: str, position: int, part: str) -> None:
     [
         ("foo bar:baz", "'bar:' is not a filter, so it was searched for as text"),
         ("foo lnag:go", "did you mean 'lang'"),
-        ("ab " * (MAX_TERMS + 1), f"only the first {MAX_TERMS} words count"),
+        (" ".join(map(str, range(MAX_TERMS + 1))), "only the first 48 and the last 16 words count"),
         ('"' + "long " * 60 + '"', "is searched as words"),
     ],
 )
@@ -109,7 +109,7 @@ def test_in_a_sentence_quotes_rank_and_a_minus_is_text() -> None:
     ]
     assert [term.text for term in query.mentions] == ["--arg=VALUE"]
     assert query.phrases == ()
-    assert query.notes == ('in a sentence, "--arg=VALUE" ranks but is not required',)
+    assert query.notes == ('"--arg=VALUE" ranks but is not required',)
 
 
 def test_notes_quote_little_and_say_nothing_of_empty_quotes() -> None:
@@ -145,12 +145,92 @@ def test_not_and_brackets_are_operators() -> None:
     query = parse_query('(lang:go OR lang:rust) retry NOT test NOT "a b"')
     assert [term.value for term in query.values("lang")] == ["go", "rust"]
     assert [(term.text, term.negated) for term in query.words] == [
-        ("OR", False),
         ("retry", False),
         ("test", True),
     ]
     assert [(term.text, term.negated) for term in query.phrases] == [("a b", True)]
     assert [term.text for term in parse_query("NOT a").words] == ["NOT", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "excluded"),
+    [
+        ("foo OR bar", ["foo", "bar"], []),
+        ("foo AND bar", ["foo", "bar"], []),
+        ("(foo OR bar) baz", ["(foo", "bar)", "baz"], []),
+        ("foo NOT test", ["foo"], ["test"]),
+        ("foo NOT (a OR b) baz", ["foo", "baz"], ["(a", "b)"]),
+        (
+            "retry the connection pool now NOT test",
+            ["retry", "the", "connection", "pool", "now", "NOT", "test"],
+            [],
+        ),
+        (
+            "retry connection pool timeout NOT test",
+            ["retry", "connection", "pool", "timeout"],
+            ["test"],
+        ),
+        ("FILE NOT FOUND", ["FILE", "NOT", "FOUND"], []),
+        ("please do this OR that now", ["please", "do", "this", "OR", "that", "now"], []),
+        ("-trimpath", ["trimpath"], []),
+        ("-whatever=23", ["-whatever=23"], []),
+    ],
+)
+def test_operators_of_code_search(text: str, wanted: list[str], excluded: list[str]) -> None:
+    words = parse_query(text).words
+    assert [term.text for term in words if not term.negated] == wanted
+    assert [term.text for term in words if term.negated] == excluded
+
+
+def test_phrases_joined_by_or_are_alternatives() -> None:
+    both = parse_query('("a b" OR "c d") "e f"').phrases
+    assert [term.text for term in both] == ["a b", "c d", "e f"]
+    assert both[0].choice == both[1].choice != both[2].choice == 0
+    query = parse_query('"a b" OR retry')
+    assert ([term.text for term in query.mentions], query.phrases) == (["a b"], ())
+    assert "in a pattern write /a|b/" in parse_query("/a/ OR /b/").notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("closure kind:Deployment is not read here", 6),
+        ("parsing of a file fails with lang:klingon", 7),
+        ("lang:%s is not a known language", 6),
+        ("case:maybe should we compare it exactly", 6),
+        ("static files are served below /static/", 6),
+        ("/* frees the list */", 5),
+        ("/api/v1 is gone so redirect to /api/v2/ again", 8),
+        ("test' / w'ith\\\" / <script>", 5),
+        ("first line\nwith kind:nonsense\nin three", 6),
+    ],
+)
+def test_what_is_no_filter_or_pattern_in_a_sentence_is_text(text: str, words: int) -> None:
+    query = parse_query(text)
+    assert (query.filters, query.patterns, query.phrases) == ((), (), ())
+    assert len(query.words) == words
+
+
+def test_quoted_texts_of_code_are_not_required() -> None:
+    query = parse_query('{"name": "click", "version": "8.0"}')
+    assert query.phrases == ()
+    assert [term.text for term in query.mentions] == ["click", "version", "8.0"]
+    many = parse_query('"a b" ' * (MAX_TERMS + 1))
+    assert (many.phrases, len(many.mentions)) == ((), MAX_TERMS)
+
+
+def test_of_a_long_text_the_first_and_the_last_words_count() -> None:
+    lines = [f'File "a/module{number}.py", line {number}, in run' for number in range(90)]
+    query = parse_query("Traceback:\n" + "\n".join(lines) + "\nValueError: it is broken")
+    assert len(query.words) == MAX_TERMS
+    assert [term.text for term in query.words[-4:]] == ["ValueError:", "it", "is", "broken"]
+    assert len(query.notes) <= 4
+
+
+def test_notes_on_a_pasted_text_are_few() -> None:
+    query = parse_query(" ".join(f"{letter}a:b" for letter in "abcdefghijk"))
+    assert len(query.notes) == 4
+    assert query.notes[3] == "so were 8 more pieces of the query"
 
 
 @pytest.mark.parametrize(

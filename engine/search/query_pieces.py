@@ -1,0 +1,181 @@
+"""Decide what the pieces of a query mean: operators in a short query, text in a sentence.
+
+People paste sentences, messages and stack traces, in which quotes, a minus, ``NOT`` and
+``name:value`` are text. In a short query they are what they look like, and so are ``OR`` and
+brackets.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from engine.syntax.languages import kinds_of, language_named
+
+#: Filters that choose one thing and cannot exclude.
+NOT_NEGATED = frozenset({"branch", "case"})
+#: The treatments of upper and lower case.
+CASES = ("yes", "no", "auto")
+
+# A query with this many words, of which this many are not quoted, is a sentence; of a text with
+# several lines, these are enough.
+_SENTENCE_WORDS = 5
+_SENTENCE_PLAIN_WORDS = 3
+_OPERATORS = frozenset({"AND", "NOT", "OR"})
+_JOINING = frozenset({"AND", "OR"})
+_IN_PATTERNS = re.compile(r"[\\*+?|(){}^$]|\[")
+# What programs fill in: %s, {name}, ${NAME}, <name>.
+_PLACEHOLDER = re.compile(r"%\w|\{\w*\}|<\w+>")
+_OR_NOTE = "OR joins words and quoted phrases; in a pattern write /a|b/"
+
+
+class Kind(StrEnum):
+    """What a piece of a query is."""
+
+    WORD = "word"
+    PHRASE = "phrase"
+    MENTION = "mention"  # a phrase that raises a place but is not required
+    PATTERN = "pattern"
+    FILTER = "filter"
+    TEXT = "text"  # looks like a pattern or a filter, and is words
+
+
+class Piece(NamedTuple):
+    """A piece of a query, with its minus."""
+
+    kind: Kind
+    start: int
+    end: int
+    negated: bool
+    text: str  # of a word, a phrase or a pattern, or the value of a filter
+    text_start: int
+    name: str = ""  # of a filter
+    choice: int = 0  # phrases with the same number above 0 are alternatives
+    why: str = ""  # a TEXT is none of what it looks like
+
+
+def is_sentence(pieces: Sequence[Piece], text: str) -> bool:
+    """Return whether a query is prose, in which people paste quotes and code without escapes."""
+    words = sum(
+        _is_plain_word(piece) and not (at and _is_operator(pieces[at - 1], "NOT"))
+        for at, piece in enumerate(pieces)
+    )
+    if words < _SENTENCE_PLAIN_WORDS:
+        return False
+    quoted = sum(len(each.text.split()) for each in pieces if each.kind is Kind.PHRASE)
+    return words + quoted >= _SENTENCE_WORDS or len(text.strip().splitlines()) > 1
+
+
+def as_sentence(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces of a sentence, in which code, quotes and a minus are text.
+
+    Filters and patterns that make sense keep their meaning before its first and after its last
+    word.
+    """
+    plain = [at for at, piece in enumerate(pieces) if _is_plain_word(piece)]
+    kept = []
+    for at, piece in enumerate(pieces):
+        is_inside = plain[0] < at < plain[-1]
+        if piece.kind is Kind.WORD:
+            kept.append(piece._replace(negated=False))
+        elif piece.kind is Kind.PHRASE and (is_inside or not piece.negated):
+            kept.append(piece._replace(kind=Kind.MENTION, negated=False))
+        elif is_inside:
+            why = "filters go before or after it"
+            kept.append(piece._replace(kind=Kind.TEXT, negated=False, why=why))
+        elif not _makes_sense(piece):
+            why = f"it is no {piece.kind}"
+            kept.append(piece._replace(kind=Kind.TEXT, negated=False, why=why))
+        else:
+            kept.append(piece)
+    return kept
+
+
+def with_operators(pieces: Sequence[Piece], text: str) -> tuple[list[Piece], list[str]]:
+    """Return the pieces of a short query with its operators applied, and notes.
+
+    ``NOT`` is the minus of the next piece, or of all up to the end of the bracket that the next
+    one opens. Words are ORed anyway; phrases joined by ``OR`` are alternatives, and one that is
+    joined to a word is not required. ``AND`` between pieces says nothing. In capitals alone, as in
+    ``FILE NOT FOUND``, there are no operators.
+    """
+    if text.isupper():
+        return list(pieces), []
+    if pieces and all(each.kind is Kind.WORD and each.negated for each in pieces):
+        return [each._replace(negated=False) for each in pieces], [
+            "there is nothing to exclude from, so all of it was searched for as text"
+        ]
+    kept: list[Piece] = []
+    notes: list[str] = []
+    joined_before: set[int] = set()  # numbers of kept pieces with OR before them
+    depth = 0  # of the bracket that NOT excludes
+    is_negated = is_joined = False
+    for at, piece in enumerate(pieces):
+        is_between = 0 < at < len(pieces) - 1
+        if is_between and _is_operator(piece, "NOT"):
+            is_negated = True
+            continue
+        if is_between and piece.text in _JOINING and _is_operator(piece, piece.text):
+            is_joined = piece.text == "OR" and bool(kept)
+            continue
+        if is_joined:
+            joined_before.add(len(kept))
+        is_excluded = is_negated or depth > 0
+        if is_excluded:
+            depth = max(0, depth + _brackets(piece))
+        kept.append(piece._replace(negated=True) if is_excluded else piece)
+        is_negated = is_joined = False
+    return _with_choices(kept, joined_before, notes), notes
+
+
+def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) -> list[Piece]:
+    """Make alternatives of phrases that are joined by OR; beside words they are not required."""
+    begin = 0
+    for end in range(1, len(kept) + 1):
+        if end < len(kept) and end in joined_before:
+            continue
+        run, begin = range(begin, end), end
+        kinds = {kept[at].kind for at in run if not kept[at].negated}
+        if len(run) == 1 or kinds <= {Kind.WORD}:
+            continue
+        if Kind.PATTERN in kinds:
+            notes.append(_OR_NOTE)
+        for at in run:
+            if kept[at].kind is Kind.PHRASE and not kept[at].negated:
+                kept[at] = (
+                    kept[at]._replace(choice=end)
+                    if kinds == {Kind.PHRASE}
+                    else kept[at]._replace(kind=Kind.MENTION)
+                )
+    return kept
+
+
+def _brackets(piece: Piece) -> int:
+    """Return how many brackets a piece opens, less those that it closes."""
+    if piece.kind is not Kind.WORD:
+        return 0
+    return piece.text.count("(") - piece.text.count(")")
+
+
+def _is_plain_word(piece: Piece) -> bool:
+    is_word = piece.kind is Kind.WORD and not piece.negated and piece.text not in _OPERATORS
+    return is_word and any(map(str.isalnum, piece.text))
+
+
+def _is_operator(piece: Piece, operator: str) -> bool:
+    return piece.kind is Kind.WORD and not piece.negated and piece.text == operator
+
+
+def _makes_sense(piece: Piece) -> bool:
+    """Return whether a filter or a pattern at the end of a sentence can be one."""
+    if piece.kind is Kind.PATTERN:
+        return _IN_PATTERNS.search(piece.text) is not None
+    if piece.kind is not Kind.FILTER:
+        return True
+    if (piece.negated and piece.name in NOT_NEGATED) or _PLACEHOLDER.search(piece.text):
+        return False
+    return not (
+        (piece.name == "lang" and language_named(piece.text) is None)
+        or (piece.name == "kind" and kinds_of(piece.text) is None)
+        or (piece.name == "case" and piece.text.lower() not in CASES)
+    )
