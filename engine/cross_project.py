@@ -17,7 +17,7 @@ from engine.records import (
     display_path,
 )
 from engine.roots import project_id_of, resolve
-from engine.search.merge import ProjectAnswer, comparable_hits
+from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import FILTERS, Query, parse_query
 
 #: The filters of the query language, as they are written.
@@ -88,6 +88,7 @@ def _merged(
     took_ms: float,
 ) -> SearchAnswer:
     """Merge answers by scores that are made comparable."""
+    found = without_looser(found)
     answers = [each.answer for each in found]
     hits = comparable_hits(found)
     files = sum(answer.coverage.files for answer in answers)

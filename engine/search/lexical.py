@@ -56,8 +56,13 @@ class Lexical:
     is_symbol_query: bool  # the whole query is one identifier or qualified name
 
 
-def lexical_of(query: Query) -> Lexical:
-    """Prepare the words and phrases of a query."""
+def lexical_of(query: Query, *, with_common: bool = False) -> Lexical:
+    """Prepare the words and phrases of a query.
+
+    Args:
+        query: The query.
+        with_common: Whether words that say nothing about code count beside others.
+    """
     tokens = [strip_punctuation(term.text) for term in query.words if not term.negated]
     tokens = [token for token in tokens if token]
     all_words: list[str] = []
@@ -82,8 +87,7 @@ def lexical_of(query: Query) -> Lexical:
         all_words += parts
         if len(parts) > 1:
             runs.append(" ".join(parts))
-    words = tuple(dict.fromkeys(word for word in all_words if word not in STOP_WORDS))
-    words = words or tuple(dict.fromkeys(all_words))
+    words = tuple(dict.fromkeys(all_words)) if with_common else _counted(all_words)
     path_words = [quoted(word) for word in words]
     alternatives = dict.fromkeys([*path_words, *map(quoted, runs)])
     return Lexical(
@@ -95,6 +99,12 @@ def lexical_of(query: Query) -> Lexical:
         names=names,
         is_symbol_query=len(tokens) == len(names) == 1 and not query.phrases,
     )
+
+
+def _counted(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the different words without those that say nothing, unless there are no others."""
+    different = dict.fromkeys(words)
+    return tuple(word for word in different if word not in STOP_WORDS) or tuple(different)
 
 
 def with_spellings(lexical: Lexical, spellings: Iterable[str], query: Query) -> Lexical:

@@ -29,6 +29,20 @@ class ProjectAnswer(NamedTuple):
     breakdowns: Sequence[Breakdown]  # of the hits
     peaks: Peaks | None  # None: its scores are absolute already
     counts: WordCounts
+    looser: tuple[str, ...] = ()  # notes on the looser reading of the query, if that found it
+
+
+def without_looser(answers: Sequence[ProjectAnswer]) -> list[ProjectAnswer]:
+    """Return the answers, those of looser readings without hits if any other has hits."""
+    if not any(each.answer.hits and not each.looser for each in answers):
+        return list(answers)
+    return [_without_hits(each) if each.looser else each for each in answers]
+
+
+def _without_hits(found: ProjectAnswer) -> ProjectAnswer:
+    notes = tuple(note for note in found.answer.notes if note not in found.looser)
+    answer = replace(found.answer, hits=(), total=0, truncated=False, notes=notes)
+    return found._replace(answer=answer, breakdowns=())
 
 
 def comparable_hits(answers: Sequence[ProjectAnswer]) -> list[Hit]:

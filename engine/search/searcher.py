@@ -31,7 +31,7 @@ from engine.search.candidates import (
     is_symbol_search,
 )
 from engine.search.hits import AnswerContext, hits_of, with_evidence
-from engine.search.lexical import MODES_WITH_WORDS, lexical_of, missing_names
+from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of, missing_names
 from engine.search.merge import ProjectAnswer
 from engine.search.prepared_query import (
     MODES_WITH_VECTORS,
@@ -277,10 +277,7 @@ class Searcher:
             embedding = for_model(embedding, scope.state.model(handle), request.mode)
             with span("search.find"):
                 lexical = lexical_of(query)
-                if request.mode in _BY_SPELLING and not patterns:
-                    lexical = scope.state.with_index_spellings(
-                        handle, query, lexical, scope.branch_index
-                    )
+                looser: tuple[str, ...] = ()
                 if patterns:
                     from engine.search.pattern_search import find_places
 
@@ -291,11 +288,8 @@ class Searcher:
 
                     found = find_by_filters(handle, query, request, scope.filters)
                 else:
-                    query_vector = embedding.query_vector
-                    prepared = prepare_query(
-                        query, request.mode, request.limit, query_vector, lexical
-                    )
-                    found = _find(handle, prepared, scope)
+                    read = _find_in_words(handle, query, request, embedding.query_vector, scope)
+                    query, lexical, found, looser = read
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
                 hits = hits_of(handle, found.shown, request, scope.filters, context)
@@ -323,7 +317,8 @@ class Searcher:
             notes=notes,
             missing=missing,
         )
-        return ProjectAnswer(answer, [each.breakdown for each in found.shown], found.peaks, counts)
+        breakdowns = [each.breakdown for each in found.shown]
+        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser)
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.
@@ -479,6 +474,42 @@ def _patterns_of(query: Query) -> "tuple[Pattern, ...] | list[Pattern]":
     from engine.search.patterns import patterns_of  # RE2, which other queries do not need
 
     return patterns_of(query)
+
+
+class _Found(NamedTuple):
+    """What was found, and by which reading of the query."""
+
+    query: Query
+    lexical: Lexical
+    candidates: RankedCandidates
+    looser: tuple[str, ...] = ()  # notes on the looser reading, if it is one
+
+
+def _find_in_words(
+    handle: Handle,
+    query: Query,
+    request: SearchRequest,
+    query_vector: QueryVector | None,
+    scope: _Scope,
+) -> _Found:
+    """Find candidates for words and phrases; where there are none, by looser readings."""
+
+    def found_by(query: Query, lexical: Lexical) -> _Found:
+        if request.mode in _BY_SPELLING:
+            lexical = scope.state.with_index_spellings(handle, query, lexical, scope.branch_index)
+        prepared = prepare_query(query, request.mode, request.limit, query_vector, lexical)
+        return _Found(query, lexical, _find(handle, prepared, scope))
+
+    found = found_by(query, lexical_of(query))
+    if found.candidates.shown or request.mode not in MODES_WITH_WORDS:
+        return found
+    from engine.search.relaxed import relaxed  # most queries find something
+
+    for reading in relaxed(query):
+        looser = found_by(*reading)
+        if looser.candidates.shown:
+            return looser._replace(looser=looser.query.notes[len(query.notes) :])
+    return found
 
 
 def _find(handle: Handle, prepared: PreparedQuery, scope: _Scope) -> RankedCandidates:
