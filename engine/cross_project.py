@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from engine.budget import within_budget
@@ -92,6 +92,8 @@ def _merged(
     answers = [each.answer for each in found]
     hits = comparable_hits(found)
     files = sum(answer.coverage.files for answer in answers)
+    missing = _missing_from_all(answers)
+    elsewhere = {name.note for each in found for name in each.missing if name.name not in missing}
     return SearchAnswer(
         query=request.query,
         mode=request.mode,
@@ -106,12 +108,14 @@ def _merged(
         ),
         hits=tuple(hits[: request.limit]),
         errors=errors,
-        notes=_notes_of(roots, answers),
-        missing=_missing_from_all(answers),
+        notes=_notes_of(roots, answers, without=elsewhere),
+        missing=missing,
     )
 
 
-def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
+def _notes_of(
+    roots: Sequence[str], answers: Sequence[SearchAnswer], *, without: Collection[str]
+) -> tuple[str, ...]:
     """Return notes on all projects once, and notes on some of them with their names."""
     of: dict[str, list[str]] = {}
     for root, answer in zip(roots, answers, strict=True):
@@ -120,6 +124,7 @@ def _notes_of(roots: Sequence[str], answers: Sequence[SearchAnswer]) -> tuple[st
     return tuple(
         note if len(names) == len(answers) else f"in {', '.join(names)}: {note}"
         for note, names in of.items()
+        if note not in without
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cache import LruCache
 from engine.search.lexical import Lexical, alternative_spellings, with_spellings
+from engine.search.names import is_indexed, names_in, similar_name
 from engine.search.query import Query
 from engine.search.weights import MAX_CHUNKS_TO_RESPELL
 from engine.store import blobs, files, fulltext, models, project
@@ -85,6 +86,18 @@ class WordCounts(NamedTuple):
     with_word: Mapping[str, int]  # chunks that have it; only words that are there
 
 
+class MissingName(NamedTuple):
+    """A name in a query that nothing in the index has."""
+
+    name: str
+    similar: str  # that it may be misspelt for, or ""
+
+    @property
+    def note(self) -> str:
+        """What to say of it, if anything."""
+        return f"nothing has {self.name}, did you mean {self.similar!r}?" if self.similar else ""
+
+
 class IndexState:
     """A project in one state. Thread-safe."""
 
@@ -102,6 +115,7 @@ class IndexState:
         self._contents: dict[int, Contents] = {}
         self._spellings: LruCache[str, tuple[str, ...]] = LruCache(_SPELLINGS_BYTES)
         self._words: LruCache[str, int] = LruCache(_SPELLINGS_BYTES)  # how many chunks have them
+        self._names: LruCache[str, tuple[MissingName, ...]] = LruCache(_SPELLINGS_BYTES)
         self._chunk_count: int | None = None
         self._lock = threading.Lock()
 
@@ -179,6 +193,21 @@ class IndexState:
                 self._spellings.put(alternative, found, _SPELLING_BYTES + len(alternative))
             spellings += found
         return with_spellings(lexical, spellings, query)
+
+    def missing_names(self, handle: Handle, query: Query) -> list[MissingName]:
+        """Return the names in a query that no indexed text or path has, on any branch, in order.
+
+        A process looks each up once.
+        """
+        missing: list[MissingName] = []
+        for name in names_in(query):
+            found = self._names.get(name)
+            if found is None:
+                is_there = is_indexed(handle, name)
+                found = () if is_there else (MissingName(name, similar_name(handle, name)),)
+                self._names.put(name, found, _SPELLING_BYTES + len(name))
+            missing += found
+        return missing
 
     def no_filters(self, branch_id: int) -> Filters:
         """Return the conditions of a search that only chooses the branch."""

@@ -43,6 +43,7 @@ _REEXPORT = re.compile(r"(^|/)(__init__\.pyi?|package-info\.java)$")
 
 _TEST_WORDS = ("test", "mock", "spec", "bench", "fixture")
 _NO_WORDS: frozenset[str] = frozenset()
+_NO_FILES: frozenset["RankedFile"] = frozenset()
 
 _RULES = (
     (_EXAMPLE, EXAMPLE_FACTOR, "example"),
@@ -278,8 +279,24 @@ class Features(NamedTuple):
     path_words: dict[RankedFile, tuple[int, int]]
     #: How many words of the query a path could have.
     max_path_words: int
+    #: Files that the query names with folders or a line, as messages and stack traces do.
+    named: frozenset[RankedFile]
     #: Whether the query has a word such as "test", so that tests are lowered less.
     asks_for_tests: bool
+
+
+def is_named(path: str, named: Iterable[Sequence[str]]) -> bool:
+    """Return whether a path is one of those that a text names.
+
+    The text may have folders above the project, and fewer than there are: the last two parts, or
+    all of either, must be equal.
+    """
+    parts = path.split("/")
+    for other in named:
+        least = min(2, len(parts), len(other))
+        if parts[-least:] == list(other[-least:]):
+            return True
+    return False
 
 
 def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary) -> Features:
@@ -300,6 +317,9 @@ def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary
         files,
         count_path_words(files, vocabulary.matching(words)),
         len(words),
+        frozenset(file for file in files if is_named(file.path, lexical.files))
+        if lexical.files
+        else _NO_FILES,
         any(word.startswith(_TEST_WORDS) for word in lexical.words),
     )
 

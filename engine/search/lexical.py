@@ -1,17 +1,16 @@
-"""Words of a query: FTS5 expressions, names that nothing in an index has, and exact phrases.
+"""Words of a query: FTS5 expressions, and exact phrases.
 
 The keyword index finds phrases by their words, ignoring case and punctuation; then the texts are
 checked.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from engine.records import Mode
 from engine.search.query import Case, Query, Term
-from engine.store import fulltext
-from engine.store.connection import Handle
 from engine.syntax.terms import words_of
 
 _STOP_TEXT = (
@@ -36,10 +35,12 @@ _MIN_WORD_CHARS = 2
 _PARTICLES = frozenset({"in", "on", "out", "over", "up"})
 #: Modes that also find what is similar to a name.
 MODES_WITH_WORDS = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
-# The line and column that compilers and stack traces append to a path.
-_LINES = re.compile(r"(?::\d+)+$")
-_MIN_DISTINCTIVE_CHARS = 4  # of a word without its first letter, or beside a number
-_PREFIXES = frozenset("egiou")  # eBPF, gRPC, iOS, OAuth, uWSGI
+# A file in a message or a stack trace: below folders, or with a line.
+_PLACE = re.compile(
+    r"(?P<path>(?:[\w@.+~-]*[/\\])*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})"
+    r"(?=(?P<line>:\d|\(\d|\W{1,3}line \d)?)"
+)
+_MAX_PLACES = 16
 _PUNCTUATION = "()[]{}<>,;:?!'\"`&*@="
 
 
@@ -54,6 +55,7 @@ class Lexical:
     words: tuple[str, ...]  # distinct words that count, in order
     names: dict[str, str]  # requested symbol names → as typed, with their qualifiers
     is_symbol_query: bool  # the whole query is one identifier or qualified name
+    files: tuple[tuple[str, ...], ...]  # named with folders or a line: folders, and the name
 
 
 def lexical_of(query: Query, *, with_common: bool = False) -> Lexical:
@@ -98,7 +100,18 @@ def lexical_of(query: Query, *, with_common: bool = False) -> Lexical:
         words=words,
         names=names,
         is_symbol_query=len(tokens) == len(names) == 1 and not query.phrases,
+        files=_named_files(query.text) if len(tokens) > 1 and "." in query.text else (),
     )
+
+
+def _named_files(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the files that a text names with folders or with a line, each split at slashes."""
+    found = (
+        tuple(part for part in re.split(r"[/\\]", place["path"]) if part not in ("", ".", ".."))
+        for place in _PLACE.finditer(text)
+        if place["line"] or "/" in place["path"] or "\\" in place["path"]
+    )
+    return tuple(islice(dict.fromkeys(found), _MAX_PLACES))
 
 
 def _counted(words: Iterable[str]) -> tuple[str, ...]:
@@ -237,79 +250,6 @@ def _phrase(term: Term) -> str:
 def quoted(text: str) -> str:
     """Return text as an FTS5 string, which matches its words side by side."""
     return '"' + text.replace('"', '""') + '"'
-
-
-def missing_names(handle: Handle, query: Query) -> tuple[str, ...]:
-    """Return the names in a query that no indexed text or path has, on any branch, in order.
-
-    A reader who asks for ``frobnicateWidgets`` gets the most similar code there is, and would
-    otherwise have to read it to learn that no such name exists.
-
-    Names are words that look like code, or the only word of a query: that one word of a sentence is
-    absent says little. The words of a name must be adjacent, whatever joins them; the name may also
-    be one word, or two split elsewhere: ``SQLite`` is ``sqlite``. The parts of a qualified name may
-    be anywhere, or all in one path. Of an absolute path, which contains the project's location,
-    only the last name counts.
-
-    Args:
-        handle: A read transaction.
-        query: The query; quoted and excluded terms are ignored.
-    """
-    words = [_name_in(term.text) for term in query.words if not term.negated]
-    if len(words) == 1 and not query.phrases:
-        names = words
-    else:
-        names = [word for at, word in enumerate(words) if _is_name(word, is_first=at == 0)]
-    return tuple(name for name in dict.fromkeys(names) if not _is_indexed(handle, name))
-
-
-def _name_in(word: str) -> str:
-    return _LINES.sub("", strip_punctuation(word)).rstrip(".")
-
-
-def _is_name(word: str, *, is_first: bool) -> bool:
-    """Return whether a word looks like code, and not like the first word of a sentence."""
-    is_prose = is_first and word[:1].isupper() and word[1:].islower()
-    return looks_like_identifier(word) and not is_prose
-
-
-def _is_indexed(handle: Handle, name: str) -> bool:
-    if all(_is_in_text(handle, words) for words in _parts_of(name)):
-        return True
-    place = name.rstrip("/").rpartition("/")[2] if name.startswith("/") else name
-    spellings = [f"({_as_written(words)} OR {_respelled(words)})" for words in _parts_of(place)]
-    return not spellings or fulltext.is_in_paths(handle, " AND ".join(spellings))
-
-
-def _parts_of(name: str) -> list[list[str]]:
-    return [words for piece in pieces_of(name) if (words := words_of(piece))]
-
-
-def _is_in_text(handle: Handle, words: Sequence[str]) -> bool:
-    if any(fulltext.is_in_chunks(handle, way(words)) for way in (_as_written, _respelled)):
-        return True
-    # A letter between a name and a number is not indexed: "addrv4" may be "addr" or "addrv".
-    letters = [word for word in words if word.isalpha() and len(word) >= _MIN_DISTINCTIVE_CHARS]
-    if not letters or len(letters) == len(words):
-        return False
-    runs = [run for word in letters for run in (word, word[:-1])]
-    return fulltext.is_in_chunks(handle, " OR ".join(_respelled([run]) for run in runs))
-
-
-def _as_written(words: Sequence[str]) -> str:
-    return quoted(" ".join(words))
-
-
-def _respelled(words: Sequence[str]) -> str:
-    """Match a name that is split into two words elsewhere, or not at all.
-
-    The index has no single letters: ``OAuth`` is ``auth`` in it.
-    """
-    first, run = words[0], "".join(words)
-    ways = [run, *two_word_splits(run)]
-    if first[0] in _PREFIXES and len(first) >= _MIN_DISTINCTIVE_CHARS:
-        ways += [run[1:], *two_word_splits(run[1:]), " ".join([first[1:], *words[1:]])]
-    return " OR ".join(map(quoted, dict.fromkeys(ways)))
 
 
 def holds_phrases(text: str, query: Query) -> bool:

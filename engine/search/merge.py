@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from engine.records import Hit, SearchAnswer
-from engine.search.cache import WordCounts
+from engine.search.cache import MissingName, WordCounts
 from engine.search.features import Breakdown, Part
 from engine.search.rank import Peaks
 from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_SIMILARITY
@@ -30,6 +30,7 @@ class ProjectAnswer(NamedTuple):
     peaks: Peaks | None  # None: its scores are absolute already
     counts: WordCounts
     looser: tuple[str, ...] = ()  # notes on the looser reading of the query, if that found it
+    missing: Sequence[MissingName] = ()
 
 
 def without_looser(answers: Sequence[ProjectAnswer]) -> list[ProjectAnswer]:

@@ -124,6 +124,8 @@ class Ranking:
             shares.append(Part("file", value) if is_alone else share_part("file", value))
         if file in self._paths:
             shares.append(share_part("path", self._paths[file]))
+        if file in self._features.named and self._weights.named:
+            shares.append(share_part("named", self._weights.named, "named by the query"))
         for name, why, of_files in (
             ("file_words", "words of the file", self._file_words),
             ("file_meaning", "meaning of the file", self._file_meaning),
@@ -163,6 +165,12 @@ class Ranking:
         for of_files in (self._file_words, self._file_meaning, self._shallow):
             if of_files:
                 shares = list(map(add, shares, of_files))
+        if self._features.named:
+            named, more = self._features.named, self._weights.named
+            shares = [
+                share + more * (file in named)
+                for file, share in zip(self._files, shares, strict=True)
+            ]
         return shares
 
     def _sums_and_maxima(self) -> tuple[list[float], list[float]]:

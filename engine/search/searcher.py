@@ -31,7 +31,7 @@ from engine.search.candidates import (
     is_symbol_search,
 )
 from engine.search.hits import AnswerContext, hits_of, with_evidence
-from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of, missing_names
+from engine.search.lexical import MODES_WITH_WORDS, Lexical, lexical_of
 from engine.search.merge import ProjectAnswer
 from engine.search.prepared_query import (
     MODES_WITH_VECTORS,
@@ -296,7 +296,11 @@ class Searcher:
             is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
-                missing = missing_names(handle, query) if request.mode in MODES_WITH_WORDS else ()
+                missing = (
+                    scope.state.missing_names(handle, query)
+                    if request.mode in MODES_WITH_WORDS
+                    else []
+                )
             words = lexical.path_words if found.peaks else ()
             counts = scope.state.count_words(handle, words)
             hits = with_evidence(handle, hits, found, request, lexical, counts)
@@ -305,6 +309,7 @@ class Searcher:
             *branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere),
             *embedding_notes(embedding, coverage.embedded),
             *found.notes,
+            *(each.note for each in missing if each.note),
         )
         answer = SearchAnswer(
             query=request.query,
@@ -315,10 +320,10 @@ class Searcher:
             coverage=coverage,
             hits=tuple(hits),
             notes=notes,
-            missing=missing,
+            missing=tuple(each.name for each in missing),
         )
         breakdowns = [each.breakdown for each in found.shown]
-        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser)
+        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser, missing)
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.

@@ -141,6 +141,8 @@ class Weights(NamedTuple):
     path_power: float = 0.75
     #: What a word in a folder's name counts, relative to one in the file's name.
     folder: float = 0.5
+    #: What a file adds that the query names with its folders or a line, as stack traces do.
+    named: float = 3.0
     #: The most that the places of a file together add to the best of them.
     coherence: float = 0.6
     #: What defining the requested name adds when the name is the whole query …
@@ -167,7 +169,9 @@ class Weights(NamedTuple):
 #: Without vectors.
 WORD_WEIGHTS = Weights()
 #: In mode ``meaning``, where neither words nor names count.
-MEANING_WEIGHTS = Weights(words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, coherence=0.0)
+MEANING_WEIGHTS = Weights(
+    words=0.0, meaning=1.0, meaning_power=1.0, path=0.0, named=0.0, coherence=0.0
+)
 #: In mode ``hybrid`` when the whole query is a name: its words and its definition find it.
 NAME_BY_BOTH = Weights(meaning=0.3, coherence=0.6)
 #: In mode ``hybrid`` for any other query: meaning counts more than words.

@@ -133,6 +133,15 @@ def is_in_chunks(handle: Handle, match: str) -> bool:
     )
 
 
+def some_chunks(handle: Handle, match: str, most: int) -> list[int]:
+    """Return the ids of chunks, of any branch, that match an FTS5 expression, the first ones."""
+    rows = handle.execute(
+        "SELECT rowid FROM chunk_terms WHERE chunk_terms MATCH :match LIMIT :most",
+        {"match": match, "most": most},
+    )
+    return [chunk_id for (chunk_id,) in rows]
+
+
 def is_in_paths(handle: Handle, match: str) -> bool:
     """Return whether the path of a file, of any branch, matches an FTS5 expression."""
     return bool(

@@ -150,6 +150,17 @@ def read_names(handle: Handle) -> list[str]:
     return [name for (name,) in handle.execute("SELECT DISTINCT folded_name FROM symbols")]
 
 
+def names_like(handle: Handle, begin: str, size: int, most: int) -> list[str]:
+    """Return the names that begin so, in any case, and are at most this much longer or shorter."""
+    rows = handle.execute(
+        """SELECT DISTINCT name FROM symbols
+           WHERE folded_name >= :begin AND folded_name < :beyond
+             AND length(folded_name) BETWEEN :size - :most AND :size + :most""",
+        {"begin": begin, "beyond": begin + "\U0010ffff", "size": size, "most": most},
+    )
+    return [name for (name,) in rows]
+
+
 def outline(handle: Handle, branch_id: int, path: str) -> list[SymbolRow]:
     """Return the symbols of a file in text order."""
     rows = handle.execute(

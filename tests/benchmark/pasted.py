@@ -6,7 +6,8 @@ MIRRORS holds a bare git repository OWNER+NAME/repo for each. The newest tree of
 (kept in HOME) and asked, by hybrid and by keyword: a third each of subjects of commits, first
 paragraphs of their messages, and strings of the source that look like messages or code, of up to
 some hundred characters. An answer is empty if it has no hit although a word of three or more
-letters of the question is in the index. Prints the counts and what failed as JSON.
+letters of the question is in the index; /patterns/ without a match are counted apart. Prints the
+counts and what failed as JSON.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from engine.errors import EngineError
 from engine.project import Project
 from engine.records import MAX_QUERY_CHARS, Mode, SearchRequest
 from engine.search.lexical import quoted
+from engine.search.query import parse_query
 from engine.store import fulltext
 from engine.store.connection import Store
 from engine.syntax.terms import words_of
@@ -38,6 +40,7 @@ from engine.syntax.terms import words_of
 MODES = (Mode.HYBRID, Mode.KEYWORD)
 COMMITS = 3000
 MIN_LETTERS = 3
+FINE = ("answered", "nothing there", "pattern without a match")
 _STRING = re.compile(
     rb'"""(.{20,4000}?)"""' rb'|"((?:[^"\\\n]|\\.){12,600})"' rb"|'((?:[^'\\\n]|\\.){12,600})'",
     re.S,
@@ -74,7 +77,7 @@ def main() -> None:
                         for mode in MODES:
                             outcome = outcome_of(index, store, question, mode)
                             counts[outcome.partition(":")[0]] += 1
-                            if outcome not in ("answered", "nothing there"):
+                            if outcome not in FINE:
                                 failures.append(
                                     {"in": name, "mode": mode, "is": outcome, "asked": question}
                                 )
@@ -96,6 +99,8 @@ def outcome_of(index: Project, store: Store, question: str, mode: Mode) -> str:
         return f"traceback: {traceback.format_exc(limit=-3)}"
     if answer.hits:
         return "answered"
+    if parse_query(question).patterns:
+        return "pattern without a match"
     with store.read() as handle:
         there = [
             word

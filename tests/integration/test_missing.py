@@ -18,7 +18,8 @@ _FILES = {
     ),
     "notes.md": "Sockets are kept open for sixty seconds.\n",
     "use.py": "db = SQLiteStore('github')\nprint(getUserById(db))\nclass WebSocketServer: ...\n"
-    "class OAuthProvider: ...\nload_eBPF(IPv6Addr)\n",
+    "class OAuthProvider: ...\nload_eBPF(IPv6Addr)\nreturn new ClientFactory()\n"
+    "http_client = raise_(HTTPException)\n",
 }
 
 
@@ -50,7 +51,18 @@ def root(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> str:
         ("frobnicate", ("frobnicate",)),  # alone, any word is what was meant
         ("how to frobnicate sockets", ()),  # of a sentence it is not
         ("Frobnicating sockets again", ()),  # nor does its first capital make it a name
-        ("open sockets with Frobnicator", ("Frobnicator",)),
+        ("open sockets with Frobnicator", ()),  # it may be the name of anything
+        ("open sockets with FrobNicator and frob_nicate", ("FrobNicator", "frob_nicate")),
+        ("how does NewClientFactory open sockets", ("NewClientFactory",)),  # two words are none
+        ("NewClientFactory", ("NewClientFactory",)),
+        ("ClientFactory", ()),
+        ("httpClientV9 opens sockets", ("httpClientV9",)),
+        ("is http_client open", ()),
+        ("sockets and/or files e.g. APIs v2 don't", ()),
+        ("see https://example.org/FrobNicator a/b", ()),
+        ("call FrobNicator(peer) or List<NobodyHas>", ("FrobNicator", "NobodyHas")),
+        ('sockets fail in "the FrobNicator" or the like', ("FrobNicator",)),
+        ('File "/x/store/missing_one.py", line 3, in reuse_socket', ("/x/store/missing_one.py",)),
         ("frobnicateSocket lang:markdown", ("frobnicateSocket",)),
         ("reuse_socket lang:markdown", ()),  # there is one: the filter is in the way
         ("sockets -frobnicateSocket", ()),
@@ -91,6 +103,25 @@ def test_names_that_are_nowhere_are_told(
             assert answer.missing == missing, mode
 
 
+@pytest.mark.parametrize(
+    ("query", "similar"),
+    [
+        ("HTTPExeption", "HTTPException"),  # which is only used
+        ("PooledConection", "PooledConnection"),  # which is defined
+        ("where is PooledConnections made", "PooledConnection"),
+        ("reuse_sokcet", "reuse_socket"),
+        ("use.OAuthProvidr", "OAuthProvider"),
+        ("frobnicateSocket", ""),
+        ("x1y2z3", ""),
+    ],
+)
+def test_a_misspelt_name_is_told(catalog: Catalog, root: str, query: str, similar: str) -> None:
+    answer = catalog.open(root).search(SearchRequest(query=query, mode=Mode.KEYWORD))
+    [name] = answer.missing
+    wanted = (f"nothing has {name}, did you mean {similar!r}?",) if similar else ()
+    assert answer.notes == wanted
+
+
 @pytest.mark.parametrize("mode", [Mode.SYMBOL, Mode.REGEX])
 def test_modes_that_find_what_is_there_alone_say_nothing(
     catalog: Catalog, root: str, mode: Mode
@@ -104,6 +135,11 @@ def test_of_several_projects_none_has_it(catalog: Catalog, root: str, tmp_path: 
     catalog.create(str(other)).index(IndexOptions())
     request = SearchRequest(query="frobnicateIt reuseSocket neverWritten")
     assert catalog.search([root, str(other)], request).missing == ("neverWritten",)
+    request = SearchRequest(query="frobnicateIt PooledConection")
+    answer = catalog.search([root, str(other)], request)
+    assert [note.partition(", ")[2] for note in answer.notes] == [
+        "did you mean 'PooledConnection'?"
+    ]
 
 
 def test_the_page_says_that_the_results_are_the_nearest(pages_client: httpx.Client) -> None:

@@ -91,3 +91,21 @@ def test_long_texts_are_searched(index: Project, line: str) -> None:
     text = (line * MAX_QUERY_CHARS)[: MAX_QUERY_CHARS - 20] + "\nclosure routes"
     for mode in (Mode.HYBRID, Mode.KEYWORD):
         assert index.search(SearchRequest(query=text, mode=mode)).hits[0].path == "app/routes.py"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Traceback (most recent call last):\n  File "/srv/x/lib/retry.py", line 1, in retry\n'
+        "OSError: connection lost",
+        "connection reset by peer at lib/retry.py:2:5",
+        "connection reset by peer: at run (..\\x\\lib\\retry.py:2) or so",
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.KEYWORD])
+def test_a_file_that_a_message_names_comes_first(index: Project, text: str, mode: Mode) -> None:
+    index.evict()
+    for _ in range(3):
+        answer = index.search(SearchRequest(query=text, mode=mode))
+        assert answer.hits[0].path == "lib/retry.py"
+        assert any("named by the query" in why for why in answer.hits[0].why)
