@@ -38,11 +38,13 @@ _MIN_DISTINCTIVE_CHARS = 4  # of a word without its first letter
 _MAX_NAMES = 24  # of a query that are looked up
 _MAX_TEXTS = 64  # that are read for one name; if it is in none of more, it counts as there
 
+_TEXTS_AT_ONCE = 8
+
 _MIN_MISSPELT_CHARS = 5
 _MIN_FOR_TWO_ERRORS = 8
 _ERRORS = 2
 _BEGIN_CHARS = 2  # that a misspelt name shares with the right one
-_MAX_SIMILAR_TEXTS = 24
+_MAX_SIMILAR_TEXTS = 12
 
 
 def names_in(query: Query) -> tuple[str, ...]:
@@ -125,11 +127,13 @@ def _flat(name: str) -> str:
 
 def _texts(handle: Handle, chunk_ids: Sequence[int]) -> Iterator[str]:
     """Yield the texts of chunks."""
-    for chunk_id in chunk_ids:
-        for piece in blobs.read_pieces(handle, [chunk_id]):
-            packed = blobs.read_text(handle, piece.blob_id)
-            text = unpack_text(packed) if packed else b""
-            yield text[piece.byte_start : piece.byte_end].decode("utf-8", "replace")
+    for at in range(0, len(chunk_ids), _TEXTS_AT_ONCE):
+        unpacked: dict[int, bytes] = {}
+        for each in blobs.read_chunk_texts(handle, chunk_ids[at : at + _TEXTS_AT_ONCE]):
+            if each.blob_id not in unpacked:
+                unpacked[each.blob_id] = unpack_text(each.packed)
+            text = unpacked[each.blob_id][each.byte_start : each.byte_end]
+            yield text.decode("utf-8", "replace")
 
 
 def _any_of(ways: Iterable[str]) -> str:
@@ -173,11 +177,13 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     from rapidfuzz.distance import OSA  # its import costs more than most queries
 
     most = _ERRORS if len(name) >= _MIN_FOR_TWO_ERRORS else 1
-    folded = name.lower()
+    flat, begin = _flat(name), name[:_BEGIN_CHARS].lower()
     scored = [
         (distance, each)
         for each in known
-        if 0 < (distance := OSA.distance(folded, each.lower(), score_cutoff=most)) <= most
+        if each[:_BEGIN_CHARS].lower() == begin
+        and abs(len(each) - len(name)) <= _ERRORS
+        and 0 < (distance := OSA.distance(flat, _flat(each), score_cutoff=most)) <= most
     ]
     return min(scored, default=(0, ""))[1]
 

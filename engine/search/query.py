@@ -282,8 +282,8 @@ class _Scanner:
     def _add_mention(self, piece: Piece) -> None:
         if piece.text.strip():
             self._mentions.append(Term(piece.text[:MAX_TERM_CHARS], piece.start, False))
-            quoted = _shortened(piece.text)
-            self._notes.append(f'"{quoted}" ranks but is not required')
+            if piece.why:
+                self._notes.append(f'"{_shortened(piece.text)}" {piece.why}')
 
     def _add_words(self, piece: Piece) -> None:
         """Add the text of a piece as words."""

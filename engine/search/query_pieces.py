@@ -26,6 +26,7 @@ _JOINING = frozenset({"AND", "OR"})
 _IN_PATTERNS = re.compile(r"[\\*+?|(){}^$]|\[")
 # What programs fill in: %s, {name}, ${NAME}, <name>.
 _PLACEHOLDER = re.compile(r"%\w|\{\w*\}|<\w+>")
+_NOT_REQUIRED = "ranks but is not required"
 _OR_NOTE = "OR joins words and quoted phrases; in a pattern write /a|b/"
 
 
@@ -51,7 +52,7 @@ class Piece(NamedTuple):
     text_start: int
     name: str = ""  # of a filter
     choice: int = 0  # phrases with the same number above 0 are alternatives
-    why: str = ""  # a TEXT is none of what it looks like
+    why: str = ""  # a TEXT or a MENTION is not what it looks like
 
 
 def is_sentence(pieces: Sequence[Piece], text: str) -> bool:
@@ -76,10 +77,10 @@ def as_sentence(pieces: Sequence[Piece]) -> list[Piece]:
     kept = []
     for at, piece in enumerate(pieces):
         is_inside = plain[0] < at < plain[-1]
-        if piece.kind is Kind.WORD:
+        if piece.kind in (Kind.WORD, Kind.MENTION):
             kept.append(piece._replace(negated=False))
         elif piece.kind is Kind.PHRASE and (is_inside or not piece.negated):
-            kept.append(piece._replace(kind=Kind.MENTION, negated=False))
+            kept.append(piece._replace(kind=Kind.MENTION, negated=False, why=_NOT_REQUIRED))
         elif is_inside:
             why = "filters go before or after it"
             kept.append(piece._replace(kind=Kind.TEXT, negated=False, why=why))
@@ -145,7 +146,7 @@ def _with_choices(kept: list[Piece], joined_before: set[int], notes: list[str]) 
                 kept[at] = (
                     kept[at]._replace(choice=end)
                     if kinds == {Kind.PHRASE}
-                    else kept[at]._replace(kind=Kind.MENTION)
+                    else kept[at]._replace(kind=Kind.MENTION, why=_NOT_REQUIRED)
                 )
     return kept
 

@@ -231,6 +231,26 @@ def read_pieces(handle: Handle, chunk_ids: Sequence[int]) -> list[Piece]:
     ]
 
 
+class ChunkText(NamedTuple):
+    """The packed text that has a chunk, and where."""
+
+    blob_id: int
+    packed: bytes
+    byte_start: int
+    byte_end: int
+
+
+def read_chunk_texts(handle: Handle, chunk_ids: Sequence[int]) -> list[ChunkText]:
+    """Return the texts of chunks."""
+    rows = handle.execute(
+        """SELECT c.blob_id, t.packed, c.byte_start, c.byte_end
+           FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.id = wanted.value
+           CROSS JOIN blob_texts t ON t.blob_id = c.blob_id""",
+        {"ids": json.dumps(chunk_ids)},
+    )
+    return [ChunkText(*row) for row in rows]
+
+
 def path_of_chunk(handle: Handle, chunk_id: int) -> str:
     """Return the path of a file that has a chunk, or empty when there is none."""
     row: tuple[Any, ...] | None = handle.execute(

@@ -215,6 +215,9 @@ def test_quoted_texts_of_code_are_not_required() -> None:
     query = parse_query('{"name": "click", "version": "8.0"}')
     assert query.phrases == ()
     assert [term.text for term in query.mentions] == ["click", "version", "8.0"]
+    trace = parse_query('File "a/b.py", line 3, in run says "not so" again')
+    assert [term.text for term in trace.mentions] == ["a/b.py", "not so"]
+    assert trace.notes == ('"not so" ranks but is not required',)
     many = parse_query('"a b" ' * (MAX_TERMS + 1))
     assert (many.phrases, len(many.mentions)) == ((), MAX_TERMS)
 
