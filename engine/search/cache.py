@@ -34,6 +34,7 @@ _QUERIES_BEFORE_CACHING = 1
 _MAX_BRANCHES = 2
 _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
+_MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 
 
 def spellings_of(
@@ -115,7 +116,8 @@ class IndexState:
         self._contents: dict[int, Contents] = {}
         self._spellings: LruCache[str, tuple[str, ...]] = LruCache(_SPELLINGS_BYTES)
         self._words: LruCache[str, int] = LruCache(_SPELLINGS_BYTES)  # how many chunks have them
-        self._names: LruCache[str, tuple[MissingName, ...]] = LruCache(_SPELLINGS_BYTES)
+        self._has_name: LruCache[str, bool] = LruCache(_SPELLINGS_BYTES)
+        self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
         self._chunk_count: int | None = None
         self._lock = threading.Lock()
 
@@ -199,15 +201,26 @@ class IndexState:
 
         A process looks each up once.
         """
-        missing: list[MissingName] = []
-        for name in names_in(query):
-            found = self._names.get(name)
-            if found is None:
-                is_there = is_indexed(handle, name)
-                found = () if is_there else (MissingName(name, similar_name(handle, name)),)
-                self._names.put(name, found, _SPELLING_BYTES + len(name))
-            missing += found
-        return missing
+        missing = [name for name in names_in(query) if not self._is_indexed(handle, name)]
+        suggested = missing[:_MAX_SUGGESTED]
+        return [
+            MissingName(name, self._similar_name(handle, name) if name in suggested else "")
+            for name in missing
+        ]
+
+    def _is_indexed(self, handle: Handle, name: str) -> bool:
+        is_there = self._has_name.get(name)
+        if is_there is None:
+            is_there = is_indexed(handle, name)
+            self._has_name.put(name, is_there, _SPELLING_BYTES + len(name))
+        return is_there
+
+    def _similar_name(self, handle: Handle, name: str) -> str:
+        similar = self._similar.get(name)
+        if similar is None:
+            similar = similar_name(handle, name)
+            self._similar.put(name, similar, _SPELLING_BYTES + len(name))
+        return similar
 
     def no_filters(self, branch_id: int) -> Filters:
         """Return the conditions of a search that only chooses the branch."""
