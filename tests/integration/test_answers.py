@@ -91,7 +91,8 @@ def test_what_is_negated_does_not_come_back_by_path_or_name(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["-session", '-"nothing here"', "-sym:x", "-lang:python", "branch:main"]
+    "query",
+    ["-session -token lang:python", '-"nothing here"', "-sym:x", "-lang:python", "branch:main"],
 )
 def test_a_query_that_only_leaves_out_is_refused(make: Make, query: str) -> None:
     with pytest.raises(InvalidQueryError, match="nothing to search for"):

@@ -109,5 +109,5 @@ def test_a_question_that_cannot_be_answered_is_bound(
     _let_go(catalog, 0)
     projects[0].warm()
     with pytest.raises(InvalidQueryError):
-        _ask(catalog, *projects, query="-session")
+        _ask(catalog, *projects, query='-"session"')
     assert not any(each.cached_bytes for each in projects)

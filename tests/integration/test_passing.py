@@ -104,7 +104,7 @@ def test_fields_of_a_request_are_filters_too(index: Project) -> None:
 
 def test_words_that_are_refused_do_not_list(index: Project) -> None:
     with pytest.raises(InvalidQueryError, match="nothing to search for"):
-        _hits(index, "-store")
+        _hits(index, '-"store"')
 
 
 def test_the_score_explains_itself(index: Project) -> None:
