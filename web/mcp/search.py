@@ -152,12 +152,9 @@ def _told(answer: SearchAnswer) -> list[str]:
 def _content_of(
     answer: SearchAnswer, next_cursor: str | None, *, is_brief: bool
 ) -> dict[str, object]:
-    roots = {hit.project for hit in answer.hits}
-    project = roots.pop() if len(roots) == 1 and not is_brief else None
     notes = () if is_brief else _told(answer)
     following = {
         "next_cursor": next_cursor,
-        **({"project": project} if project else {}),
         **({"notes": notes} if notes else {}),
     }
     return compact_json(answer, is_brief=is_brief, following=following)
