@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from engine.errors import InvalidQueryError
+from engine.parameters import check_request
 from engine.records import MAX_HITS, Hit, Mode, SearchAnswer, SearchRequest, bytes_within
 from engine.search.lexical import lexical_of
 from engine.search.query import parse_query
@@ -49,7 +50,12 @@ class Writer(Protocol):
 
 
 def with_further_hits(request: SearchRequest) -> SearchRequest:
-    """Return the request for an answer that is to be composed: all its code, and further hits."""
+    """Return the request for an answer that is to be composed: all its code, and further hits.
+
+    Raises:
+        InvalidInputError: A parameter of the request is out of its bounds.
+    """
+    check_request(request)
     whole = replace(request, max_tokens=None, summaries=True)
     if request.mode not in _RANKED or request.limit < _MIN_LIMIT:
         return whole

@@ -297,7 +297,9 @@ def _measured(mode: str) -> Iterator[Span]:
         with span("search") as shown:
             yield shown
     except BaseException as error:
-        count(Measure.SEARCH_ERRORS, str(getattr(error, "code", "internal_error")), face)
+        code = getattr(error, "code", "internal_error")
+        if code:
+            count(Measure.SEARCH_ERRORS, str(code), face)
         raise
     else:
         observe_duration(Measure.SEARCH_DURATION, time.perf_counter() - started_s, mode, face)

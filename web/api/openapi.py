@@ -238,8 +238,21 @@ _TEXTS: Mapping[str, str] = {
 }
 
 
+#: Keys that an answer within a budget may be without, by the name of their record.
+_NOT_WITHIN_A_BUDGET: Mapping[str, frozenset[str]] = {
+    "SearchResult": frozenset({"query", "mode", "took_ms", "next_cursor"}),
+    "Coverage": frozenset({"indexed", "embedded"}),
+    "Hit": frozenset(
+        {"project", "language", "symbol", "kind", "signature", "score", "why", "fresh", "snippet"}
+    ),
+}
+
+
 class RecordSchemas(OpenAPISchemaPlugin):
-    """Describes records: all keys are required but those that are left out when empty."""
+    """Describes records.
+
+    All keys are required but those that are left out when empty, or within a budget.
+    """
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
         """Return whether a type is a record, or the enumeration of a field's values."""
@@ -254,7 +267,11 @@ class RecordSchemas(OpenAPISchemaPlugin):
         names = dict(fields_of(kind))
         schema: Schema = schema_creator.create_component_schema(
             field_definition,
-            required=sorted(name for name in names if not names[name]),
+            required=sorted(
+                name
+                for name in names
+                if not names[name] and name not in _NOT_WITHIN_A_BUDGET.get(kind.__name__, ())
+            ),
             property_fields={
                 name: _field(name, hints[name], is_optional=names[name]) for name in names
             },

@@ -12,7 +12,7 @@ from litestar.params import PathParameter
 from litestar.serialization import default_serializer
 from litestar.types import Serializer
 
-from engine.records import SearchAnswer
+from engine.records import WHEN_ANY, SearchAnswer
 from web.schemas import as_json
 
 
@@ -54,6 +54,9 @@ class SearchResult(SearchAnswer):
     """A ranked answer, and where it goes on."""
 
     next_cursor: Annotated[str | None, "for the next page, within the first 100 hits"] = None
+    project: Annotated[
+        str | None, WHEN_ANY, "within a budget: of all hits, which do not repeat it"
+    ] = None
 
 
 class RecordResponse(Response[Any]):

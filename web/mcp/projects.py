@@ -28,6 +28,8 @@ _MAX_LISTED = 50
 class FoldersWanted(Exception):  # noqa: N818 - a signal: the call is made again with them
     """The project of a call depends on the folders that its client works in."""
 
+    code = None  # nothing failed
+
 
 class Asker(Protocol):
     """The part of the caller of a tool that tells where it works."""

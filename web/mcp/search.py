@@ -309,8 +309,8 @@ class _Search:
 
     def find_symbol(self, params: FindSymbol, caller: Caller) -> Answer:
         wanted = request_from(SymbolRequest, params)
-        index = self._context.projects.index(params.project_path, caller)
         with measured_search("symbols"):
+            index = self._context.projects.index(params.project_path, caller)
             found = find_symbols(index, wanted)
 
         def write(number: int) -> Answer:
