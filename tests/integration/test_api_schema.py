@@ -11,11 +11,12 @@ import pytest
 
 from engine.browse_records import PathExplanation
 from engine.memory_records import Checkpoint
-from engine.records import WHEN_ANY, Explanation, Hit
+from engine.records import WHEN_ANY, Coverage, Explanation, Hit
 from engine.state_records import Finding, Job, ProjectStatus
 from tests.support.command import Command
 from tests.support.server import Server, serving
 from tests.support.trees import SAMPLE, write_tree
+from web.api.shapes import SearchResult
 
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "http-api.md"
 
@@ -23,7 +24,7 @@ _PAGE = Path(__file__).resolve().parents[2] / "docs" / "http-api.md"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("schema")
-    tree = write_tree(folder / "tree", SAMPLE)
+    tree = write_tree(folder / "tree", SAMPLE | {"notes.txt": "Remember the milk.\n"})
     command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
     with serving(command, "--no-watch") as server, server.client() as client:
         assert client.post("/api/v1/projects", json={"path": str(tree)}).status_code == 200
@@ -49,15 +50,32 @@ def test_each_operation_and_parameter_is_described(server: Server) -> None:
 
 def test_answers_are_described_from_their_records(server: Server) -> None:
     shapes = httpx.get(f"{server.url}/openapi.json").json()["components"]["schemas"]
-    for record in (Hit, Explanation, Checkpoint, Job, ProjectStatus, PathExplanation, Finding):
+    always = _keys_of_all_search_answers(server)
+    for record in (*always, Explanation, Checkpoint, Job, ProjectStatus, PathExplanation, Finding):
         shape = shapes[record.__name__]
         hints = get_type_hints(record, include_extras=True)
         assert list(shape["properties"]) == list(hints)
-        optional = {name for name in hints if name not in shape["required"]}
-        assert optional == {name for name, hint in hints.items() if WHEN_ANY in _notes_of(hint)}
+        required = {name for name, hint in hints.items() if WHEN_ANY not in _notes_of(hint)}
+        assert set(shape["required"]) == required & always.get(record, required), record
         for name, hint in hints.items():
             texts = [note for note in _notes_of(hint) if note is not WHEN_ANY]
             assert [shape["properties"][name].get("description")] == texts or not texts, name
+
+
+def _keys_of_all_search_answers(server: Server) -> dict[type, set[str]]:
+    """Return the keys that a search answer has whatever its budget, of each record in it."""
+    keys: dict[type, set[str]] = {}
+    for query in ("session", "remember the milk", "resolve"):
+        for budget in ({}, {"max_tokens": 100}, {"max_tokens": 200}, {"max_tokens": 2000}):
+            url = f"{server.url}/api/v1/search"
+            answer = httpx.get(url, params={"query": query, **budget}).json()
+            for record, told in [
+                (SearchResult, answer),
+                (Coverage, answer["coverage"]),
+                *((Hit, hit) for hit in answer["hits"]),
+            ]:
+                keys[record] = keys.get(record, set(told)) & set(told)
+    return keys
 
 
 def _notes_of(hint: Any) -> list[object]:

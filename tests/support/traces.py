@@ -17,6 +17,8 @@ _MIDDLE = slice(6, -4)
 _LEAST_WORD = 16
 _PIECE_BYTES = 24
 _MOST_PIECES = 200
+#: A process that ends takes the journal along, and lets nobody read meanwhile.
+_BUSY_MS = 60_000
 
 
 def traces_of(texts: Iterable[str], folder: Path) -> list[str]:
@@ -37,6 +39,7 @@ def traces_of(texts: Iterable[str], folder: Path) -> list[str]:
 def packed_texts(file: Path, path: str) -> list[bytes]:
     """Give the bytes under which the text of a file is stored, to look for when it is gone."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    handle.set_busy_timeout(_BUSY_MS)
     try:
         rows = handle.execute(
             """SELECT t.packed FROM blob_texts t JOIN files f ON f.blob_id = t.blob_id
@@ -78,6 +81,7 @@ def _in_bytes(wanted: tuple[str, ...], file: Path) -> Iterator[str]:
 def _in_rows(wanted: tuple[str, ...], file: Path) -> Iterator[tuple[str, str]]:
     """Look at every value of every table, at the unpacked texts, and at the words."""
     handle = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    handle.set_busy_timeout(_BUSY_MS)
     try:
         for (packed,) in handle.execute("SELECT packed FROM blob_texts"):
             stored = unpack_text(packed).decode()
