@@ -89,6 +89,19 @@ def share_part(name: str, value: float, why: str = "") -> Part:
     return Part(name, value, f"{why or name} +{value:.2f}")
 
 
+def scaled_part(part: Part, factor: float) -> Part:
+    """Return a share times a factor, and the number in its words unless that is a cosine."""
+    if factor == 1.0:
+        return part
+    text, _, number = part.why.rpartition(" ")
+    value = part.value * factor
+    if number.startswith("+"):
+        return Part(part.name, value, f"{text} +{value:.2f}")
+    if part.name == "words":
+        return Part(part.name, value, f"{text} {float(number) * factor:.2f}")
+    return part._replace(value=value)
+
+
 def factor_part(name: str, value: float) -> Part:
     """Return a factor that reads ``name ×0.5``."""
     return Part(name, value, f"{name} ×{value:g}")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from engine.records import Hit, SearchAnswer
 from engine.search.cache import MissingName, WordCounts
-from engine.search.features import Breakdown, Part
+from engine.search.features import Breakdown, scaled_part
 from engine.search.rank import Peaks
 from engine.search.weights import MERGED_MEANING_POWER, MERGED_WORDS_POWER, MIN_SIMILARITY
 from engine.store import fulltext
@@ -78,25 +78,12 @@ def _strength_of_words(answer: ProjectAnswer, total: int, in_all: Mapping[str, i
 
 
 def _rescored(hit: Hit, breakdown: Breakdown, factors: Mapping[str, float]) -> Hit:
-    shares = tuple([_scaled(part, factors.get(part.name, 1.0)) for part in breakdown.shares])
+    shares = tuple([scaled_part(part, factors.get(part.name, 1.0)) for part in breakdown.shares])
     new = breakdown._replace(shares=shares)
     explain = hit.explain and replace(
         hit.explain, score=new.score, shares={part.name: part.value for part in shares}
     )
     return replace(hit, score=round(new.score, 4), why=new.why, explain=explain)
-
-
-def _scaled(part: Part, factor: float) -> Part:
-    """Scale a share, and the number in its words unless that is a cosine."""
-    if factor == 1.0:
-        return part
-    text, _, number = part.why.rpartition(" ")
-    value = part.value * factor
-    if number.startswith("+"):
-        return Part(part.name, value, f"{text} +{value:.2f}")
-    if part.name == "words":
-        return Part(part.name, value, f"{text} {float(number) * factor:.2f}")
-    return part._replace(value=value)
 
 
 def _by_score(hit: Hit) -> float:
