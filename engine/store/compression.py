@@ -8,6 +8,9 @@ grows by 0.5 to 1 % of its source, and a search through all texts takes a tenth 
 
 import os
 import sys
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate, chain, pairwise
 
 from engine.errors import IndexCorruptError
 
@@ -55,6 +58,46 @@ def _damaged(detail: str) -> IndexCorruptError:
         f"a stored text cannot be unpacked: {detail}",
         hint="cairn doctor PATH --repair, where PATH is the project's folder",
     )
+
+
+def pack_marks(marks: Sequence[int]) -> bytes:
+    """Pack rising integers below 2**32: their differences, byte by byte of all. One thread only.
+
+    The upper bytes are nearly all zero, so 30,000 marks of 1 MB of source take 40 kB.
+    """
+    if not marks:
+        return b""
+    gaps = array("I", chain(marks[:1], (after - before for before, after in pairwise(marks))))
+    if sys.byteorder == "big":
+        gaps.byteswap()
+    flat = gaps.tobytes()
+    columns = b"".join(flat[place :: gaps.itemsize] for place in range(gaps.itemsize))
+    return _PACKER.compress(columns, zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def unpack_marks(packed: bytes) -> list[int]:
+    """Unpack what ``pack_marks`` packed.
+
+    Raises:
+        IndexCorruptError: It is not what was packed.
+    """
+    if not packed:
+        return []
+    try:
+        columns = zstd.decompress(packed)
+    except zstd.ZstdError as error:
+        raise _damaged(str(error)) from error
+    gaps = array("I")
+    flat = bytearray(len(columns))
+    size, rest = divmod(len(columns), gaps.itemsize)
+    if rest:
+        raise _damaged("it ends too early")
+    for place in range(gaps.itemsize):
+        flat[place :: gaps.itemsize] = columns[place * size : (place + 1) * size]
+    gaps.frombytes(flat)
+    if sys.byteorder == "big":
+        gaps.byteswap()
+    return list(accumulate(gaps))
 
 
 def pack_paths(paths: list[str]) -> bytes:

@@ -9,7 +9,7 @@ from hashlib import blake2b, sha256
 from typing import NamedTuple
 
 from engine.records import ChunkSpan, Symbol, tokens_of
-from engine.store.compression import pack_text
+from engine.store.compression import pack_marks, pack_text
 from engine.syntax.chunker import chunks_of
 from engine.syntax.parser import Parsed, parse
 from engine.syntax.terms import name_terms_of, terms_of
@@ -41,6 +41,7 @@ class Analysis(NamedTuple):
     parse_result: str
     symbols: list[Symbol]
     chunks: list[ChunkRow]
+    packed_marks: bytes  # by store.compression.pack_marks; empty without references
 
 
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
@@ -65,6 +66,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         parse_result=parsed.result,
         symbols=parsed.symbols,
         chunks=_rows_of(text, parsed.symbols, spans),
+        packed_marks=pack_marks(parsed.marks),
     )
 
 

@@ -26,7 +26,7 @@ import importlib
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
@@ -61,6 +61,7 @@ from engine.syntax.preprocess import (
     without_snags,
     without_specifiers,
 )
+from engine.syntax.references import marks_of
 from engine.syntax.symbols import symbols_of
 
 #: The languages with macros that hold items.
@@ -209,12 +210,14 @@ class Parsed(NamedTuple):
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
     comment_starts: Mapping[int, int] = _NO_COMMENTS  # see symbols.Found
+    marks: Sequence[int] = ()  # see references.marks_of
 
 
 class _Loaded(NamedTuple):
     language: TreeSitterLanguage
     query: Query
     top_query: Query  # patterns that begin at the root
+    references: Query
 
 
 @functools.cache
@@ -222,13 +225,13 @@ def _loaded(grammar: Grammar) -> _Loaded:
     module = importlib.import_module(grammar.module)
     language = TreeSitterLanguage(getattr(module, grammar.function)())
     folder = resources.files("engine.syntax") / "queries"
-    sources = {False: "", True: ""}
+    sources = dict.fromkeys((".scm", ".top.scm", ".references.scm"), "")
     for name in grammar.queries:
-        for is_top, suffix in ((False, ".scm"), (True, ".top.scm")):
+        for suffix in sources:
             file = folder / (name + suffix)
             if file.is_file():
-                sources[is_top] += file.read_text("utf-8")
-    return _Loaded(language, Query(language, sources[False]), Query(language, sources[True]))
+                sources[suffix] += file.read_text("utf-8")
+    return _Loaded(language, *(Query(language, source) for source in sources.values()))
 
 
 def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
@@ -265,12 +268,13 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         lost_some = language in MACRO_LANGUAGES and _add_macros(
             matches, text, root, loaded, deadline
         )
+        marks = _marks_of(root, loaded, deadline)
     except DeadlineReached:
         return Parsed([], "timeout")
     found = symbols_of(text, matches, entry)
     result = "errors" if has_error else "ok"
     lost_some = lost_some or found.lost_some
-    return Parsed(found.symbols, "too_deep" if lost_some else result, found.comment_starts)
+    return Parsed(found.symbols, "too_deep" if lost_some else result, found.comment_starts, marks)
 
 
 def _read_by_lines(text: bytes, entry: Language) -> Parsed:
@@ -334,6 +338,13 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
         cursor.set_max_start_depth(0)
         matches += [(first + pattern, captures) for pattern, captures in cursor.matches(root)]
     return matches
+
+
+def _marks_of(root: Node, loaded: _Loaded, deadline: float) -> Sequence[int]:
+    """Return the marks of references; none when there is no time left for them."""
+    if not loaded.references.pattern_count or time.monotonic() > deadline:
+        return ()
+    return marks_of(QueryCursor(loaded.references, match_limit=_MATCH_LIMIT).captures(root))
 
 
 def _add_macros(

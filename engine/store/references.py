@@ -1,0 +1,93 @@
+"""Marks of references, and the files in which a name may stand."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.store.connection import Handle
+
+
+class SourceRow(NamedTuple):
+    """A file with its text and marks."""
+
+    path: str
+    blob_id: int
+    language: str
+    packed_text: bytes
+    packed_marks: bytes | None  # None: its language has no marks, or it was not parsed
+
+
+class SpanRow(NamedTuple):
+    """The stretch of a symbol."""
+
+    blob_id: int
+    id: int
+    parent_id: int | None
+    name: str
+    qualified_name: str
+    kind: str
+    signature: str
+    byte_start: int
+    byte_end: int
+    line_start: int
+
+
+def insert_marks(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
+    """Insert marks: (blob id, packed marks)."""
+    handle.executemany("INSERT INTO blob_marks (blob_id, packed) VALUES (?, ?)", rows)
+
+
+def read_sources_with(handle: Handle, branch_id: int, match: str, limit: int) -> list[SourceRow]:
+    """Return the files of a branch with a chunk that matches an FTS5 expression, by path."""
+    rows = handle.execute(
+        """WITH found AS MATERIALIZED
+             (SELECT DISTINCT c.blob_id FROM chunk_terms t CROSS JOIN chunks c ON c.id = t.rowid
+              WHERE t.chunk_terms MATCH :match)
+           SELECT f.path, f.blob_id, b.language, t.packed, m.packed FROM found
+           CROSS JOIN files f ON f.blob_id = found.blob_id CROSS JOIN blobs b ON b.id = f.blob_id
+           CROSS JOIN blob_texts t ON t.blob_id = b.id LEFT JOIN blob_marks m ON m.blob_id = b.id
+           WHERE f.branch_id = :branch_id ORDER BY f.path LIMIT :limit""",
+        {"branch_id": branch_id, "match": match, "limit": limit},
+    )
+    return [_source_of(*row) for row in rows]
+
+
+def read_sources(
+    handle: Handle, branch_id: int, limit: int, *, path: str | None = None
+) -> list[SourceRow]:
+    """Return the files of a branch, or the one of a path, by path."""
+    rows = handle.execute(
+        """SELECT f.path, f.blob_id, b.language, t.packed, m.packed FROM files f
+           CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
+           LEFT JOIN blob_marks m ON m.blob_id = b.id
+           WHERE f.branch_id = :branch_id AND (:path IS NULL OR f.path = :path)
+           ORDER BY f.path LIMIT :limit""",
+        {
+            "branch_id": branch_id,
+            "path": None if path is None else os.fsencode(path),
+            "limit": limit,
+        },
+    )
+    return [_source_of(*row) for row in rows]
+
+
+def _source_of(path: bytes, *rest: Any) -> SourceRow:
+    return SourceRow(os.fsdecode(path), *rest)
+
+
+def read_symbol_spans(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[SpanRow]]:
+    """Return the symbols of blobs, those of each in text order."""
+    rows = handle.execute(
+        """SELECT s.blob_id, s.id, s.parent_id, s.name, s.qualified_name, s.kind, s.signature,
+                  s.byte_start, s.byte_end, s.line_start
+           FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.blob_id = wanted.value
+           CROSS JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                                            AND c.first_symbol_id + c.symbol_count - 1
+           ORDER BY s.id""",
+        {"ids": json.dumps(blob_ids)},
+    )
+    spans: dict[int, list[SpanRow]] = {}
+    for row in rows:
+        spans.setdefault(row[0], []).append(SpanRow(*row))
+    return spans

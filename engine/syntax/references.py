@@ -1,0 +1,101 @@
+"""Marks of a text: where it refers to names and in which role, and where it is no code.
+
+The captures of ``queries/*.references.scm`` are the names of ``Role``, each on the node of a name
+(the last one of a qualified name), and ``@text`` on comments and on the literal parts of strings.
+Plain uses of a name (a variable that is read) have no mark: they are the other occurrences of the
+name that stand outside of ``@text``. So a file costs one small integer a call, not one an
+identifier.
+
+The name of a reference is not stored either; it is the identifier that begins at its offset.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+
+class Role(StrEnum):
+    """What a reference does with a name. Of two roles of a node, the earlier one here counts."""
+
+    INHERIT = "inherit"  # extends or implements it
+    IMPORT = "import"
+    CALL = "call"  # calls or constructs it, or decorates with it
+    TYPE = "type"
+
+
+#: The low bits of a mark; the rest is the byte offset. An end sorts before a start at its offset.
+_BITS = 3
+_MASK = (1 << _BITS) - 1
+_CODES = {role.value: code for code, role in enumerate(Role, 1)}
+_ROLES = {code: Role(name) for name, code in _CODES.items()}
+_TEXT_END, _TEXT_START = 5, 6
+_TEXT = "text"
+
+#: An identifier of any of the languages.
+NAME = re.compile(rb"[\w$\x80-\xff]+[?!]?")
+
+
+def marks_of(captures: Mapping[str, Sequence[Node]]) -> list[int]:
+    """Return the marks of captures, rising: ``offset << 3 | code``, one an offset and role."""
+    marks: list[int] = []
+    for name, nodes in captures.items():
+        if name == _TEXT:
+            marks += [node.start_byte << _BITS | _TEXT_START for node in nodes]
+            marks += [node.end_byte << _BITS | _TEXT_END for node in nodes]
+        else:
+            code = _CODES[name]
+            marks += [node.start_byte << _BITS | code for node in nodes]
+    marks.sort()
+    return marks
+
+
+class Reference(NamedTuple):
+    """A name in a role."""
+
+    offset: int  # of its first byte
+    role: Role
+
+
+class Marks:
+    """The marks of a text, to be asked.
+
+    Args:
+        marks: As ``marks_of`` returns them.
+    """
+
+    def __init__(self, marks: Sequence[int]) -> None:
+        self._offsets: list[int] = []
+        self._roles: list[Role] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for mark in marks:
+            offset, code = mark >> _BITS, mark & _MASK
+            if code == _TEXT_START:
+                starts.append(offset)
+            elif code == _TEXT_END:
+                ends.append(offset)
+            elif not self._offsets or self._offsets[-1] != offset:
+                self._offsets.append(offset)
+                self._roles.append(_ROLES[code])
+        self._starts, self._ends = starts, ends
+
+    def role_at(self, offset: int) -> Role | None:
+        """Return the role of the name at an offset, or None if it has none."""
+        place = bisect_left(self._offsets, offset)
+        if place < len(self._offsets) and self._offsets[place] == offset:
+            return self._roles[place]
+        return None
+
+    def is_text(self, offset: int) -> bool:
+        """Return whether an offset is within a comment or a literal."""
+        return bisect_right(self._starts, offset) > bisect_right(self._ends, offset)
+
+    def within(self, start: int, end: int) -> Iterator[Reference]:
+        """Yield the references of a stretch of the text, in order."""
+        first, last = bisect_left(self._offsets, start), bisect_left(self._offsets, end)
+        for place in range(first, last):
+            yield Reference(self._offsets[place], self._roles[place])
