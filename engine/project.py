@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
+    from engine.references.finder import References
     from engine.search.merge import ProjectAnswer
     from engine.state_records import ProjectStatus, ProjectSummary
 
@@ -187,6 +188,13 @@ class Project:
         from engine.memories.checkpoints import Checkpoints
 
         return Checkpoints(self._store, self._searcher, self._questions, self.root)
+
+    @cached_property
+    def references(self) -> "References":
+        """Who uses its names."""
+        from engine.references.finder import References
+
+        return References(self._store, self._searcher, self.root)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""

@@ -1,0 +1,121 @@
+"""What an import says: the module that a name comes from, and the files that can be this module."""
+
+import os
+import re
+from typing import NamedTuple
+
+_WINDOW_BYTES = 4000  # of a statement over several lines
+_FROM_BEFORE = re.compile(rb"(?s:.*)\bfrom\s+(\.*[\w.]*)\s+import\b[^;=:]*$")
+_FROM_BEHIND = re.compile(rb"[^;]*?\bfrom\s*([\"'])([^\"'\n]+)\1")
+_USE = re.compile(rb"(?s:.*)\buse\s+([^;]*)$")
+_GROUP = re.compile(rb"\{[^{}]*\}")
+_SEGMENT = re.compile(rb"(\w+)::")
+_CHAIN = re.compile(rb"([\w.\\$]+)[.\\]\s*\{?[^\n;{}]*$")
+_ALIAS = re.compile(rb"\s+as\s+([\w\x80-\xff]+)")
+_WORD = re.compile(r"\w+")
+
+_ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
+_CHAINED = frozenset({"java", "kotlin", "scala", "csharp", "php", "haskell", "elixir", "groovy"})
+#: Files that stand for their folder.
+_FOLDER_FILES = frozenset({"__init__", "index", "mod", "lib", "main", "package"})
+#: Words of a path in an import that name no folder.
+_RELATIVE = frozenset({"crate", "self", "super"})
+
+
+class Module(NamedTuple):
+    """The module of an import."""
+
+    segments: tuple[str, ...]
+    is_whole: bool = False  # from the root of the project on, as relative imports resolve
+
+
+def module_of(text: bytes, offset: int, language: str, path: str) -> Module | None:
+    """Return the module from which the name at an offset is imported, or None if it is not said.
+
+    Args:
+        text: The text with the import.
+        offset: Of the imported name.
+        language: Of the text.
+        path: Of the file, for relative imports.
+    """
+    before = text[max(0, offset - _WINDOW_BYTES) : offset]
+    if language == "python":
+        found = _FROM_BEFORE.search(before)
+        return _python_module(found[1].decode("utf-8", "replace"), path) if found else None
+    if language in _ECMASCRIPT:
+        behind = _FROM_BEHIND.match(text, offset, offset + _WINDOW_BYTES)
+        return _ecmascript_module(behind[2].decode("utf-8", "replace"), path) if behind else None
+    if language == "rust":
+        used = _USE.search(before)
+        if used is None:
+            return None
+        chain = used[1]
+        while (shorter := _GROUP.sub(b"", chain)) != chain:
+            chain = shorter
+        words = [word.decode("utf-8", "replace") for word in _SEGMENT.findall(chain)]
+        return Module(tuple(word for word in words if word not in _RELATIVE))
+    if language in _CHAINED:
+        line = _CHAIN.search(before[before.rfind(b"\n") + 1 :])
+        return Module(tuple(_WORD.findall(line[1].decode("utf-8", "replace")))) if line else None
+    return None
+
+
+def alias_at(text: bytes, end: int) -> str | None:
+    """Return the name that ``as`` gives to the imported name that ends there, or None."""
+    found = _ALIAS.match(text, end, end + 200)
+    return found[1].decode("utf-8", "replace") if found else None
+
+
+def path_segments(path: str) -> tuple[str, ...]:
+    """Return the folders and the stem of a path; of a file that stands for its folder, these."""
+    segments = os.path.splitext(path)[0].split("/")
+    if segments[-1].endswith(".d"):  # declarations of TypeScript
+        segments[-1] = segments[-1][:-2]
+    if segments[-1] in _FOLDER_FILES and len(segments) > 1:
+        segments.pop()
+    return tuple(segments)
+
+
+def likeness(module: Module, path: str) -> int:
+    """Return how well a file can be a module: 2 if it is called so, 1 if it lies within, else 0."""
+    wanted, segments = module.segments, path_segments(path)
+    if module.is_whole:
+        if segments == wanted:
+            return 2
+        return int(segments[: len(wanted)] == wanted)
+    if not wanted:
+        return 0
+    size = len(wanted)
+    if segments[-size:] == wanted:
+        return 2
+    if any(segments[at : at + size] == wanted for at in range(len(segments) - size + 1)):
+        return 1
+    # The first words can name the package, which lies in a folder of another name.
+    rest = wanted[1:]
+    return int(bool(rest) and segments[-len(rest) :] == rest)
+
+
+def _python_module(dotted: str, path: str) -> Module:
+    name = dotted.lstrip(".")
+    words = [word for word in name.split(".") if word]
+    if level := len(dotted) - len(name):
+        folders = path.split("/")[:-1]
+        return Module((*folders[: len(folders) - level + 1], *words), is_whole=True)
+    return Module(tuple(words))
+
+
+def _ecmascript_module(specifier: str, path: str) -> Module:
+    if specifier.startswith("."):
+        joined = os.path.normpath(f"{os.path.dirname(path)}/{specifier}").lstrip("/")
+        return Module(_without_ending(joined), is_whole=True)
+    words = [word for word in specifier.lstrip("@~#").split("/") if word]
+    return Module(_without_ending("/".join(words)))
+
+
+def _without_ending(path: str) -> tuple[str, ...]:
+    stem, ending = os.path.splitext(path)
+    known = ending in {".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".vue", ".svelte"}
+    segments = (stem if known else path).split("/")
+    if len(segments) > 1 and segments[-1] == "index":
+        segments = segments[:-1]
+    return tuple(each for each in segments if each != ".")

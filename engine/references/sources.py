@@ -1,0 +1,123 @@
+"""The text of a file with its marks and symbols, and the occurrences of a name in it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from engine.reference_records import Use
+from engine.store.compression import unpack_marks, unpack_text
+from engine.store.references import SourceRow, SpanRow
+from engine.syntax.references import Marks
+
+_MOST_LINE_CHARS = 200
+#: What stands between the head of a definition and its name: a name after a dot is a decorator's.
+_AFTER_DOT = re.compile(rb"[.@]\s*$")
+
+
+class Occurrence(NamedTuple):
+    """A place where a name stands in code."""
+
+    offset: int
+    use: Use
+
+
+def name_pattern(name: str) -> re.Pattern[bytes]:
+    """Return the pattern of a name as a whole word."""
+    edge = rb"[\w\x80-\xff]"
+    return re.compile(rb"(?<!%s)%s(?!%s)" % (edge, re.escape(name.encode()), edge))
+
+
+class Source:
+    """A file as references see it.
+
+    Args:
+        row: Its text and marks.
+        spans: Its symbols, in text order.
+    """
+
+    def __init__(self, row: SourceRow, spans: Sequence[SpanRow]) -> None:
+        self.path = row.path
+        self.language = row.language
+        self.blob_id = row.blob_id
+        self.is_marked = row.packed_marks is not None
+        self._row = row
+        self.spans = spans
+        self._starts = [span.byte_start for span in spans]
+        self._place_of = {span.id: place for place, span in enumerate(spans)}
+
+    @cached_property
+    def text(self) -> bytes:
+        """The stored text."""
+        return unpack_text(self._row.packed_text)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of its references."""
+        return Marks(unpack_marks(self._row.packed_marks or b""))
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer(rb"\n", self.text))]
+
+    def occurrences(self, pattern: re.Pattern[bytes], name: str) -> Iterator[Occurrence]:
+        """Yield where a name stands outside of comments and literals, in text order."""
+        text, marks = self.text, self.marks
+        found = [match.start() for match in pattern.finditer(text)]
+        if not self.is_marked:
+            defined = self._definitions(name, found)
+            for offset in found:
+                yield Occurrence(offset, Use.DEFINITION if offset in defined else Use.TEXT)
+            return
+        roles = {offset: marks.role_at(offset) for offset in found}
+        plain = [offset for offset in found if roles[offset] or not marks.is_text(offset)]
+        defined = self._definitions(name, [offset for offset in plain if roles[offset] is None])
+        for offset in plain:
+            role = roles[offset]
+            if offset in defined:
+                yield Occurrence(offset, Use.DEFINITION)
+            else:
+                yield Occurrence(offset, Use(role.value) if role else Use.USE)
+
+    def enclosing(self, offset: int) -> SpanRow | None:
+        """Return the innermost symbol around an offset."""
+        place = bisect_right(self._starts, offset) - 1
+        while place >= 0:
+            span = self.spans[place]
+            if span.byte_end > offset:
+                return span
+            parent = self._place_of.get(span.parent_id or 0, -1)
+            # The parent of a method can be a type that stands elsewhere.
+            place = parent if 0 <= parent < place else place - 1
+        return None
+
+    def line_of(self, offset: int) -> int:
+        """Return the line of an offset, counted from 1."""
+        return bisect_right(self._line_starts, offset)
+
+    def column_of(self, offset: int) -> int:
+        """Return the column of an offset in characters, counted from 1."""
+        start = self._line_starts[self.line_of(offset) - 1]
+        return len(self.text[start:offset].decode("utf-8", "replace")) + 1
+
+    def line_text(self, offset: int) -> str:
+        """Return the line of an offset without blanks around it, cut when it is long."""
+        start = self._line_starts[self.line_of(offset) - 1]
+        end = self.text.find(b"\n", start)
+        line = self.text[start : end if end >= 0 else len(self.text)]
+        return line.decode("utf-8", "replace").strip()[:_MOST_LINE_CHARS]
+
+    def _definitions(self, name: str, offsets: Sequence[int]) -> set[int]:
+        """Return those of some offsets at which symbols of this name have it."""
+        found = set()
+        for span in self.spans:
+            if span.name != name:
+                continue
+            for offset in offsets:
+                if span.byte_start <= offset < span.byte_end and not _AFTER_DOT.search(
+                    self.text, max(span.byte_start, offset - 3), offset
+                ):
+                    found.add(offset)
+                    break
+        return found
