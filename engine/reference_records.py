@@ -93,6 +93,14 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A definition that a name at a place can mean."""
+
+    symbol: SymbolHit
+    certainty: Certainty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceAnswer:
     """The uses of a name: the most certain first, then by path and line."""
 

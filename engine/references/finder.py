@@ -11,6 +11,7 @@ from engine.reference_records import (
     CallEdge,
     CallRequest,
     Certainty,
+    Definition,
     Direction,
     Reference,
     ReferenceAnswer,
@@ -120,6 +121,33 @@ class References:
             InvalidInputError: A field of the request is invalid.
         """
         return self._calls(wanted, Direction.CALLEES)
+
+    def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
+        """Return the definitions that the name at a place can mean, the likeliest first.
+
+        Args:
+            path: Relative to the root.
+            line: Counted from 1.
+            column: In characters, counted from 1; anywhere in the name.
+        """
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            lookup = _Lookup(handle, self._searcher.branch(handle, None, checked_out))
+            source = lookup.source(path)
+            place = source.name_at(line, column) if source else None
+            if source is None or place is None:
+                return ()
+            name, offset = place
+            occurrences = list(source.occurrences(name_pattern(name), name))
+            resolver = Resolver(source, name, lookup.definitions(name), occurrences)
+            found = next((each for each in occurrences if each.offset == offset), None)
+            if found is None:  # in a comment or a literal
+                return ()
+            resolution = resolver.of(found)
+            return tuple(
+                Definition(symbol=symbol, certainty=resolution.certainty)
+                for symbol in self._shown(resolution.targets)
+            )
 
     def _calls(self, wanted: CallRequest, direction: Direction) -> CallAnswer:
         check_request(wanted)

@@ -35,6 +35,8 @@ _IMPLICIT_RECEIVER = frozenset(
 )
 #: Here files of a folder see each other without an import.
 _FOLDER_SCOPE = frozenset({"go", "java", "kotlin", "scala", "swift", "csharp"})
+#: Here the type of a parameter stands before its name.
+_TYPE_FIRST = frozenset({"java", "c", "cpp", "csharp", "php", "groovy"})
 #: Methods of what every language brings along: a single definition of such a name proves nothing.
 _EVERYDAY = frozenset(
     """add all any append apply bind call catch clear clone close collect contains copy count
@@ -47,6 +49,7 @@ _EVERYDAY = frozenset(
     with write zip""".split()
 )
 _RECEIVER = re.compile(rb"(?:([\w$@\x80-\xff]+)|[)\]}>\"'?])\s*(?:\?\.|!\.|\?->|->|\.|::|\\)\s*$")
+_SUPER_CALL = re.compile(rb"\bsuper\s*\([^()]*\)\s*\.\s*$")
 _LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
 _BEFORE_BYTES = 160
 _NAME_BYTES = re.compile(rb"[A-Za-z_][\w]*")
@@ -128,6 +131,8 @@ class Resolver:
         """Return the name before the dot; empty when it is an expression, None without a dot."""
         pattern = _LUA_RECEIVER if self._source.language == "lua" else _RECEIVER
         found = pattern.search(self._source.text, max(0, offset - _BEFORE_BYTES), offset)
+        if found is not None and _SUPER_CALL.search(self._source.text, found.start() - 40, offset):
+            return "super"
         if found is None:
             is_own = self._source.text[max(0, offset - 1) : offset] == b"@"
             return "@" if is_own and self._source.language == "ruby" else None
@@ -152,10 +157,17 @@ class Resolver:
         most = max((score for score, _ in scored), default=0)
         found = tuple(each for score, each in scored if score == most)
         if not most:
-            return Resolution(Certainty.NAME, ())  # of another project
+            is_ours = module.is_whole or module.segments[:1] in self._roots()
+            # A module of the project may pass on what it imports itself.
+            return self._only(self._candidates) if is_ours else Resolution(Certainty.NAME, ())
         outer = tuple(each for each in found if not _is_member(each)) or found
         is_one = len({each.path for each in outer}) == 1
         return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, outer)
+
+    def _roots(self) -> set[tuple[str, ...]]:
+        """Return the first folders of the paths at hand, with which own modules begin."""
+        paths = [self._source.path, *(each.path for each in self._candidates)]
+        return {tuple(path.split("/")[at : at + 1]) for path in paths for at in (0, 1)}
 
     def _of_bare(self, around: SpanRow | None, occurrence: Occurrence) -> Resolution:
         """Resolve a name without a receiver."""
@@ -212,7 +224,7 @@ class Resolver:
                 return Resolution(Certainty.LIKELY, inherited)
         elif receiver and (found := self._of_receiver(receiver, occurrence.offset)):
             return found
-        members = [each for each in candidates if scope_of(each)]
+        members = [each for each in candidates if scope_of(each) and each.kind != "function"]
         if self._name in _EVERYDAY:
             return Resolution(Certainty.NAME, tuple(members))
         return self._only(members or candidates)
@@ -229,22 +241,33 @@ class Resolver:
         inside = tuple(
             each
             for each in self._candidates
-            if not _is_member(each)
+            if scope_of(each).rpartition(".")[2] in ("", module)
+            and not _is_member(each)
             and (path_segments(each.path)[-1] == module or _folder_of(each.path) == module)
         )
-        if inside:
-            # `import a.b` has the module last, `import "a/b"` in Go, `use a::b` in Rust.
-            said = re.compile(
-                rb"(?:import|use|require|from|alias|include)\b[^\n;]*\b%s\b|[/\"']%s[\"']"
-                % (re.escape(module.encode()), re.escape(module.encode()))
-            )
-            is_said = said.search(self._source.text) is not None
-            return Resolution(Certainty.EXACT if is_said else Certainty.LIKELY, inside)
+        if inside and self._imports(module):
+            return Resolution(Certainty.EXACT, inside)
         types = self._types_of(receiver, offset)
         typed = tuple(
             each for each in self._candidates if scope_of(each).rpartition(".")[2] in types
         )
-        return Resolution(Certainty.LIKELY, typed) if typed else None
+        if typed or inside:
+            return Resolution(Certainty.LIKELY, typed or inside)
+        return None
+
+    def _imports(self, module: str) -> bool:
+        """Return whether an import of the file says the name of a module.
+
+        Python has it last or behind ``from``, Go and JavaScript at the end of a literal, Rust and
+        others before ``::`` or a dot.
+        """
+        name = re.escape(module.encode())
+        said = re.compile(
+            rb"\b(?:import|use|require|from|alias|include)\b[^\n;]*\b%s\b|[/\"']%s[\"']"
+            rb"|^\s+%s\b,?\s*$" % (name, name, name),
+            re.MULTILINE,
+        )
+        return said.search(self._source.text) is not None
 
     def _module_named(self, receiver: str) -> str:
         """Return the module that a name stands for: ``np`` is ``numpy`` after ``import … as``."""
@@ -289,8 +312,14 @@ class Resolver:
         """Return whether a function around has a parameter of the name."""
         if around is None or around.name == self._name or around.kind in _TYPES:
             return False
-        head = around.signature.partition("(")[2]
-        return re.search(rf"(?<!\w){re.escape(self._name)}(?!\w)\s*[:,=)]", head) is not None
+        head = "(" + around.signature.partition("(")[2]
+        name = re.escape(self._name)
+        pattern = (
+            rf"[\w>\]*&?]\s*[\s*&$]{name}\s*[,)=\[]"
+            if self._source.language in _TYPE_FIRST
+            else rf"[(,]\s*(?:mut\s+|[*&.]+)?{name}\s*[:,=)\s]"
+        )
+        return re.search(pattern, head) is not None
 
     def _only(self, candidates: Sequence[SymbolRow]) -> Resolution:
         """Return the definition if there is but one, or overloads in one place."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engine.reference_records import Use
 from engine.store.compression import unpack_marks, unpack_text
 from engine.store.references import SourceRow, SpanRow
-from engine.syntax.references import Marks
+from engine.syntax.references import NAME, Marks
 
 _MOST_LINE_CHARS = 200
 #: What stands between the head of a definition and its name: a name after a dot is a decorator's.
@@ -100,6 +100,25 @@ class Source:
         """Return the column of an offset in characters, counted from 1."""
         start = self._line_starts[self.line_of(offset) - 1]
         return len(self.text[start:offset].decode("utf-8", "replace")) + 1
+
+    def name_at(self, line: int, column: int) -> tuple[str, int] | None:
+        """Return the name at a place and its offset, or None if there is none.
+
+        Args:
+            line: Counted from 1.
+            column: In characters, counted from 1.
+        """
+        if not 1 <= line <= len(self._line_starts):
+            return None
+        start = self._line_starts[line - 1]
+        head = self.text[start:].split(b"\n", 1)[0].decode("utf-8", "replace")[: column - 1]
+        offset = start + len(head.encode())
+        for match in NAME.finditer(self.text, start):
+            if match.start() > offset:
+                return None
+            if match.end() > offset:
+                return match.group().decode("utf-8", "replace"), match.start()
+        return None
 
     def line_text(self, offset: int) -> str:
         """Return the line of an offset without blanks around it, cut when it is long."""
