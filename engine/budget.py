@@ -22,10 +22,13 @@ CODE_TOKENS = 1000
 
 _MORE_FILES = 20  # named behind the hits
 _MOST_FILES = 40  # if the budget is large
-_SHARE_OF_FILES = 0.25  # of a budget goes to them at most
+_SHARE_OF_FILES = 0.12  # of a budget goes to them at most
+_MIN_TOKENS_FOR_FILES = 1000  # in a smaller budget code is worth more
 _MIN_LIMIT = 10  # of hits; who wants fewer wants no other files
 _SURE = 0.7  # confidence of a best hit that stands out
 _UNSURE = 0.05  # of hits that are left out then
+_HOPELESS = 0.02  # of hits that are left out of any budget
+_MOST_CERTAIN = 3  # hits that stay even so
 _RANKED = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
 
 _WIDEST_MS = 99_999.999_999  # measured instead of the time, so that equal answers have equal sizes
@@ -149,7 +152,7 @@ class _Composer:
         self._max_code_bytes = math.inf if code_tokens is None else bytes_within(code_tokens)
 
     def compose(self) -> tuple[SearchAnswer, bool]:
-        whole = self._whole = self._with_fewer_files(self._whole)
+        whole = self._whole = self._with_fewer_files(self._without_hopeless(self._whole))
         bare = replace(whole, hits=tuple([_with_code(hit, "") for hit in whole.hits]))
         size_of_whole = self._size(whole)
         if (
@@ -164,8 +167,20 @@ class _Composer:
                 return self._with_code(bare, is_brief=is_brief), is_brief
         return self._with_code(self._fewer_places(bare), is_brief=True), True
 
+    def _without_hopeless(self, answer: SearchAnswer) -> SearchAnswer:
+        """Return the answer to a budget without its last hits, if these hardly answer."""
+        hits = answer.hits
+        number = len(hits) if self._max_bytes < math.inf else 0
+        while number > _MOST_CERTAIN and (hits[number - 1].confidence or 1.0) < _HOPELESS:
+            number -= 1
+        if number in (0, len(hits)):
+            return answer
+        return replace(answer, hits=hits[:number], truncated=True)
+
     def _with_fewer_files(self, answer: SearchAnswer) -> SearchAnswer:
         """Return the answer with as many further files as its budget is worth."""
+        if self._max_bytes < bytes_within(_MIN_TOKENS_FOR_FILES):
+            return replace(answer, more_files=())
         room: float = self._max_bytes * _SHARE_OF_FILES
         kept = []
         for path in answer.more_files[: _MORE_FILES if room == math.inf else _MOST_FILES]:

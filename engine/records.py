@@ -286,7 +286,9 @@ class Hit:
     confidence: Annotated[
         float | None, WHEN_ANY, "estimated probability that it answers; unless it is found by rule"
     ] = None
-    summary: Annotated[str | None, WHEN_ANY, "first line of the symbol's documentation"] = None
+    summary: Annotated[
+        str | None, WHEN_ANY, "first line of the symbol's documentation, or that matches a pattern"
+    ] = None
     explain: Annotated[Explanation | None, WHEN_ANY] = None  # if requested
 
 

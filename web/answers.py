@@ -107,7 +107,9 @@ def _place_lines(hit: Hit, style: Style, several: bool, *, is_brief: bool) -> It
 def about_hit(hit: Hit) -> str:
     """Return what a place says of itself: its summary, or its signature unless its code has it."""
     signature = hit.signature or ""
-    return hit.summary or ("" if signature.split("(")[0] in hit.snippet else signature)
+    if hit.summary:
+        return "" if hit.matches and hit.summary in hit.snippet else hit.summary
+    return "" if signature.split("(")[0] in hit.snippet else signature
 
 
 def _path_of(hit: Hit, several: bool) -> str:
@@ -222,7 +224,8 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest, *, is_brief: bo
     if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
         lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
     elif answer.mode is Mode.REGEX:
-        lines.append("  try: case:no, and \\ before ( [ { . * + ? | $ ^ to match them literally")
+        case = "case:no, and " if any(map(str.isupper, answer.query)) else ""
+        lines.append(f"  try: {case}\\ before ( [ {{ . * + ? | $ ^ to match them literally")
     else:
         lines.append("  try: the same query without --mode")
     lines.append("  try: cairn why FILE, if you know which file should match")

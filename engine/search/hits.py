@@ -58,6 +58,7 @@ class Excerpt(NamedTuple):
     snippet: str
     matches: tuple[MatchSpan, ...] = ()
     snippet_line: int | None = None
+    matching_line: str | None = None  # the first one, of a pattern
 
 
 def excerpt_of(
@@ -75,13 +76,22 @@ def excerpt_of(
     if spans:
         matches = _matches_of(text, chunk, spans)
         lines = matches[0].line, max(match.line for match in matches)
+        matching = _line_at(text, spans[0][0])
         if not with_snippet:
-            return Excerpt(*lines, "", matches)
+            return Excerpt(*lines, "", matches, matching_line=matching)
         start, end, above = _snippet_range(text, spans)
         snippet = snippet_of(text, start, end)
-        return Excerpt(*lines, snippet, matches, lines[0] - above if above else None)
+        return Excerpt(*lines, snippet, matches, lines[0] - above if above else None, matching)
     snippet = snippet_of(text, chunk.byte_start, chunk.byte_end) if with_snippet else ""
     return Excerpt(chunk.line_start, chunk.line_end, snippet)
+
+
+def _line_at(text: bytes, offset: int) -> str:
+    """Return the line of an offset without indentation; of a long one the part behind it."""
+    start = max(text.rfind(b"\n", 0, offset) + 1, offset - _MAX_SUMMARY_CHARS // 2)
+    end = text.find(b"\n", offset)
+    line = text[start : end if end >= 0 else len(text)][: 4 * _MAX_SUMMARY_CHARS]
+    return line.decode("utf-8", "replace").strip()[:_MAX_SUMMARY_CHARS]
 
 
 def _matches_of(
@@ -187,10 +197,17 @@ def hits_of(
                 snippet=excerpt.snippet,
                 matches=excerpt.matches,
                 snippet_line=excerpt.snippet_line if excerpt.snippet else None,
-                summary=summary_of(docs.get(owner.id, "")) if owner else None,
+                summary=_summary(excerpt, docs.get(owner.id, "") if owner else "", request),
             )
         )
     return hits
+
+
+def _summary(excerpt: Excerpt, doc: str, request: SearchRequest) -> str | None:
+    """Return what a hit says of itself: the line that matches, or the first line of its doc."""
+    if not request.summaries:
+        return None
+    return excerpt.matching_line or summary_of(doc)
 
 
 def summary_of(doc: str) -> str | None:

@@ -280,12 +280,15 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert hit["matches"][0] == {"line": 9, "start": 4, "end": 21}
     assert (hit["line_start"], hit["snippet_line"]) == (9, 8)
     text = cairn("search", "--", "-path:tests /open_session/").out
-    assert "app/session.py:9 method SessionStore.open_session: Open a session" in text
+    assert "app/session.py:9 method SessionStore.open_session\n" in text
     assert " 9 >     def open_session(" in text
+    places = cairn("search", "--no-snippets", "--", "-path:tests /open_session/").out
+    assert "SessionStore.open_session: def open_session(self, user_id: int) -> str:" in places
     refused = cairn("search", "--mode", "regex", "(?<=a)b lang:go")
     assert refused.code == 2
     assert "look-around (?<=…) is not supported" in refused.err
-    assert "nothing found" in cairn("search", "--mode", "regex", "nowhere").out
+    assert "case:no" not in cairn("search", "--mode", "regex", "nowhere").out
+    assert "try: case:no" in cairn("search", "--mode", "regex", "Nowhere").out
     several = cairn("search", "--batch", "-", given=b"/main\\(/\n/a(/\n")
     assert several.code == 2
     assert several.out.count("\n") == 2
