@@ -45,7 +45,13 @@ if TYPE_CHECKING:
         read_golden,
     )
     from engine.index_records import IndexOptions, IndexReport, Progress
-    from engine.memory_records import Checkpoint, CheckpointPage, MemoryChange, NewMemory
+    from engine.memory_records import (
+        Checkpoint,
+        CheckpointPage,
+        FoundMemories,
+        MemoryChange,
+        NewMemory,
+    )
     from engine.project import Project
     from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchRequest, SymbolHit
     from engine.state_records import ProjectStatus
@@ -58,6 +64,7 @@ __all__ = [
     "EngineError",
     "Evaluation",
     "EvaluationOptions",
+    "FoundMemories",
     "GoldenQuery",
     "Hit",
     "IndexOptions",
@@ -86,6 +93,7 @@ _HOMES = {
     "EngineError": "engine.errors",
     "Evaluation": "engine.evaluation.golden",
     "EvaluationOptions": "engine.evaluation.golden",
+    "FoundMemories": "engine.memory_records",
     "GoldenQuery": "engine.evaluation.golden",
     "Project": "engine.project",
     "IndexOptions": "engine.index_records",

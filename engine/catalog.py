@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from engine.doctor.doctor import Doctor
     from engine.indexing.workers import WorkerPool
     from engine.locks import ServerLock
+    from engine.memory_records import FoundMemories
     from engine.observing.observer import Observer
     from engine.scheduler.poller import ActivityPoller, ProjectViews
     from engine.scheduler.queue import ChangeCallback, Jobs
@@ -491,6 +492,34 @@ class Catalog:
         from engine.cross_project import page_of, whole_request
 
         return page_of(self.search(paths, whole_request(request, offset)), request, offset)
+
+    def search_memories(
+        self, paths: Sequence[str], query: str, *, tags: Sequence[str] = (), limit: int = 10
+    ) -> "FoundMemories":
+        """Search the memories of several projects, named by paths or ids, in one ranking.
+
+        Rare words are those that are rare in all of these projects together. A project that fails
+        is reported in ``errors`` and never fails the rest; with a single project, its error is
+        raised.
+
+        Args:
+            paths: The projects.
+            query: As for ``Checkpoints.search``.
+            tags: As there.
+            limit: As there.
+
+        Raises:
+            InvalidInputError: The query, a tag or the limit is not valid.
+            EngineError: Every project failed; the first error.
+        """
+        from engine.cross_project import search_all_memories
+        from engine.memories.search import MemoryQuery
+
+        asked = MemoryQuery.of(query, tags, limit, only_memories=True)
+        try:
+            return search_all_memories(paths, asked, self._open_for_search)
+        finally:
+            self._indexes.evict()
 
     def _open_for_search(self, project: str) -> Project:
         """Open the project of an id or a folder for a search."""

@@ -1,12 +1,17 @@
-"""Searches across projects: choose them by ``project:`` filters, merge answers, cut pages."""
+"""Searches across projects: choose them by ``project:`` filters, merge answers, cut pages.
+
+A project that fails is reported and does not fail the others.
+"""
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.budget import within_budget
 from engine.errors import EngineError, NotFoundError
+from engine.memory_records import MAX_ANSWER_BYTES, Checkpoint, FoundMemories
 from engine.project import Project
 from engine.records import (
     Coverage,
@@ -14,15 +19,21 @@ from engine.records import (
     ProjectError,
     SearchAnswer,
     SearchRequest,
+    bytes_within,
     display_path,
 )
 from engine.roots import project_id_of, resolve
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import FILTERS, Query, parse_query
 
+if TYPE_CHECKING:
+    from engine.memories.search import MemoryQuery
+
 #: The filters of the query language, as they are written.
 FILTER_NAMES = FILTERS
 _SHORT_ID_CHARS = 6
+
+Answered = TypeVar("Answered")
 
 
 def search_all(
@@ -38,30 +49,92 @@ def search_all(
     if len(paths) == 1:
         return open_project(paths[0]).search(request)
     started = time.perf_counter()
-    found: list[ProjectAnswer] = []
+    answered = _ask_all(paths, open_project, lambda index: index.search_for_merge(request))
+    found = list(answered.answers.values())
+    if len(found) == 1 and not answered.failures:
+        return within_budget(found[0].answer, request.max_tokens)
+    took_ms = (time.perf_counter() - started) * 1000
+    roots = [index.root for index in answered.answers]
+    merged = _merged(request, roots, found, _errors_of(answered.failures), took_ms)
+    return within_budget(merged, request.max_tokens)
+
+
+def search_all_memories(
+    paths: Sequence[str], asked: "MemoryQuery", open_project: Callable[[str], Project]
+) -> FoundMemories:
+    """Search the memories of projects; see ``Catalog.search_memories``.
+
+    Args:
+        paths: As for ``search_all``.
+        asked: The query, for memories alone.
+        open_project: Opens a project by such a name.
+    """
+    from engine.memories.search import ranked_places
+    from engine.memories.vectors import deadline
+
+    expired = deadline()  # for all projects together
+    answered = _ask_all(
+        paths, open_project, lambda index: index.checkpoints.search_for_merge(asked, expired)
+    )
+    projects = list(answered.answers)
+    ranked = ranked_places(list(answered.answers.values()), asked)
+    failures = dict(answered.failures)
+    found: list[Checkpoint] = []
+    tokens = 0
+    for place, score in ranked[: asked.limit]:
+        if bytes_within(tokens) > MAX_ANSWER_BYTES:
+            break
+        project = projects[place.project]
+        try:
+            memory = project.checkpoints.memory(place.memory_id)
+        except EngineError as error:
+            failures.setdefault(project.root, error)
+            continue
+        if memory:
+            found.append(replace(memory, score=score))
+            tokens += memory.token_count
+    return FoundMemories(memories=tuple(found), errors=_errors_of(failures.items()))
+
+
+class _Answers(NamedTuple, Generic[Answered]):
+    """The answers of projects, in the order in which they were asked."""
+
+    answers: Mapping[Project, Answered]
+    failures: Sequence[tuple[str, EngineError]]  # with the projects, as they were named
+
+
+def _ask_all(
+    paths: Sequence[str],
+    open_project: Callable[[str], Project],
+    ask: Callable[[Project], Answered],
+) -> _Answers[Answered]:
+    """Ask projects one after the other, each once.
+
+    Raises:
+        EngineError: Every project failed; the first error.
+    """
+    answers: dict[Project, Answered] = {}
     failures: list[tuple[str, EngineError]] = []
     searched: set[str] = set()
-    roots: list[str] = []  # of the projects that answer
     for path in paths:
         try:
             index = open_project(path)
             if index.root not in searched:
                 searched.add(index.root)
-                found.append(index.search_for_merge(request))
-                roots.append(index.root)
+                answers[index] = ask(index)
         except EngineError as error:
             failures.append((path, error))
-    if not found and failures:
+    if not answers and failures:
         raise failures[0][1]
-    if len(found) == 1 and not failures:
-        return within_budget(found[0].answer, request.max_tokens)
-    errors = tuple(
+    return _Answers(answers, failures)
+
+
+def _errors_of(failures: Iterable[tuple[str, EngineError]]) -> tuple[ProjectError, ...]:
+    """Return failures as an answer reports them."""
+    return tuple(
         ProjectError(project=path, error=error.code, message=error.message)
         for path, error in failures
     )
-    took_ms = (time.perf_counter() - started) * 1000
-    merged = _merged(request, roots, found, errors, took_ms)
-    return within_budget(merged, request.max_tokens)
 
 
 def whole_request(request: SearchRequest, offset: int) -> SearchRequest:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from engine.records import WHEN_ANY
+from engine.records import WHEN_ANY, ProjectError
 
 MAX_SUMMARY_CHARS = 500
 MAX_DESCRIPTION_BYTES = 1 << 20  # UTF-8, as large as a file may be by default
@@ -59,6 +59,14 @@ class Checkpoint:
     created_at: str  # ISO 8601, UTC; of a file, when it was first indexed
     updated_at: str  # of a file, when other content of it was first indexed
     score: Annotated[float | None, WHEN_ANY, "of a search, comparable within it"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemories:
+    """Memories that match a query, best first."""
+
+    memories: tuple[Checkpoint, ...]
+    errors: Annotated[tuple[ProjectError, ...], WHEN_ANY, "projects that could not answer"] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine import cursors
+from engine.cancellation import CancelToken
 from engine.clock import now_ms
 from engine.embedding.load import QueryEmbedder
 from engine.errors import CheckpointNotFoundError, InvalidInputError, UnavailableError
@@ -29,18 +30,21 @@ from engine.memories.cards import (
     terms_of_memory,
     text_of,
 )
-from engine.memories.limits import check_limit, check_memory, check_query, clean_tags
-from engine.memories.search import MemoryVectors, plain_query, ranked_owners
+from engine.memories.limits import check_limit, check_memory, clean_tags
+from engine.memories.search import (
+    GatheredMemories,
+    MemoryQuery,
+    gather_memories,
+    ranked_owners,
+)
+from engine.memories.vectors import MemoryVectors, deadline
 from engine.memory_records import (
-    MAX_FOUND,
     MAX_LISTED,
     Checkpoint,
     CheckpointPage,
     MemoryChange,
     NewMemory,
 )
-from engine.records import Mode
-from engine.search.prepared_query import prepare_query
 from engine.search.searcher import Searcher
 from engine.source.git import read_branch
 from engine.source.secrets import redact
@@ -272,11 +276,8 @@ class Checkpoints:
         Raises:
             InvalidInputError: The query, a tag or the limit is not valid.
         """
-        check_query(query)
-        check_limit(limit, MAX_FOUND)
-        choice = Choice.of(tags, only_memories=only_memories)
-        read = plain_query(query)
-        query_vector = self._vectors.embed_query(" ".join(term.text for term in read.words))
+        asked = MemoryQuery.of(query, tags, limit, only_memories=only_memories)
+        query_vector = self._vectors.embed_query(asked.text, deadline())
         with self._store.read() as handle:
             if query_vector and blobs.has_any(
                 handle
@@ -284,16 +285,33 @@ class Checkpoints:
                 model = models.read_current_model(handle)
                 is_same = model is not None and model.identity == query_vector.model.identity
                 query_vector = query_vector._replace(model=model) if model and is_same else None
-            prepared = prepare_query(read, Mode.HYBRID, limit, query_vector)
-            # A memory has no folder, and would count as a file at the root.
-            weights = prepared.weights._replace(shallow=0.0)
-            prepared = replace(prepared, weights=weights)
-            ranked = ranked_owners(handle, prepared, choice, self._branch_id(handle))[:limit]
+            branch_id = self._branch_id(handle)
+            count_words = self._searcher.count_words
+            ranked = ranked_owners(handle, asked, query_vector, branch_id, count_words)[:limit]
             found = checkpoints_of(handle, [owner for owner, _ in ranked], self._root)
         return tuple(
             replace(checkpoint, score=score)
             for checkpoint, (_, score) in zip(found, ranked, strict=False)
         )
+
+    def search_for_merge(self, asked: MemoryQuery, expired: CancelToken) -> GatheredMemories:
+        """Return the memories that may answer, to rank them with those of other projects.
+
+        Args:
+            asked: The query.
+            expired: Returns whether the time for vectors of memories is up.
+        """
+        with self._store.read() as handle:
+            has_any = bool(memories.read_passing(handle, asked.choice.rule))
+        query_vector = self._vectors.embed_query(asked.text, expired) if has_any else None
+        with self._store.read() as handle:
+            return gather_memories(handle, asked, query_vector, self._searcher.count_words)
+
+    def memory(self, memory_id: int) -> Checkpoint | None:
+        """Return a memory that ``search_for_merge`` returned; None if it was deleted since."""
+        with self._store.read() as handle:
+            row = memories.read_memories(handle, [memory_id]).get(memory_id)
+        return memory_checkpoint(row, self._root) if row else None
 
     def list(
         self,

@@ -1,4 +1,4 @@
-"""Ranking of memories among the files that answer a query, and the vectors of memories.
+"""Ranking of memories, among the files that answer a query or among those of several projects.
 
 There is one ranking for all searches (``search.rank``). A memory takes part as a file with a single
 chunk: its summary is the file name, its summary, tags and text are the words of the chunk, and its
@@ -7,24 +7,26 @@ or memory has, and their scores are comparable.
 
 BM25 must be on one scale for that. FTS5 weighs a word by its rarity in its own table, and in a
 table of a few notes nothing is rare: that weight is divided out and replaced by the weight of the
-word among all chunks and memories together.
-
-A memory has one vector, of the current model. It is made when the memory is saved, if the model is
-available and fast, else by the next search that could use it. The same holds after a change of
-model: old vectors are never compared with a query, and are replaced one batch at a time.
+word among all chunks and memories together. With several projects these are the chunks and memories
+of all of them, and so is the mean length of a memory, to which BM25 relates that of each: equal
+memories have equal scores, whatever the size of their projects.
 """
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import NamedTuple, Self
 
-from engine.cancellation import CancelToken
-from engine.embedding.load import QueryEmbedder
-from engine.errors import Cancelled, UnavailableError
-from engine.memories.cards import Choice, Owner, terms_of_memory
+from engine.memories.cards import Choice, Owner
+from engine.memories.limits import check_limit, check_query
+from engine.memories.vectors import cosines_of_memories
+from engine.memory_records import MAX_FOUND
+from engine.records import Mode
+from engine.search.cache import WordCounts
 from engine.search.candidates import gather
-from engine.search.prepared_query import PreparedQuery
+from engine.search.lexical import Lexical, lexical_of
+from engine.search.prepared_query import PreparedQuery, prepare_query
 from engine.search.query import MAX_TERM_CHARS, MAX_TERMS, Query, Term, storable
 from engine.search.rank import Candidate, rank
 from engine.search.weights import (
@@ -32,138 +34,108 @@ from engine.search.weights import (
     MAX_BY_MEANING,
     MAX_BY_WORDS,
     MIN_MEMORY_SIMILARITY,
+    MIN_SIMILARITY,
+    Weights,
+    weights_of,
 )
-from engine.store import blobs, chunks, fulltext, memories, models
+from engine.store import blobs, fulltext, memories
 from engine.store.chunks import ChunkFacts
-from engine.store.connection import Handle, Store
-from engine.store.memories import MemoryRow, TagRule
-from engine.store.models import ModelRow
+from engine.store.connection import Handle
+from engine.store.memories import TagRule
 from engine.store.vector_rows import QueryVector
 from engine.syntax.terms import terms_of
 
-if TYPE_CHECKING:
-    from engine.embedding.embedder import Passage
-
-_AT_ONCE = 64  # memories in a request and in a transaction
-#: How long a search or a save may make vectors; the next one makes the rest.
-_PATIENCE_S = 2.0
+#: Counts the chunks of a project that have each of some quoted words.
+CountWords = Callable[[Handle, Sequence[str]], WordCounts]
 
 
-class MemoryVectors:
-    """Embeds memories and the queries they are compared with; thread-safe.
+class Corpus(NamedTuple):
+    """The memories and chunks in which words are common or rare."""
 
-    Args:
-        store: The project's database.
-        query_embedder: The model that the settings name.
-    """
+    memories: int
+    words: int  # of the memories
+    chunks: int
+    with_word: Mapping[str, int]  # memories and chunks that have it
 
-    def __init__(self, store: Store, query_embedder: QueryEmbedder) -> None:
-        self._store = store
-        self._query_embedder = query_embedder
+    @property
+    def mean_length(self) -> float:
+        """The words of a memory, on average."""
+        return self.words / self.memories if self.memories else 0.0
 
-    def embed_query(self, text: str) -> QueryVector | None:
-        """Embed a query, and the memories that lack a vector to compare it with.
+    def rarity(self, word: str) -> float:
+        """Return the factor of BM25 for a word."""
+        return fulltext.rarity(self.memories + self.chunks, self.with_word[word])
 
-        The model is the index's, or the one in the settings when nothing is indexed.
-        Returns None when the model is missing, unavailable or another one: words alone answer.
-        """
-        try:
-            model = self._model()
-            if model is None:
-                return None
-            vector = self._query_embedder.embed(text, model.identity)
-        except UnavailableError:
-            return None
-        self._complete(model.identity)
-        return QueryVector.of(model._replace(dimension=len(vector)), vector)
 
-    def complete(self) -> None:
-        """Embed the memories that lack a vector, as far as the model is available and fast."""
-        try:
-            model = self._model()
-        except UnavailableError:
-            return
-        if model:
-            self._complete(model.identity)
+def _union(corpora: Sequence[Corpus]) -> Corpus:
+    """Return the memories and chunks of several projects together."""
+    with_word: Counter[str] = Counter()
+    for each in corpora:
+        with_word.update(each.with_word)
+    return Corpus(
+        sum(each.memories for each in corpora),
+        sum(each.words for each in corpora),
+        sum(each.chunks for each in corpora),
+        with_word,
+    )
 
-    def _model(self) -> ModelRow | None:
-        """Return the model of the index, or the one in the settings, without tables, if none is.
+
+class GatheredMemories(NamedTuple):
+    """The memories of a project that may answer, with all that they are ranked by."""
+
+    corpus: Corpus
+    scores: Mapping[str, Mapping[int, float]]  # of a word: BM25 in the project without rarity
+    summaries: Mapping[int, str]
+    lengths: Mapping[int, int]  # in words
+    cosines: Mapping[int, float] | None  # None: by words alone
+
+
+class MemoryPlace(NamedTuple):
+    """A memory of one of several projects."""
+
+    project: int  # its number among them
+    memory_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuery:
+    """A query for memories, or for files and memories, that was checked."""
+
+    query: Query
+    lexical: Lexical
+    choice: Choice
+    limit: int
+
+    @classmethod
+    def of(cls, query: str, tags: Sequence[str], limit: int, *, only_memories: bool) -> Self:
+        """Parse and check the parts of a request.
 
         Raises:
-            UnavailableError: The model is unavailable.
+            InvalidInputError: The query, a tag or the limit is not valid.
         """
-        with self._store.read() as handle:
-            model = models.read_current_model(handle)
-            is_empty = not blobs.has_any(handle)
-        if model is None and is_empty:
-            return ModelRow(0, self._query_embedder.identity(_deadline()), "", 0)
-        return model
+        check_query(query)
+        check_limit(limit, MAX_FOUND)
+        choice = Choice.of(tags, only_memories=only_memories)
+        parsed = _plain_query(query)
+        return cls(parsed, lexical_of(parsed), choice, limit)
 
-    def _complete(self, identity: str) -> None:
-        """Make vectors until none lack, time is up, or the model or the disk fails."""
-        cancelled = _deadline()
-        while not cancelled():
-            with self._store.read() as handle:
-                rows = memories.read_unembedded(handle, identity, _AT_ONCE)
-            if not rows:
-                return
-            try:
-                made = self._query_embedder.embed_passages(_passages(rows), identity, cancelled)
-                packed = _stored(made)
-                # Nothing that a process keeps of the files depends on this.
-                with self._store.write(bookkeeping=True) as handle:
-                    memories.write_vectors(handle, identity, zip(rows, packed, strict=True))
-            except (UnavailableError, Cancelled):
-                return
-            if len(rows) < _AT_ONCE:
-                return
+    @property
+    def text(self) -> str:
+        """The text to embed."""
+        return " ".join(term.text for term in self.query.words)
+
+    def prepared(self, query_vector: QueryVector | None) -> PreparedQuery:
+        """Return the query prepared for one project."""
+        prepared = prepare_query(self.query, Mode.HYBRID, self.limit, query_vector, self.lexical)
+        return replace(prepared, weights=self.weights(has_meaning=query_vector is not None))
+
+    def weights(self, *, has_meaning: bool) -> Weights:
+        """Return the weights; a memory has no folder, and would count as a file at the root."""
+        weights = weights_of(self.lexical, Mode.HYBRID, has_meaning=has_meaning)
+        return weights._replace(shallow=0.0)
 
 
-def cosines_of_memories(handle: Handle, query_vector: QueryVector) -> dict[int, float]:
-    """Return the cosine of each memory embedded by the query's model."""
-    import numpy as np
-
-    from engine.search.branch_vectors import CachedVectors
-    from engine.store.models import row_bytes_of
-    from engine.store.vectors import StoredVectors, unpacked
-
-    size = row_bytes_of(query_vector.model.dimension)
-    rows = [
-        row
-        for row in memories.read_vectors(handle, query_vector.model.identity)
-        if len(row.vector) == size
-    ]
-    ids = np.array([row.memory_id for row in rows], np.int64)
-    flat = np.frombuffer(b"".join([row.vector for row in rows]), np.uint8).reshape(-1, size)
-    kept = CachedVectors(ids, StoredVectors(ids, unpacked(flat)))
-    return dict(zip(ids.tolist(), kept.cosines(query_vector).tolist(), strict=True))
-
-
-def _stored(made: object) -> list[bytes]:
-    import numpy as np
-
-    from engine.store.vectors import quantized, rows_of
-
-    assert isinstance(made, np.ndarray)
-    return rows_of(quantized(made))
-
-
-def _passages(rows: Sequence[MemoryRow]) -> "list[Passage]":
-    from engine.embedding.embedder import Passage  # numpy
-
-    found = []
-    for row in rows:
-        summary, tags, description = terms_of_memory(row)
-        found.append(Passage(f"{row.summary}\n\n{row.description}", summary, tags, description))
-    return found
-
-
-def _deadline() -> CancelToken:
-    end_s = time.monotonic() + _PATIENCE_S
-    return lambda: time.monotonic() > end_s
-
-
-def plain_query(text: str) -> Query:
+def _plain_query(text: str) -> Query:
     """Read a query as plain words: nothing in it is a filter or an operator.
 
     A search for a note often quotes error messages and fragments of sentences, in which a colon or
@@ -174,82 +146,135 @@ def plain_query(text: str) -> Query:
 
 
 def ranked_owners(
-    handle: Handle, prepared: PreparedQuery, choice: Choice, branch_id: int
+    handle: Handle,
+    asked: MemoryQuery,
+    query_vector: QueryVector | None,
+    branch_id: int,
+    count_words: CountWords,
 ) -> list[tuple[Owner, float]]:
     """Return the files of a branch and the memories that answer a query, best first.
 
     A file counts by its best place; of files with equal contents that pass, one is given. Tags hold
     before anything is cut.
     """
-    if not prepared.lexical.chunk_match:  # no word in it
+    if not asked.lexical.chunk_match:  # no word in it
         return []
+    prepared = asked.prepared(query_vector)
     candidates: list[Candidate] = []
-    if choice.may_be_files and blobs.has_any(handle):
-        candidates, _ = gather(handle, prepared, choice.filters(branch_id))
-    if choice.may_be_memories:
-        candidates += _memory_candidates(handle, prepared, choice)
-    rank(candidates, prepared.lexical, prepared.weights, shown=0)
+    places: Sequence[MemoryPlace] = ()
+    if asked.choice.may_be_files and blobs.has_any(handle):
+        candidates, _ = gather(handle, prepared, asked.choice.filters(branch_id))
+    if asked.choice.may_be_memories and memories.read_passing(handle, asked.choice.rule):
+        gathered = gather_memories(handle, asked, query_vector, count_words)
+        found, places = _candidates_of([gathered], asked.lexical, prepared.weights)
+        candidates += found
+    rank(candidates, asked.lexical, prepared.weights, shown=0)
     best: dict[Owner, float] = {}
     for candidate in candidates:
         file_id = candidate.chunk.file_id
-        best.setdefault(Owner(file_id > 0, abs(file_id)), round(candidate.score, 4))
+        owner = Owner(True, file_id) if file_id > 0 else Owner(False, places[~file_id].memory_id)
+        best.setdefault(owner, round(candidate.score, 4))
     return list(best.items())
 
 
-def _memory_candidates(handle: Handle, prepared: PreparedQuery, choice: Choice) -> list[Candidate]:
-    """Return the memories that pass and share a word with the query, or are close to it."""
-    passing = frozenset(memories.read_passing(handle, choice.rule))
-    if not passing:
+def ranked_places(
+    gathered: Sequence[GatheredMemories], asked: MemoryQuery
+) -> list[tuple[MemoryPlace, float]]:
+    """Return the memories of several projects that answer a query, best first."""
+    if not asked.lexical.chunk_match:  # no word in it
         return []
-    by_word = {
-        word: {id_: score for id_, score in scores.items() if id_ in passing}
-        for word, scores in _scores_by_word(handle, prepared.lexical.alternatives).items()
-    }
-    totals: dict[int, float] = {}
-    for scores in by_word.values():
-        for memory_id, score in scores.items():
-            totals[memory_id] = totals.get(memory_id, 0.0) + score
-    cosines: Mapping[int, float] = {}
-    if prepared.query_vector:
-        cosines = cosines_of_memories(handle, prepared.query_vector)
+    weights = asked.weights(has_meaning=any(each.cosines is not None for each in gathered))
+    candidates, places = _candidates_of(gathered, asked.lexical, weights)
+    rank(candidates, asked.lexical, weights, shown=0)
+    return [(places[~each.chunk.file_id], round(each.score, 4)) for each in candidates]
+
+
+def gather_memories(
+    handle: Handle, asked: MemoryQuery, query_vector: QueryVector | None, count_words: CountWords
+) -> GatheredMemories:
+    """Return the memories that pass and share a word with the query, or are close to it."""
+    passing = frozenset(memories.read_passing(handle, asked.choice.rule))
+    corpus, scores = _scores_by_word(handle, asked.lexical.alternatives, passing, count_words)
+    totals: dict[int, float] = defaultdict(float)
+    for word, of_word in scores.items():
+        rarity = corpus.rarity(word)
+        for memory_id, score in of_word.items():
+            totals[memory_id] += score * rarity
+    cosines = cosines_of_memories(handle, query_vector) if query_vector else None
     # Beside files, they have to be as near as places have to be.
-    among_files = prepared.min_similarity / (1 + FILE_SHARE)
-    least = among_files if choice.may_be_files else MIN_MEMORY_SIMILARITY
-    near = [id_ for id_ in cosines.keys() & passing if cosines[id_] >= least]
+    among_files = MIN_SIMILARITY / (1 + FILE_SHARE)
+    least = among_files if asked.choice.may_be_files else MIN_MEMORY_SIMILARITY
+    near = {id_: each for id_, each in (cosines or {}).items() if id_ in passing and each >= least}
     chosen = {
         *nlargest(MAX_BY_WORDS, totals, key=totals.__getitem__),
-        *nlargest(MAX_BY_MEANING, near, key=cosines.__getitem__),
+        *nlargest(MAX_BY_MEANING, near, key=near.__getitem__),
     }
-    summaries = memories.read_summaries(handle, chosen)
-    columns = prepared.lexical.path_words if prepared.weights.file_words else ()
-    return [
-        Candidate(
-            chunk=_chunk_of(memory_id, summary),
-            lexical=totals.get(memory_id, 0.0),
-            word_scores=[by_word.get(word, {}).get(memory_id, 0.0) for word in columns],
-            cosine=cosines.get(memory_id, 0.0) if prepared.query_vector else None,
-            file_cosine=cosines.get(memory_id, 0.0) if prepared.query_vector else None,
-        )
-        for memory_id, summary in sorted(summaries.items())
-    ]
+    return GatheredMemories(
+        corpus,
+        scores,
+        memories.read_summaries(handle, chosen),
+        memories.read_lengths(handle, chosen),
+        cosines,
+    )
 
 
-def _scores_by_word(handle: Handle, words: Iterable[str]) -> dict[str, dict[int, float]]:
-    """Return the BM25 scores of memories for each word, on the scale of chunks and memories."""
+def _scores_by_word(
+    handle: Handle, words: Sequence[str], passing: Collection[int], count_words: CountWords
+) -> tuple[Corpus, dict[str, dict[int, float]]]:
+    """Return how common words are, and the scores of the memories that pass for each of them."""
+    counts = count_words(handle, words)
+    with_word = Counter(counts.with_word)
     memory_count = memories.count_memories(handle, TagRule())
-    total = memory_count + chunks.count_chunks(handle)
     found: dict[str, dict[int, float]] = {}
     for word in words:
         scores = memories.read_word_scores(handle, word)
-        if not scores:
-            continue
-        with_it = len(scores) + fulltext.count_chunks_with(handle, word)
-        scale = fulltext.rarity(total, with_it) / fulltext.rarity(memory_count, len(scores))
-        found[word] = {id_: score * scale for id_, score in scores}
-    return found
+        if scores:
+            with_word[word] += len(scores)
+            rarity = fulltext.rarity(memory_count, len(scores))
+            found[word] = {id_: score / rarity for id_, score in scores if id_ in passing}
+    return Corpus(memory_count, memories.count_words(handle), counts.chunks, with_word), found
 
 
-def _chunk_of(memory_id: int, summary: str) -> ChunkFacts:
+def _candidates_of(
+    gathered: Sequence[GatheredMemories], lexical: Lexical, weights: Weights
+) -> tuple[list[Candidate], list[MemoryPlace]]:
+    """Return the memories of all projects to rank, and where they are.
+
+    The id of the file of a candidate is that of its place, inverted: no file has a negative one.
+    """
+    corpus = _union([each.corpus for each in gathered])
+    columns = lexical.path_words if weights.file_words else ()
+    candidates: list[Candidate] = []
+    places: list[MemoryPlace] = []
+    for project, each in enumerate(gathered):
+        for memory_id, summary in sorted(each.summaries.items()):
+            scores = _scores_in(corpus, each, memory_id)
+            cosine = None if each.cosines is None else each.cosines.get(memory_id, 0.0)
+            candidates.append(
+                Candidate(
+                    chunk=_chunk_of(~len(places), summary),
+                    lexical=sum(scores.values()),
+                    word_scores=[scores.get(word, 0.0) for word in columns],
+                    cosine=cosine,
+                    file_cosine=cosine,
+                )
+            )
+            places.append(MemoryPlace(project, memory_id))
+    return candidates, places
+
+
+def _scores_in(corpus: Corpus, gathered: GatheredMemories, memory_id: int) -> dict[str, float]:
+    """Return the BM25 of a memory for each word that it has, among the memories of a corpus."""
+    length, mean = gathered.lengths[memory_id], gathered.corpus.mean_length
+    return {
+        word: fulltext.at_mean_length(scores[memory_id], length, mean, corpus.mean_length)
+        * corpus.rarity(word)
+        for word, scores in gathered.scores.items()
+        if memory_id in scores
+    }
+
+
+def _chunk_of(file_id: int, summary: str) -> ChunkFacts:
     """Return a memory as a chunk of a file.
 
     The path is unique, because no file's path has a NUL. What follows the last dot is not part of
@@ -257,10 +282,10 @@ def _chunk_of(memory_id: int, summary: str) -> ChunkFacts:
     """
     name = terms_of(summary)
     return ChunkFacts(
-        id=-memory_id,
+        id=file_id,
         blob_id=0,
-        file_id=-memory_id,
-        path=f"\0 {name}.{memory_id}",
+        file_id=file_id,
+        path=f"\0 {name}.{file_id}",
         language="",
         is_generated=False,
         byte_start=0,

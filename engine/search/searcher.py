@@ -6,6 +6,7 @@ imported by the functions that use them.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ from engine.records import (
     SymbolHit,
     SymbolRequest,
 )
-from engine.search.cache import Contents, IndexState, StateCache
+from engine.search.cache import Contents, IndexState, StateCache, WordCounts
 from engine.search.candidates import (
     RankedCandidates,
     find_candidates,
@@ -334,6 +335,10 @@ class Searcher:
             state.embedded_share(handle, branch.id),
             is_complete=branch.complete and not is_elsewhere,
         )
+
+    def count_words(self, handle: Handle, words: Sequence[str]) -> WordCounts:
+        """Count the chunks, of all branches, that have each of some quoted words."""
+        return self._cache.state(handle).count_words(handle, words)
 
     def contents(self, handle: Handle, branch: BranchRow) -> Contents:
         """Return the counts of a branch."""

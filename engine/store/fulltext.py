@@ -25,6 +25,11 @@ _WALKED_A_CHUNK = 250
 _ALL = -1  # no limit, to SQLite
 
 
+# FTS5's constants of BM25.
+_K1 = 1.2
+_B = 0.75
+
+
 class Scored(NamedTuple):
     """A row of a keyword index with its BM25 score; higher is better."""
 
@@ -104,6 +109,26 @@ def rarity(rows: int, with_it: int) -> float:
     """Return FTS5's factor for a word (its inverse document frequency)."""
     value = math.log((rows - with_it + 0.5) / (with_it + 0.5))
     return value if value > 0 else 1e-6
+
+
+def at_mean_length(score: float, length: int, mean: float, other_mean: float) -> float:
+    """Return the BM25 score of a word that it would have among rows of another mean length.
+
+    Args:
+        score: Of the word, without its rarity.
+        length: Words of the row.
+        mean: Words of a row in the table of the score.
+        other_mean: Words of a row in the other table.
+    """
+    if mean == other_mean:
+        return score
+    frequency = score * _slowness(length / mean) / (_K1 + 1 - score)
+    return frequency * (_K1 + 1) / (frequency + _slowness(length / other_mean))
+
+
+def _slowness(relative_length: float) -> float:
+    """Return how slowly repetitions of a word add to the score of a row of this length."""
+    return _K1 * (1 - _B + _B * relative_length)
 
 
 def count_chunks_with(handle: Handle, word: str, most: int = _ALL) -> int:

@@ -199,6 +199,22 @@ def read_word_scores(handle: Handle, word: str) -> list[Scored]:
     return [Scored(id_, score) for id_, score in rows]
 
 
+def count_words(handle: Handle) -> int:
+    """Return the number of words of all memories, as BM25 counts them."""
+    packed = handle.execute("SELECT block FROM memory_terms_data WHERE id = 1").get
+    return sum(_unpacked(packed)[1:]) if packed else 0  # the first is the number of rows
+
+
+def read_lengths(handle: Handle, ids: Iterable[int]) -> dict[int, int]:
+    """Return the number of words of memories."""
+    rows = handle.execute(
+        """SELECT id, sz FROM memory_terms_docsize
+           WHERE id IN (SELECT value FROM json_each(:ids))""",
+        {"ids": json.dumps(list(ids))},
+    )
+    return {memory_id: sum(_unpacked(packed)) for memory_id, packed in rows}
+
+
 def read_summaries(handle: Handle, ids: Iterable[int]) -> dict[int, str]:
     """Return the summaries of memories."""
     rows = handle.execute(
@@ -274,6 +290,18 @@ def insert_missing_words(handle: Handle, row: MemoryRow, terms: MemoryTerms) -> 
             **terms._asdict(),
         },
     )
+
+
+def _unpacked(packed: bytes) -> list[int]:
+    """Unpack numbers that FTS5 has packed: 7 bits in a byte, the highest bit if more follow."""
+    numbers = []
+    number = 0
+    for byte in packed:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers
 
 
 def _values(rule: TagRule) -> dict[str, object]:

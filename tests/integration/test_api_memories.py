@@ -249,6 +249,45 @@ def test_projects_do_not_share_memories(
     _refused(client.post(nowhere, json={"summary": "s", "description": "d"}), 404)
 
 
+def test_memories_of_several_projects_are_found_in_one_ranking(
+    client: httpx.Client, memories: str, shared: str, folder: Path, tmp_path: Path
+) -> None:
+    okapi = _save(client, memories, "Okapis sleep at noon", tags=["idea"])
+    night = _save(client, shared, "Okapis sleep at night", tags=["idea", "old"])
+    ids = [each.split("/")[4] for each in (memories, shared)]
+
+    def found(**asked: Any) -> list[str]:
+        told = client.get("/api/v1/memories/search", params=asked)
+        assert told.status_code == 200, told.text
+        body = {name: value for name, value in asked.items() if name != "project"}
+        body["projects"] = asked.get("project", [])
+        assert client.post("/api/v1/memories/search", json=body).json() == told.json()
+        assert list(told.json()) == ["memories"]
+        for memory in told.json()["memories"]:
+            assert list(memory) == [*KEYS, "score"]
+        return [memory["id"] for memory in told.json()["memories"]]
+
+    assert found(query="where do okapis sleep at night")[:2] == [night["id"], okapi["id"]]
+    assert found(query="okapis at noon", limit=1) == [okapi["id"]]
+    assert found(query="okapis", tags=["idea", "!old"]) == [okapi["id"]]
+    assert found(query="okapis", project=[ids[1]]) == [night["id"]]
+    assert set(found(query="okapis", project=[ids[0], str(folder / "shared")])) == {
+        okapi["id"],
+        night["id"],
+    }
+    asked = {"query": "okapis", "project": [ids[1], "/nowhere"]}
+    partly = client.get("/api/v1/memories/search", params=asked).json()
+    assert [memory["project_path"] for memory in partly["memories"]] == [str(folder / "shared")]
+    assert [(each["project"], each["error"]) for each in partly["errors"]] == [
+        ("/nowhere", "not_found")
+    ]
+    _refused(client.get("/api/v1/memories/search"), 400, "query")
+    _refused(client.get("/api/v1/memories/search", params={"query": "x", "limit": 0}), 400, "limit")
+    _refused(client.post("/api/v1/memories/search", json={"query": "x", "project": []}), 400)
+    missing = {"query": "x", "project": "/nowhere"}
+    _refused(client.get("/api/v1/memories/search", params=missing), 404)
+
+
 def test_a_file_is_no_memory(client: httpx.Client, server: Server, memories: str) -> None:
     tool = {"name": "checkpoint_list", "arguments": {}}
     [project] = [

@@ -42,7 +42,7 @@ def test_each_operation_and_parameter_is_described(server: Server) -> None:
         for parameter in operation.get("parameters", ()):
             assert parameter["description"], (operation["operationId"], parameter["name"])
     shapes = told["components"]["schemas"]
-    for name in ("MemoryText", "MemoryQuestion"):
+    for name in ("MemoryText", "MemoryQuestion", "MemorySearch"):
         for field, schema in shapes[name]["properties"].items():
             assert schema["description"], field
             assert schema.get("examples") or field == "limit", field

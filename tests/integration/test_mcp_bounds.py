@@ -82,6 +82,7 @@ def test_no_answer_of_any_tool_exceeds_the_default(catalog: Catalog, tree: Path)
                              "context": {"text": _LONG[:60_000]}}),
         ("checkpoint_search", {"query": "parser of the configuration", **many}),
         ("checkpoint_search", {"query": "parser", **many, "tags": ["!indexed"]}),
+        ("checkpoint_search", {"query": "parser", "limit": 100}),
         ("checkpoint_list", {**place, "limit": 1000}),
         ("verify_index", place),
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """The tools for what is remembered of a project, and for its health, by the official client."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ from mcp.client.client import Client
 
 from engine.catalog import Catalog
 from engine.config import Config
+from engine.memory_records import NewMemory
 from engine.roots import project_id_of
 from tests.support import damage
-from tests.support.mcp_clients import ask, called, read, refused
+from tests.support.mcp_clients import ask, called, read, refused, text_of
 from tests.support.trees import SAMPLE, write_tree
 
 #: The keys that the contract names, of a file and of a memory alike.
@@ -59,6 +61,65 @@ def test_notes_and_files_are_saved_found_and_listed(catalog: Catalog, tree: Path
         assert (len(ids), rest["next_cursor"]) == (len(SAMPLE) + 1, None)
 
     ask(catalog, body)
+
+
+def test_notes_of_all_projects_are_searched_if_none_is_meant(
+    config: Config, catalog: Catalog, tree: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    first, other = catalog.create(str(tree)), catalog.create(str(tmp_path / "other"))
+    first.index()
+    hour = first.checkpoints.save(NewMemory(summary="Sessions expire after an hour"))
+    day = other.checkpoints.save(NewMemory(summary="Sessions expire after a day", tags=("new",)))
+
+    async def body(client: Client) -> None:
+        asked = {"query": "sessions expire after a day"}
+        answer = await called(client, "checkpoint_search", **asked)
+        found = answer["checkpoints"]
+        assert [(each["id"], each["project_path"]) for each in found] == [
+            (day.id, other.root),
+            (hour.id, first.root),
+        ]
+        assert ["all 2 projects" in note for note in answer["notes"]] == [True]
+        text = await text_of(client, "checkpoint_search", **asked)
+        assert f"({day.id}, {other.root})" in text
+        assert "note: these are notes of all 2 projects" in text
+        answer = await called(client, "checkpoint_search", **asked, tags=["new"], limit=1)
+        assert [each["id"] for each in answer["checkpoints"]] == [day.id]
+        error = await refused(client, "checkpoint_search", **asked, tags=["indexed"])
+        assert error["details"]["field"] == "project_path"
+        alone = await called(client, "checkpoint_search", **asked, project_path="other")
+        assert [each["id"] for each in alone["checkpoints"]] == [day.id]
+        assert "notes" not in alone
+
+    ask(catalog, body)
+    other.close()
+    file = config.data_dir / f"{other.project_id}.db"
+    damage.checkpointed(file)
+    damage.break_file(file)
+
+    async def without_other(client: Client) -> None:
+        answer = await called(client, "checkpoint_search", query="sessions expire")
+        assert [each["id"] for each in answer["checkpoints"]][:1] == [hour.id]
+
+    with Catalog(config) as again:
+        ask(again, without_other)
+        again.create(str(tmp_path)).checkpoints.save(NewMemory(summary="Sessions are listed"))
+        ask(again, _reports(other.project_id))
+
+
+def _reports(project_id: str) -> Callable[[Client], Awaitable[None]]:
+    """Return a conversation in which a search of all projects reports one of them."""
+
+    async def body(client: Client) -> None:
+        answer = await called(client, "checkpoint_search", query="sessions")
+        assert len({each["project_path"] for each in answer["checkpoints"]}) == 2
+        [error] = answer["errors"]
+        assert (error["project"], error["error"]) == (project_id, "damaged_index")
+        text = await text_of(client, "checkpoint_search", query="sessions")
+        assert f"failed: {project_id}: " in text
+
+    return body
 
 
 def test_what_cannot_be_saved_is_refused(catalog: Catalog, tree: Path) -> None:

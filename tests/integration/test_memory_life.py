@@ -286,7 +286,7 @@ def test_a_slow_model_holds_no_save_up(
     config: Config, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Time is up at once here: what would be embedded is left for another search."""
-    monkeypatch.setattr("engine.memories.search._PATIENCE_S", -1.0)
+    monkeypatch.setattr("engine.memories.vectors._PATIENCE_S", -1.0)
     settings = changed_config(config, {"model": "fake:a"})
     with Catalog(settings, open_embedder=Fakes()) as catalog:
         index = catalog.create(str(tree))

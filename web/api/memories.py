@@ -1,6 +1,6 @@
-"""Memories of a project: save, search, list, change and delete them."""
+"""Memories of projects: save, search, list, change and delete them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,13 +17,14 @@ from engine.memory_records import (
     MAX_TAG_CHARS,
     MAX_TAGS,
     Checkpoint,
+    FoundMemories,
     MemoryChange,
     NewMemory,
 )
 from engine.records import MAX_QUERY_CHARS
 from web.api.requests import PAGING, PageLimit, Paging, in_query
 from web.api.service import Service
-from web.api.shapes import MemoryId, ProjectId
+from web.api.shapes import MemoryId, ProjectId, Projects, ProjectsAsked
 
 _TAGS = ("memories",)
 _BASE = "/projects/{project_id:str}/memories"
@@ -107,6 +108,12 @@ class MemoryQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit: Annotated[int, _LIMIT] = 10
 
 
+class MemorySearch(MemoryQuestion, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A search for memories of several projects."""
+
+    projects: Projects = []
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryList:
     """Memories, newest first."""
@@ -114,13 +121,6 @@ class MemoryList:
     memories: tuple[Checkpoint, ...]
     total: Annotated[int, "on all pages"]
     next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundMemories:
-    """Memories that match a query, best first."""
-
-    memories: tuple[Checkpoint, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +193,39 @@ async def search_memories_by_body(
     return await service.executors.search.run(partial(_found, service, project_id, data))
 
 
+@get(
+    "/memories/search",
+    operation_id="searchAllMemories",
+    summary="Search memories of several projects",
+    tags=_TAGS,
+)
+async def search_all_memories(
+    service: Service,
+    text: Annotated[str, in_query(_QUERY, name="query")],
+    project: ProjectsAsked = None,
+    tags: TagsAsked = None,
+    limit: Annotated[int, in_query(_LIMIT)] = 10,
+) -> FoundMemories:
+    """Search memories of several projects in one ranking, best first. `project` may be repeated.
+
+    A project that cannot answer is one of `errors`.
+    """
+    question = MemorySearch(query=text, tags=tags or [], limit=limit, projects=project or [])
+    return await service.executors.search.run(partial(_found_in_all, service, question))
+
+
+@post(
+    "/memories/search",
+    operation_id="searchAllMemoriesByBody",
+    summary="Search memories of several projects",
+    tags=_TAGS,
+    status_code=200,
+)
+async def search_all_memories_by_body(service: Service, data: MemorySearch) -> FoundMemories:
+    """Search memories with a query that is too long or too private for a URL."""
+    return await service.executors.search.run(partial(_found_in_all, service, data))
+
+
 @get(f"{_BASE}/tags", operation_id="listMemoryTags", summary="Tags of memories", tags=_TAGS)
 async def list_tags(
     service: Service, project_id: ProjectId, limit: PageLimit = 50, tags: TagsAsked = None
@@ -243,11 +276,21 @@ def _found(service: Service, project_id: str, question: MemoryQuestion) -> Found
     return FoundMemories(memories=found)
 
 
+def _found_in_all(service: Service, question: MemorySearch) -> FoundMemories:
+    roots = service.roots_of(question.projects)
+    found = service.catalog.search_memories(
+        roots, question.query, tags=question.tags, limit=question.limit
+    )
+    return found if roots else replace(found, errors=service.forgotten())
+
+
 HANDLERS = (
     list_memories,
     save_memory,
     search_memories,
     search_memories_by_body,
+    search_all_memories,
+    search_all_memories_by_body,
     list_tags,
     show_memory,
     change_memory,

@@ -9,29 +9,16 @@ from msgspec import Meta, Struct
 
 from engine.budget import compose, with_further_hits, with_more_files
 from engine.cross_project import names_projects
-from engine.errors import EngineError
 from engine.records import RelatedRequest, SearchAnswer, SearchRequest
 from engine.telemetry.metrics import measured_search
 from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service
-from web.api.shapes import RecordResponse, SearchResult
+from web.api.shapes import Projects, ProjectsAsked, RecordResponse, SearchResult
 from web.compact_json import compact_json, compact_text
 from web.parameters import request_from, with_parameters_of
 from web.schemas import values_of
 
 _TAGS = ("search",)
-_MOST_PROJECTS = 100
-_PROJECTS = (
-    "ids, names, or absolute paths of roots or folders in them; none means all that are served:"
-    " every project, unless cairn serve was given some"
-)
-Projects = Annotated[
-    list[str],
-    Meta(max_length=_MOST_PROJECTS, description=_PROJECTS, examples=[["/home/me/src/app"]]),
-]
-ProjectsAsked = Annotated[
-    list[str] | None, QueryParameter(max_items=_MOST_PROJECTS, description=_PROJECTS)
-]
 _CURSOR = Meta(description="`next_cursor` of the previous page")
 
 
@@ -138,18 +125,10 @@ def _result(answer: SearchAnswer, next_cursor: str | None = None) -> SearchResul
 
 
 def _roots_of(service: Service, projects: list[str], request: SearchRequest) -> list[str]:
-    """Return the roots to search; an unknown project is kept, for the search to report."""
-    if not projects:
-        return service.catalog.roots() if names_projects(request) else service.roots()
-    if len(projects) == 1:
-        return [service.resolve_project(projects[0]).root]
-    roots = []
-    for project in projects:
-        try:
-            roots.append(service.resolve_project(project).root)
-        except EngineError:
-            roots.append(project)
-    return roots
+    """Return the roots to search: those given, or else those that the query may choose from."""
+    if not projects and names_projects(request):
+        return service.catalog.roots()
+    return service.roots_of(projects)
 
 
 HANDLERS = (search, search_by_body, related)

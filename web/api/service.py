@@ -3,14 +3,14 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from engine.catalog import Catalog
-from engine.errors import ProjectNotFoundError
+from engine.errors import EngineError, ProjectNotFoundError
 from engine.project import Project
-from engine.records import SearchAnswer, SearchRequest
+from engine.records import ProjectError, SearchAnswer, SearchRequest, display_path
 from engine.roots import is_project_id
 from engine.state_records import ServerStatus
 from web.api.event_stream import Activities, EventStream
@@ -149,6 +149,35 @@ class Service:
         served = self.settings.served_roots()
         return (
             None if served is None else [root for root in served if self.catalog.has_project(root)]
+        )
+
+    def roots_of(self, projects: Sequence[str]) -> list[str]:
+        """Return the roots to search when some projects are named, by id, name or path, or none.
+
+        Of several, an unknown one is kept as it is, for the search to report.
+
+        Raises:
+            ProjectNotFoundError: The only one is unknown.
+        """
+        if not projects:
+            return self.roots()
+        if len(projects) == 1:
+            return [self.resolve_project(projects[0]).root]
+        roots = []
+        for project in projects:
+            try:
+                roots.append(self.resolve_project(project).root)
+            except EngineError:
+                roots.append(project)
+        return roots
+
+    def forgotten(self) -> tuple[ProjectError, ...]:
+        """Return the served projects as failures, for when all of them were forgotten."""
+        return tuple(
+            ProjectError(
+                project=display_path(root), error=ProjectNotFoundError.code, message=NOTHING_SERVED
+            )
+            for root in self.settings.served_roots() or ()
         )
 
     def search(self, roots: list[str], request: SearchRequest, offset: int = 0) -> SearchAnswer:

@@ -1,6 +1,7 @@
-"""What several resources answer with. Answers are records of the engine, written as they are.
+"""What several resources ask for, and what they answer with.
 
-What no record has as a whole is a frozen dataclass, here or beside its handler.
+Answers are records of the engine, written as they are. What no record has as a whole is a
+frozen dataclass, here or beside its handler.
 """
 
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from typing import Annotated, Any
 
 from litestar import Response
 from litestar.openapi.spec import Example
-from litestar.params import PathParameter
+from litestar.params import PathParameter, QueryParameter
 from litestar.serialization import default_serializer
 from litestar.types import Serializer
+from msgspec import Meta
 
 from engine.records import WHEN_ANY, SearchAnswer
 from web.schemas import as_json
@@ -37,6 +39,20 @@ ProjectId = Annotated[
 JobId = Annotated[str, _id("the id of the job", _UUID, "72a5ad47-a4bc-841d-80f1-c5e0876992c0")]
 MemoryId = Annotated[
     str, _id("the id of the memory", _UUID, "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11")
+]
+
+
+_MOST_PROJECTS = 100
+_PROJECTS = (
+    "ids, names, or absolute paths of roots or folders in them; none means all that are served:"
+    " every project, unless cairn serve was given some"
+)
+Projects = Annotated[
+    list[str],
+    Meta(max_length=_MOST_PROJECTS, description=_PROJECTS, examples=[["/home/me/src/app"]]),
+]
+ProjectsAsked = Annotated[
+    list[str] | None, QueryParameter(max_items=_MOST_PROJECTS, description=_PROJECTS)
 ]
 
 

@@ -7,11 +7,11 @@ from litestar import get
 from litestar.params import QueryParameter
 
 from engine.browse_records import SymbolListRequest, SymbolPage
-from engine.errors import EngineError, ProjectNotFoundError
-from engine.records import WHEN_ANY, ProjectError, SymbolHit, SymbolRequest, display_path
+from engine.errors import EngineError
+from engine.records import WHEN_ANY, ProjectError, SymbolHit, SymbolRequest
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
-from web.api.service import NOTHING_SERVED, Service
+from web.api.service import Service
 from web.api.shapes import ProjectId
 from web.operations import find_symbols as by_name
 from web.operations import merged
@@ -49,7 +49,9 @@ async def find_symbols(
     def find() -> SymbolList:
         with measured_search("symbols"):
             asked = project or service.roots()
-            return found_in(asked) if asked else _of_none(service)
+            if not asked:
+                return SymbolList(symbols=(), total=0, truncated=False, errors=service.forgotten())
+            return found_in(asked)
 
     def found_in(asked: list[str]) -> SymbolList:
         found = []
@@ -64,17 +66,6 @@ async def find_symbols(
         return SymbolList(**merged(found, wanted.limit).as_json(), errors=tuple(failures))
 
     return await service.executors.search.run(find)
-
-
-def _of_none(service: Service) -> SymbolList:
-    """Return an empty answer that names the served projects that were forgotten."""
-    failures = (
-        ProjectError(
-            project=display_path(root), error=ProjectNotFoundError.code, message=NOTHING_SERVED
-        )
-        for root in service.settings.served_roots() or ()
-    )
-    return SymbolList(symbols=(), total=0, truncated=False, errors=tuple(failures))
 
 
 @get(

@@ -10,8 +10,10 @@ from engine.memory_records import (
     MAX_FOUND,
     MAX_LISTED,
     MAX_SUMMARY_CHARS,
+    RESERVED_TAGS,
     Checkpoint,
     CheckpointPage,
+    FoundMemories,
     NewMemory,
 )
 from engine.records import MAX_QUERY_CHARS, bytes_within
@@ -35,6 +37,7 @@ Tags = list[str]
 Shape = dict[str, Any]  # a checkpoint as JSON
 
 _MORE = "texts are cut; raise max_tokens for more, with limit 1 for one whole text"
+_ONE_PROJECT = "set project_path to search the notes and files of one"
 _WIDEST_CURSOR = "x" * 80
 _SMALL_BYTES = 200  # of a context that is always told
 _SHARE = 0.45  # of the room that is left goes to the text of the next checkpoint
@@ -128,16 +131,23 @@ class _Checkpoints:
         return Answer(content=as_json(saved), text=f"saved as {saved.id}")
 
     def search(self, params: SearchCheckpoints, caller: Caller) -> Answer:
-        index = self._context.projects.index(params.project_path, caller)
-        found = index.checkpoints.search(params.query, tags=params.tags or (), limit=params.limit)
+        projects, tags = self._context.projects, params.tags or ()
+        asks_for_files = not RESERVED_TAGS.isdisjoint(tags)
+        if params.project_path is None and not asks_for_files and projects.is_ambiguous(caller):
+            return self._search_all(params)
+        index = projects.index(params.project_path, caller)
+        found = index.checkpoints.search(params.query, tags=tags, limit=params.limit)
+        return _found_answer(FoundMemories(memories=found), params)
 
-        def write(shown: Sequence[Shape]) -> Answer:
-            is_cut = len(shown) < len(found) or any("truncated" in each for each in shown)
-            content = {"checkpoints": shown, "truncated": is_cut, **_notes(is_cut)}
-            return Answer(content=content, text=_text(shown, len(found), is_cut=is_cut))
-
-        words = params.query.lower().split()
-        return _composed(found, words, write, params.max_tokens)
+    def _search_all(self, params: SearchCheckpoints) -> Answer:
+        """Search the notes of all projects, as it is not known which one is meant."""
+        catalog = self._context.catalog
+        roots = catalog.roots_or_ids()
+        found = catalog.search_memories(
+            roots, params.query, tags=params.tags or (), limit=params.limit
+        )
+        note = f"these are notes of all {len(roots)} projects; {_ONE_PROJECT}"
+        return _found_answer(found, params, note)
 
     def list(self, params: ListCheckpoints, caller: Caller) -> Answer:
         checkpoints = self._context.projects.index(params.project_path, caller).checkpoints
@@ -165,25 +175,55 @@ def _page_answer(
         "total": page.total,
         "truncated": cursor is not None,
         "next_cursor": cursor,
-        **_notes(is_cut),
+        **_noted(_advice(is_cut)),
     }
-    text = _text(shown, page.total, is_cut=is_cut)
+    text = _text(shown, page.total, _advice(is_cut))
     return Answer(content=content, text=f"{text}, more with cursor {cursor}" if cursor else text)
 
 
-def _notes(is_cut: bool) -> dict[str, object]:
-    return {"notes": [_MORE]} if is_cut else {}
+def _found_answer(found: FoundMemories, params: SearchCheckpoints, *notes: str) -> Answer:
+    """Return the answer of a search.
+
+    Args:
+        found: The checkpoints, best first.
+        params: The call.
+        notes: On a search of all projects; then the text, too, says the project of each.
+    """
+    errors = {"errors": found.errors} if found.errors else {}
+    failures = [f"failed: {printable(e.project)}: {printable(e.message)}" for e in found.errors]
+
+    def write(shown: Sequence[Shape]) -> Answer:
+        total = len(found.memories)
+        is_cut = len(shown) < total or any("truncated" in each for each in shown)
+        told = [*notes, *_advice(is_cut)]
+        content = {"checkpoints": shown, "truncated": is_cut, **errors, **_noted(told)}
+        text = _text(shown, total, told, with_projects=bool(notes))
+        return Answer(content=content, text="\n".join([*failures, text]))
+
+    words = params.query.lower().split()
+    return _composed(found.memories, words, write, params.max_tokens)
 
 
-def _text(shown: Sequence[Shape], total: int, *, is_cut: bool) -> str:
+def _advice(is_cut: bool) -> list[str]:
+    return [_MORE] if is_cut else []
+
+
+def _noted(notes: Sequence[str]) -> dict[str, object]:
+    return {"notes": notes} if notes else {}
+
+
+def _text(
+    shown: Sequence[Shape], total: int, notes: Sequence[str], *, with_projects: bool = False
+) -> str:
     """Return checkpoints as text, with a line of totals at the end."""
     lines = [
-        f"{printable(each['summary'])}  ({each['id']})"
+        f"{printable(each['summary'])}  ({each['id']}"
+        + (f", {printable(each['project_path'])})" if with_projects else ")")
         + (f"\n{printable_block(each['description'])}" if each["description"] else "")
         for each in shown
     ]
-    note = [f"note: {_MORE}"] if is_cut else []
-    return "\n".join([*lines, *note, f"{len(shown):,} of {count(total, 'checkpoint')}"])
+    told = [f"note: {note}" for note in notes]
+    return "\n".join([*lines, *told, f"{len(shown):,} of {count(total, 'checkpoint')}"])
 
 
 def _composed(

@@ -102,24 +102,41 @@ class Projects:
             DamagedIndexError: There are only projects that cannot be opened.
             EngineError: As for ``index``.
         """
-        if len(self._served) == 1:
-            return self._served[0]
-        roots = self.roots()
-        if len(roots) == 1:
-            return roots[0]
-        if not roots:
-            raise self._nothing_to_open(field)
-        if caller.folders is None:
-            raise FoldersWanted
-        here = [os.getcwd()] if self._is_local and os.path.exists(".") else []
-        found = _around(caller.folders, roots) or _below(caller.folders, roots)
-        own = _around(here, roots)
-        if len(found) != 1 and own and (not found or own[0] in found):
-            found = own
+        found = self._likely(caller)
         if len(found) == 1:
             return found[0]
-        folder = next(iter([*caller.folders, *here]), None)
+        roots = self.roots()
+        if not roots:
+            raise self._nothing_to_open(field)
+        folder = next(iter([*(caller.folders or ()), *self._here()]), None)
         raise _several(found or roots, None if found else folder, field)
+
+    def is_ambiguous(self, caller: Asker) -> bool:
+        """Return whether a call that names no project can be about any of several.
+
+        Raises:
+            FoldersWanted: As for ``index``.
+        """
+        return len(self._likely(caller)) != 1 and len(self.roots()) > 1
+
+    def _likely(self, caller: Asker) -> Sequence[str]:
+        """Return the roots that a call without a project may be about; if one, it is clear."""
+        if len(self._served) == 1:
+            return self._served
+        roots = self.roots()
+        if len(roots) <= 1:
+            return roots
+        if caller.folders is None:
+            raise FoldersWanted
+        found = _around(caller.folders, roots) or _below(caller.folders, roots)
+        own = _around(self._here(), roots)
+        if len(found) != 1 and own and (not found or own[0] in found):
+            return own
+        return found
+
+    def _here(self) -> list[str]:
+        """Return the folder of this process, if it is the caller's."""
+        return [os.getcwd()] if self._is_local and os.path.exists(".") else []
 
     def _nothing_to_open(self, field: str) -> ProjectNotFoundError | DamagedIndexError:
         """Return the error when there is no project, or none that can be opened."""
