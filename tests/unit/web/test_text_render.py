@@ -210,7 +210,7 @@ def test_coverage(coverage: Coverage, said: str) -> None:
     [
         (Mode.HYBRID, SearchRequest(query="q"), ["other or fewer words"]),
         (Mode.SYMBOL, SearchRequest(query="q"), ["the same query without --mode"]),
-        (Mode.REGEX, SearchRequest(query="q"), ["try: \\ before"]),
+        (Mode.REGEX, SearchRequest(query="q"), ["\\ before"]),
         (
             Mode.KEYWORD,
             SearchRequest(query="q", kind="class", path="src/\x1b"),
