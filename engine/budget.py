@@ -26,7 +26,7 @@ _SHARE_OF_FILES = 0.12  # of a budget goes to them at most
 _MIN_TOKENS_FOR_FILES = 1000  # in a smaller budget code is worth more
 _MIN_LIMIT = 10  # of hits; who wants fewer wants no other files
 _SURE = 0.7  # confidence of a best hit that stands out
-_UNSURE = 0.05  # of hits that are left out then
+_UNSURE = 0.05  # of hits that are left out then, and whose code is in no budget
 _HOPELESS = 0.02  # of hits that are left out of any budget
 _MOST_CERTAIN = 3  # hits that stay even so
 _RANKED = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
@@ -168,14 +168,18 @@ class _Composer:
         return self._with_code(self._fewer_places(bare), is_brief=True), True
 
     def _without_hopeless(self, answer: SearchAnswer) -> SearchAnswer:
-        """Return the answer to a budget without its last hits, if these hardly answer."""
+        """Return the answer to a budget without what hardly answers: last hits, and code."""
         hits = answer.hits
         number = len(hits) if self._max_bytes < math.inf else 0
         while number > _MOST_CERTAIN and (hits[number - 1].confidence or 1.0) < _HOPELESS:
             number -= 1
-        if number in (0, len(hits)):
+        if number == 0:
             return answer
-        return replace(answer, hits=hits[:number], truncated=True)
+        shown = [
+            _with_code(hit, "") if place and (hit.confidence or 1.0) < _UNSURE else hit
+            for place, hit in enumerate(hits[:number])
+        ]
+        return replace(answer, hits=tuple(shown), truncated=answer.truncated or shown != [*hits])
 
     def _with_fewer_files(self, answer: SearchAnswer) -> SearchAnswer:
         """Return the answer with as many further files as its budget is worth."""
