@@ -12,7 +12,7 @@ from engine.embedding.embedder import Embedder
 from engine.faults import fault_point
 from engine.indexing.parsing import Parsed
 from engine.records import FileStat, Skip
-from engine.store import blobs, files, fulltext, project, references, vectors
+from engine.store import blobs, files, fulltext, project, vectors
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
 from engine.syntax.analysis import Analysis
@@ -84,8 +84,7 @@ class Batch:
     def _clear(self) -> None:
         self.size_bytes = 0
         self._blobs: list[blobs.BlobRow] = []
-        self._texts: list[tuple[int, bytes]] = []
-        self._marks: list[tuple[int, bytes]] = []
+        self._texts: list[tuple[int, bytes, bytes | None]] = []
         self._symbols: list[tuple[object, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
         self._chunk_terms: list[tuple[int, str, str, str]] = []
@@ -121,9 +120,7 @@ class Batch:
                 parsed.generator,
             )
         )
-        self._texts.append((blob_id, analysis.packed_text))
-        if analysis.packed_marks:
-            self._marks.append((blob_id, analysis.packed_marks))
+        self._texts.append((blob_id, analysis.packed_text, analysis.packed_marks))
         if parsed.vectors is not None:
             self._vectors.append(parsed.vectors)
             self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
@@ -214,7 +211,6 @@ class Batch:
         files.delete_files(handle, self._deleted_files)
         blobs.insert_blobs(handle, self._blobs)
         blobs.insert_texts(handle, self._texts)
-        references.insert_marks(handle, self._marks)
         blobs.insert_symbols(handle, self._symbols)
         blobs.insert_chunks(handle, self._chunks)
         fulltext.insert_chunk_terms(handle, self._chunk_terms)

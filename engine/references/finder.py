@@ -81,7 +81,7 @@ class References:
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
             found = [
                 each
-                for each in lookup.uses(last_name_of(storable(wanted.name)))
+                for each in lookup.uses(last_name_of(storable(wanted.name).strip()))
                 if _may_mean(each.resolution, asked, wanted.name)
                 and (passes is None or passes(each.source.path, each.source.language))
             ]
@@ -193,7 +193,7 @@ class _Lookup:
 
     def definitions(self, name: str) -> list[SymbolRow]:
         """Return the definitions of a name, in its case if there are any, public ones first."""
-        name = storable(name)
+        name = storable(name).strip()
         last = last_name_of(name)
         rows = self._named(last)
         if last != name:
@@ -225,10 +225,9 @@ class _Lookup:
             for occurrence in occurrences:
                 yield _Found(source, occurrence, resolver.of(occurrence))
             for alias in aliases_of(source, name, occurrences):
-                renamed = list(source.occurrences(name_pattern(alias), alias))
-                for occurrence in renamed:
-                    bare = resolver.of(occurrence)
-                    yield _Found(source, occurrence, bare)
+                for occurrence in source.occurrences(name_pattern(alias), alias):
+                    if not source.text.endswith(b"as ", 0, occurrence.offset):  # its import
+                        yield _Found(source, occurrence, resolver.of(occurrence))
 
     def source(self, path: str) -> Source | None:
         """Return a file of the branch."""
@@ -397,7 +396,7 @@ def _means(resolution: Resolution, row: SymbolRow) -> bool:
     if not resolution.targets:
         return False
     return any(
-        each.qualified_name == row.qualified_name and each.language == row.language
+        (each.path, each.qualified_name) == (row.path, row.qualified_name)
         for each in resolution.targets
     )
 

@@ -55,7 +55,8 @@ class Source:
     @cached_property
     def marks(self) -> Marks:
         """The marks of its references."""
-        return Marks(unpack_marks(self._row.packed_marks or b""))
+        packed = self._row.packed_marks
+        return Marks(unpack_marks(packed) if packed is not None else ())
 
     @cached_property
     def _line_starts(self) -> list[int]:

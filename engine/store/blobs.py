@@ -78,9 +78,9 @@ def insert_blobs(handle: Handle, rows: Iterable[BlobRow]) -> None:
     )
 
 
-def insert_texts(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
-    """Insert texts: (blob id, packed text)."""
-    handle.executemany("INSERT INTO blob_texts (blob_id, packed) VALUES (?, ?)", rows)
+def insert_texts(handle: Handle, rows: Iterable[tuple[int, bytes, bytes | None]]) -> None:
+    """Insert texts: (blob id, packed text, packed marks of references)."""
+    handle.executemany("INSERT INTO blob_texts (blob_id, packed, marks) VALUES (?, ?, ?)", rows)
 
 
 def insert_symbols(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:

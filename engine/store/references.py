@@ -1,8 +1,8 @@
-"""Marks of references, and the files in which a name may stand."""
+"""The files in which a name may stand, with their texts, marks and symbols."""
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
@@ -33,20 +33,15 @@ class SpanRow(NamedTuple):
     line_start: int
 
 
-def insert_marks(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
-    """Insert marks: (blob id, packed marks)."""
-    handle.executemany("INSERT INTO blob_marks (blob_id, packed) VALUES (?, ?)", rows)
-
-
 def read_sources_with(handle: Handle, branch_id: int, match: str, limit: int) -> list[SourceRow]:
     """Return the files of a branch with a chunk that matches an FTS5 expression, by path."""
     rows = handle.execute(
         """WITH found AS MATERIALIZED
              (SELECT DISTINCT c.blob_id FROM chunk_terms t CROSS JOIN chunks c ON c.id = t.rowid
               WHERE t.chunk_terms MATCH :match)
-           SELECT f.path, f.blob_id, b.language, t.packed, m.packed FROM found
+           SELECT f.path, f.blob_id, b.language, t.packed, t.marks FROM found
            CROSS JOIN files f ON f.blob_id = found.blob_id CROSS JOIN blobs b ON b.id = f.blob_id
-           CROSS JOIN blob_texts t ON t.blob_id = b.id LEFT JOIN blob_marks m ON m.blob_id = b.id
+           CROSS JOIN blob_texts t ON t.blob_id = b.id
            WHERE f.branch_id = :branch_id ORDER BY f.path LIMIT :limit""",
         {"branch_id": branch_id, "match": match, "limit": limit},
     )
@@ -58,9 +53,8 @@ def read_sources(
 ) -> list[SourceRow]:
     """Return the files of a branch, or the one of a path, by path."""
     rows = handle.execute(
-        """SELECT f.path, f.blob_id, b.language, t.packed, m.packed FROM files f
+        """SELECT f.path, f.blob_id, b.language, t.packed, t.marks FROM files f
            CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
-           LEFT JOIN blob_marks m ON m.blob_id = b.id
            WHERE f.branch_id = :branch_id AND (:path IS NULL OR f.path = :path)
            ORDER BY f.path LIMIT :limit""",
         {

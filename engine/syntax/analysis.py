@@ -41,7 +41,7 @@ class Analysis(NamedTuple):
     parse_result: str
     symbols: list[Symbol]
     chunks: list[ChunkRow]
-    packed_marks: bytes  # by store.compression.pack_marks; empty without references
+    packed_marks: bytes | None  # by store.compression.pack_marks; None without references
 
 
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
@@ -66,7 +66,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         parse_result=parsed.result,
         symbols=parsed.symbols,
         chunks=_rows_of(text, parsed.symbols, spans),
-        packed_marks=pack_marks(parsed.marks),
+        packed_marks=None if parsed.marks is None else pack_marks(parsed.marks),
     )
 
 

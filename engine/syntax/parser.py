@@ -210,7 +210,7 @@ class Parsed(NamedTuple):
     symbols: list[Symbol]  # sorted by byte_start, then longer first
     result: str  # "ok", "errors", "timeout", "too_deep" or "no_grammar"
     comment_starts: Mapping[int, int] = _NO_COMMENTS  # see symbols.Found
-    marks: Sequence[int] = ()  # see references.marks_of
+    marks: Sequence[int] | None = None  # see references.marks_of; None: not looked for
 
 
 class _Loaded(NamedTuple):
@@ -340,10 +340,10 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
     return matches
 
 
-def _marks_of(root: Node, loaded: _Loaded, deadline: float) -> Sequence[int]:
-    """Return the marks of references; none when there is no time left for them."""
+def _marks_of(root: Node, loaded: _Loaded, deadline: float) -> Sequence[int] | None:
+    """Return the marks of references, or None when there is no time left for them."""
     if not loaded.references.pattern_count or time.monotonic() > deadline:
-        return ()
+        return None
     return marks_of(QueryCursor(loaded.references, match_limit=_MATCH_LIMIT).captures(root))
 
 

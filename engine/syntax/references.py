@@ -53,6 +53,11 @@ def marks_of(captures: Mapping[str, Sequence[Node]]) -> list[int]:
     return marks
 
 
+def offset_of(mark: int) -> int:
+    """Return the byte offset of a mark."""
+    return mark >> _BITS
+
+
 class Reference(NamedTuple):
     """A name in a role."""
 

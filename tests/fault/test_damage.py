@@ -78,6 +78,10 @@ def lose_first_page(file: Path) -> None:
 _MIDDLE = "SELECT id FROM chunks ORDER BY id LIMIT 1 OFFSET 2"
 BROKEN: dict[str, tuple[Damage, FindingCode]] = {
     "text": (overwrite_text, FindingCode.TEXTS),
+    "references": (
+        rows("UPDATE blob_texts SET marks = zeroblob(40) WHERE marks IS NOT NULL"),
+        FindingCode.TEXTS,
+    ),
     "text is gone": (rows("DELETE FROM blob_texts WHERE blob_id = 2"), FindingCode.TEXTS),
     "hash of a text": (rows("UPDATE blobs SET text_hash = zeroblob(32)"), FindingCode.TEXTS),
     "hash of a chunk": (

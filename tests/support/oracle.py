@@ -75,11 +75,16 @@ def contents(file: Path) -> dict[str, object]:
                FROM symbols s JOIN blobs b ON b.id = s.blob_id
                LEFT JOIN symbols p ON p.id = s.parent_id ORDER BY 1, 2, 3, 4, 5, 6"""
         ).fetchall()
+        marks = handle.execute(
+            """SELECT b.content_hash, b.language, t.marks FROM blobs b
+               JOIN blob_texts t ON t.blob_id = b.id ORDER BY 1, 2"""
+        ).fetchall()
         skips = handle.execute("SELECT path, reason, is_folder FROM skips ORDER BY path").fetchall()
         return {
             "files": files,
             "chunks": chunks,
             "symbols": symbols,
+            "marks": marks,
             "skips": skips,
             **_vectors(handle),
         }

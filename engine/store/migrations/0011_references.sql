@@ -1,7 +1,4 @@
--- Where the text of a blob refers to names, in which role, and where it is no code: rising integers,
--- packed. Texts without any have no row. What is stored was made without them, and is read again by
--- the next run, whose fingerprint differs.
-CREATE TABLE blob_marks (
-  blob_id INTEGER PRIMARY KEY REFERENCES blobs (id) ON DELETE CASCADE,
-  packed BLOB NOT NULL
-) STRICT;
+-- Where a text refers to names, in which role, and where it is no code: rising integers, packed, after
+-- their CRC-32. NULL where the language has none, or the text was not parsed. Stored texts get theirs
+-- from the next run, which reads all files again because its fingerprint differs.
+ALTER TABLE blob_texts ADD COLUMN marks BLOB;

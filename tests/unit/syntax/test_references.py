@@ -8,7 +8,7 @@ from engine.syntax.references import NAME, Marks
 
 def _references(text: str, language: str) -> list[tuple[str, str]]:
     data = text.encode()
-    marks = Marks(parse(data, language, deadline_ms=5000).marks)
+    marks = Marks(parse(data, language, deadline_ms=5000).marks or ())
     found = []
     for reference in marks.within(0, len(data)):
         name = NAME.match(data, reference.offset)
@@ -52,7 +52,7 @@ def test_references_of_python() -> None:
 @pytest.mark.parametrize("word", ["hidden", "commented", "hidden_too"])
 def test_comments_and_literals_are_text(word: str) -> None:
     data = _PYTHON.encode()
-    marks = Marks(parse(data, "python", deadline_ms=5000).marks)
+    marks = Marks(parse(data, "python", deadline_ms=5000).marks or ())
     assert marks.is_text(data.index(word.encode()))
     assert not marks.is_text(data.index(b"build(value)"))
     assert not marks.is_text(data.index(b"store.limit"))

@@ -1,0 +1,201 @@
+"""Who uses a name: found in real indexes, resolved by imports, receivers and scopes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.errors import InvalidInputError
+from engine.project import Project
+from engine.reference_records import CallRequest, Certainty, ReferenceRequest, Use
+from tests.support.jobs import catalog_in
+from tests.support.trees import write_tree
+
+_TREE = {
+    "shop/__init__.py": "from shop.orders import place_order\n",
+    "shop/orders.py": '''"""Orders. place_order is told here, too."""
+
+from .stock import Stock
+
+
+class Base:
+    def check(self):
+        return True
+
+
+class Orders(Base):
+    def __init__(self, stock: Stock):
+        self.stock = stock
+
+    def add(self, item):
+        if self.check():
+            self.stock.take(item)
+        return self._log(item)
+
+    def _log(self, item):
+        return item
+
+
+def place_order(item):
+    orders = Orders(Stock())
+    return orders.add(item)
+''',
+    "shop/stock.py": """class Stock:
+    def take(self, item):
+        return item
+
+
+class Shelf:
+    def take(self, item):
+        raise KeyError(item)
+""",
+    "shop/other.py": """def place_order(item):
+    return item
+
+
+def again(place_order):
+    return place_order
+
+
+def local():
+    return place_order(1)
+""",
+    "web/views.py": """import shop.orders as so
+from shop.orders import place_order as order
+
+
+def view(request):
+    order(request.item)
+    so.place_order(request.item)
+    return "place_order(quoted)"  # place_order(commented)
+""",
+    "tests/test_orders.py": """from shop import place_order
+
+
+def test_place_order():
+    assert place_order(1)
+""",
+    "README.md": "Call place_order.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("references")
+    root = write_tree(folder / "tree", _TREE)
+    with catalog_in(folder / "home") as catalog:
+        yield _indexed(catalog, root)
+
+
+def _indexed(catalog: Catalog, root: Path) -> Project:
+    project = catalog.create(str(root))
+    project.index()
+    return project
+
+
+def _places(project: Project, name: str) -> dict[str, tuple[str, str, str | None]]:
+    answer = project.references.find(ReferenceRequest(name=name))
+    assert answer.total == len(answer.references)
+    return {
+        f"{each.path}:{each.line}": (each.use.value, each.certainty.value, each.target_place)
+        for each in answer.references
+    }
+
+
+def test_each_use_of_a_function_means_the_one_that_it_imports(project: Project) -> None:
+    ours, other = "shop/orders.py:24", "shop/other.py:1"
+    assert _places(project, "place_order") == {
+        "shop/orders.py:24": ("definition", "exact", ours),
+        "shop/__init__.py:1": ("import", "exact", ours),
+        "shop/other.py:1": ("definition", "exact", other),
+        "shop/other.py:5": ("use", "name", None),
+        "shop/other.py:6": ("use", "name", None),
+        "shop/other.py:10": ("call", "exact", other),
+        "web/views.py:2": ("import", "exact", ours),
+        "web/views.py:6": ("call", "exact", ours),
+        "web/views.py:7": ("call", "exact", ours),
+        "tests/test_orders.py:1": ("import", "likely", ours),  # two modules of shop have one
+        "tests/test_orders.py:5": ("call", "likely", ours),
+        "README.md:1": ("text", "name", None),
+    }
+
+
+def test_receivers_tell_methods_of_one_name_apart(project: Project) -> None:
+    places = _places(project, "Stock.take")
+    assert places["shop/stock.py:2"] == ("definition", "exact", "shop/stock.py:2")
+    assert places["shop/orders.py:17"] == ("call", "likely", "shop/stock.py:2")
+    assert "shop/stock.py:7" not in places
+    assert _places(project, "_log")["shop/orders.py:18"][1] == "exact"
+    assert _places(project, "Base.check")["shop/orders.py:16"][1] == "likely"
+
+
+def test_a_use_a_path_and_a_limit_narrow(project: Project) -> None:
+    find = project.references.find
+    calls = find(ReferenceRequest(name="place_order", use=Use.CALL))
+    assert {each.use for each in calls.references} == {Use.CALL}
+    assert calls.uses["import"] == 3  # counts are of all uses
+    below = find(ReferenceRequest(name="place_order", path="web"))
+    assert {each.path for each in below.references} == {"web/views.py"}
+    first = find(ReferenceRequest(name="place_order", limit=2))
+    assert (len(first.references), first.truncated) == (2, True)
+    assert first.total == calls.total + 8
+    with pytest.raises(InvalidInputError):
+        find(ReferenceRequest(name="place_order", limit=0))
+
+
+@pytest.mark.parametrize("name", ["nowhere_at_all", "", ".", "\0", "x", "café", "Orders.nowhere"])
+def test_names_that_nothing_has_find_nothing(project: Project, name: str) -> None:
+    answer = project.references.find(ReferenceRequest(name=name))
+    assert (answer.definitions, answer.references, answer.total) == ((), (), 0)
+
+
+def test_callers_and_callees_to_a_depth(project: Project) -> None:
+    direct = project.references.callers(CallRequest(name="Orders.add"))
+    assert [(each.name, each.certainty) for each in direct.edges] == [
+        ("place_order", Certainty.LIKELY)
+    ]
+    deeper = project.references.callers(CallRequest(name="Orders.add", depth=2))
+    assert {each.name: each.depth for each in deeper.edges} == {
+        "place_order": 1,
+        "view": 2,
+        "test_place_order": 2,
+    }
+    assert {each.name for each in deeper.edges if each.is_test} == {"test_place_order"}
+    assert {each.certainty for each in deeper.edges} == {Certainty.LIKELY}  # no surer than the way
+    callees = project.references.callees(CallRequest(name="Orders.add"))
+    assert {each.name: each.call_lines for each in callees.edges} == {
+        "Base.check": (16,),
+        "Stock.take": (17,),
+        "Orders._log": (18,),
+    }
+
+
+def test_circles_of_calls_end(tmp_path: Path) -> None:
+    text = "def ping():\n    pong()\n\n\ndef pong():\n    ping()\n    pong()\n"
+    root = write_tree(tmp_path / "tree", {"circle.py": text})
+    with catalog_in(tmp_path / "home") as catalog:
+        references = _indexed(catalog, root).references
+        for ask in (references.callers, references.callees):
+            answer = ask(CallRequest(name="ping", depth=5))
+            assert [each.name for each in answer.edges] == ["pong"]
+
+
+def test_the_definition_at_a_place(project: Project) -> None:
+    at = project.references.definitions_at
+    [found] = at("web/views.py", 7, 10)
+    assert (found.symbol.path, found.symbol.line_start) == ("shop/orders.py", 24)
+    assert at("web/views.py", 8, 14) == ()  # in a literal
+    assert at("web/views.py", 99, 1) == ()
+    assert at("nowhere.py", 1, 1) == ()
+
+
+def test_edits_change_the_answer(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": "def f_one(): pass\n", "b.py": "f_one()\n"})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        assert set(_places(project, "f_one")) == {"a.py:1", "b.py:1"}
+        (root / "b.py").write_text("pass\n")
+        (root / "c.py").write_text("from a import f_one\n")
+        project.index()
+        assert set(_places(project, "f_one")) == {"a.py:1", "c.py:1"}
