@@ -19,7 +19,7 @@ from engine.reference_records import (
     Use,
 )
 from engine.references.resolve import Resolution, Resolver, aliases_of
-from engine.references.sources import Occurrence, Source, name_pattern
+from engine.references.sources import Occurrence, Source
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
@@ -138,7 +138,7 @@ class References:
             if source is None or place is None:
                 return ()
             name, offset = place
-            occurrences = list(source.occurrences(name_pattern(name), name))
+            occurrences = list(source.occurrences(name))
             resolver = Resolver(source, name, lookup.definitions(name), occurrences)
             found = next((each for each in occurrences if each.offset == offset), None)
             if found is None:  # in a comment or a literal
@@ -188,6 +188,7 @@ class _Lookup:
         self._filters = filters_of(handle, Query(text=""), SearchRequest(query=""), branch.id)
         self._by_name: dict[str, list[SymbolRow]] = {}
         self._sources: dict[str, Source] = {}
+        self._uses: dict[str, list[_Found]] = {}
         self.is_cut = False
         self.notes: list[str] = []
 
@@ -211,21 +212,23 @@ class _Lookup:
             self._by_name[last] = [row for row in rows if row.name == last]
         return self._by_name[last]
 
-    def uses(self, name: str) -> Iterator[_Found]:
-        """Yield all uses of a name, with what each means."""
-        if not name:
-            return
+    def uses(self, name: str) -> Sequence[_Found]:
+        """Return all uses of a name, with what each means."""
+        if name not in self._uses:
+            self._uses[name] = list(self._read_uses(name)) if name else []
+        return self._uses[name]
+
+    def _read_uses(self, name: str) -> Iterator[_Found]:
         definitions = self._named(name)
-        pattern = name_pattern(name)
         for source in self._sources_with(name):
-            occurrences = list(source.occurrences(pattern, name))
+            occurrences = list(source.occurrences(name))
             if not occurrences:
                 continue
             resolver = Resolver(source, name, definitions, occurrences)
             for occurrence in occurrences:
                 yield _Found(source, occurrence, resolver.of(occurrence))
             for alias in aliases_of(source, name, occurrences):
-                for occurrence in source.occurrences(name_pattern(alias), alias):
+                for occurrence in source.occurrences(alias):
                     if not source.text.endswith(b"as ", 0, occurrence.offset):  # its import
                         yield _Found(source, occurrence, resolver.of(occurrence))
 
@@ -343,7 +346,7 @@ class _Walk:
             definitions = self._lookup.definitions(called)
             if not definitions:
                 continue  # of another project
-            occurrences = list(source.occurrences(name_pattern(called), called))
+            occurrences = list(source.occurrences(called))
             resolver = Resolver(source, called, definitions, occurrences)
             best: dict[tuple[str, str], tuple[Certainty, SymbolRow, list[int]]] = {}
             for offset in offsets:

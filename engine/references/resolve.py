@@ -9,7 +9,7 @@ defined only once. What no rule decides is told as ``name``, with the nearest de
 import os
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from engine.reference_records import Certainty, Use
@@ -53,7 +53,8 @@ _SUPER_CALL = re.compile(rb"\bsuper\s*\([^()]*\)\s*\.\s*$")
 _LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
 _BEFORE_BYTES = 160
 _NAME_BYTES = re.compile(rb"[A-Za-z_][\w]*")
-_MOST_TYPES = 8
+_MOST_TYPES = 20
+_MOST_SORTED = 50
 
 
 class Resolution(NamedTuple):
@@ -93,9 +94,11 @@ class Resolver:
         self._source = source
         self._name = name
         family = family_of(source.language)
-        self._candidates = sorted(
-            (each for each in definitions if each.language in family), key=self._distance
-        )
+        candidates = [each for each in definitions if each.language in family]
+        # Sorting hundreds of overrides for each of hundreds of files would take most of the time.
+        is_sorted = len(candidates) <= _MOST_SORTED
+        self._candidates = sorted(candidates, key=self._distance) if is_sorted else candidates
+        self._of_receivers: dict[str, Resolution | None] = {}
         self._imported = self._resolve_import(occurrences)
 
     def of(self, occurrence: Occurrence) -> Resolution:
@@ -222,14 +225,18 @@ class Resolver:
                 )
             if inherited := self._inherited(scopes):
                 return Resolution(Certainty.LIKELY, inherited)
-        elif receiver and (found := self._of_receiver(receiver, occurrence.offset)):
-            return found
+        elif receiver:
+            if receiver not in self._of_receivers:
+                self._of_receivers[receiver] = self._of_receiver(receiver)
+            found = self._of_receivers[receiver]
+            if found:
+                return found
         members = [each for each in candidates if scope_of(each) and each.kind != "function"]
         if self._name in _EVERYDAY:
             return Resolution(Certainty.NAME, tuple(members))
         return self._only(members or candidates)
 
-    def _of_receiver(self, receiver: str, offset: int) -> Resolution | None:
+    def _of_receiver(self, receiver: str) -> Resolution | None:
         """Resolve by the name before the dot: a type, a module, or a variable with a type."""
         named = tuple(
             each for each in self._candidates if scope_of(each).rpartition(".")[2] == receiver
@@ -247,7 +254,7 @@ class Resolver:
         )
         if inside and self._imports(module):
             return Resolution(Certainty.EXACT, inside)
-        types = self._types_of(receiver, offset)
+        types = self._types_of(receiver)
         typed = tuple(
             each for each in self._candidates if scope_of(each).rpartition(".")[2] in types
         )
@@ -276,8 +283,8 @@ class Resolver:
         )
         return found[1].decode("utf-8", "replace").rpartition(".")[2] if found else receiver
 
-    def _types_of(self, variable: str, offset: int) -> frozenset[str]:
-        """Return the types that stand near a variable: annotations, constructions, declarations."""
+    def _types_of(self, variable: str) -> frozenset[str]:
+        """Return the types that the file gives to a variable: annotated, constructed, declared."""
         name = re.escape(variable.encode())
         pattern = re.compile(
             rb"\b%s\s*(?::|:?=)\s*(?:new\s+|await\s+|&|\*|mut\s+|Optional\[|readonly\s+)*"
@@ -285,14 +292,11 @@ class Resolver:
             rb"(?:\w+\.)?([A-Z]\w*)" % (name, name, name)
         )
         found: list[str] = []
-        for match in pattern.finditer(self._source.text):
+        for match in islice(pattern.finditer(self._source.text), _MOST_TYPES):
             written = next(group for group in match.groups() if group)
             found += [part.decode("utf-8", "replace") for part in written.split(b".")][-2:]
-            if match.start() > offset and len(found) > _MOST_TYPES:
-                break
         # NewServer() makes a Server.
-        made = [each[3:] for each in found if each.startswith("New")]
-        return frozenset(found[-_MOST_TYPES:] + made)
+        return frozenset(found + [each[3:] for each in found if each.startswith("New")])
 
     def _inherited(self, scopes: Sequence[str]) -> tuple[SymbolRow, ...]:
         """Return the definitions in the bases of the classes around, by their names."""
