@@ -35,6 +35,10 @@ _IMPLICIT_RECEIVER = frozenset(
 )
 #: Here files of a folder see each other without an import.
 _FOLDER_SCOPE = frozenset({"go", "java", "kotlin", "scala", "swift", "csharp"})
+#: Here an import without ``from`` names a module.
+_IMPORTS_MODULES = frozenset({"python"})
+#: Here a function in a function is seen by nobody outside.
+_HIDES_NESTED = frozenset({"python", "javascript", "typescript", "tsx", "go", "lua"})
 #: Here the type of a parameter stands before its name.
 _TYPE_FIRST = frozenset({"java", "c", "cpp", "csharp", "php", "groovy"})
 #: Methods of what every language brings along: a single definition of such a name proves nothing.
@@ -149,7 +153,12 @@ class Resolver:
                 continue
             source = self._source
             module = module_of(source.text, occurrence.offset, source.language, source.path)
-            found = self._of_module(module) if module else self._only(self._candidates)
+            if module:
+                found = self._of_module(module)
+            elif source.language in _IMPORTS_MODULES:  # `import json` names no definition
+                found = Resolution(Certainty.NAME, ())
+            else:
+                found = self._only(self._candidates)
             if best is None or _rank(found) < _rank(best):
                 best = found
         return best
@@ -195,6 +204,8 @@ class Resolver:
         if has_own and (inherited := self._inherited(scopes)):
             return Resolution(Certainty.LIKELY, inherited)
         free = [each for each in self._candidates if has_own or not _is_member(each)]
+        if language in _HIDES_NESTED:
+            free = [each for each in free if not scope_of(each) or each.kind in _TYPES]
         if language in _FOLDER_SCOPE:
             folder = os.path.dirname(self._source.path)
             near = [
@@ -225,6 +236,8 @@ class Resolver:
                 )
             if inherited := self._inherited(scopes):
                 return Resolution(Certainty.LIKELY, inherited)
+            if occurrence.use is not Use.CALL:  # an attribute that a method sets
+                return Resolution(Certainty.NAME, tuple(candidates))
         elif receiver:
             if receiver not in self._of_receivers:
                 self._of_receivers[receiver] = self._of_receiver(receiver)
@@ -260,7 +273,24 @@ class Resolver:
         )
         if typed or inside:
             return Resolution(Certainty.LIKELY, typed or inside)
-        return None
+        if not self._is_module(receiver):
+            return None
+        below = tuple(
+            each
+            for each in self._candidates
+            if not scope_of(each) and module in path_segments(each.path)
+        )
+        return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
+
+    def _is_module(self, name: str) -> bool:
+        """Return whether the file imports a module under this name."""
+        if self._source.language not in _IMPORTS_MODULES:
+            return False
+        pattern = (
+            rb"^\s*(?:import\s+(?:[\w.]+\s+as\s+)?%s\s*(?:$|[,#])|from\s+\.*\s+import\s.*\b%s\b)"
+        )
+        said = re.escape(name.encode())
+        return re.search(pattern % (said, said), self._source.text, re.MULTILINE) is not None
 
     def _imports(self, module: str) -> bool:
         """Return whether an import of the file says the name of a module.
