@@ -1,0 +1,33 @@
+; The names that a text refers to, by role; see references.py.
+
+[
+  (line_comment)
+  (block_comment)
+  (string_content)
+  (character_literal)
+] @text
+
+(call_expression . (identifier) @call)
+(call_expression . (navigation_expression (identifier) @call .))
+(infix_expression . (_) . (identifier) @call)
+(callable_reference (identifier) @call .)
+(annotation (user_type (identifier) @call .))
+(annotation (constructor_invocation (user_type (identifier) @call .)))
+(file_annotation (user_type (identifier) @call .))
+(file_annotation (constructor_invocation (user_type (identifier) @call .)))
+
+(delegation_specifier
+  [
+    (user_type (identifier) @inherit .)
+    (user_type (identifier) @inherit . (type_arguments))
+    (constructor_invocation (user_type (identifier) @inherit .))
+    (constructor_invocation (user_type (identifier) @inherit . (type_arguments)))
+    (explicit_delegation (user_type (identifier) @inherit .))
+    (explicit_delegation (user_type (identifier) @inherit . (type_arguments)))
+  ])
+
+(user_type (identifier) @type .)
+(user_type (identifier) @type . (type_arguments))
+(navigation_expression . (identifier) @type . "::")
+
+(import (qualified_identifier (identifier) @import .))

@@ -1,0 +1,27 @@
+; The names that a text refers to, by role; see references.py. Fields would take long to compile.
+
+[
+  (comment)
+  (multiline_comment)
+  (line_str_text)
+  (multi_line_str_text)
+  (raw_str_part)
+  (raw_str_end_part)
+  (regex_literal)
+] @text
+
+(call_expression . (simple_identifier) @call)
+(call_expression . (navigation_expression (navigation_suffix (simple_identifier) @call)))
+(call_expression . (prefix_expression (simple_identifier) @call))
+(constructor_expression . (user_type (type_identifier) @call .))
+(constructor_expression . (user_type (type_identifier) @call . (type_arguments)))
+(attribute (user_type (type_identifier) @call .))
+(macro_invocation . (simple_identifier) @call)
+
+(inheritance_specifier (user_type (type_identifier) @inherit .))
+(inheritance_specifier (user_type (type_identifier) @inherit . (type_arguments)))
+
+(user_type (type_identifier) @type .)
+(user_type (type_identifier) @type . (type_arguments))
+
+(import_declaration (identifier (simple_identifier) @import .))
