@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from engine.catalog import Catalog
+from engine.did_you_mean import did_you_mean
 from engine.errors import JobConflictError
 from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
+from web.terminal import printable, shortened
 from web.wording import count
 
 #: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
+_MOST_NEAR = 20  # names that one which is unknown is compared with
+_NAME_COLUMNS = 100  # of an unknown name
 _COUNTED = 400  # the engine reads this many anyway, so counting them is free
 
 
@@ -129,3 +133,14 @@ def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
         sum(each.total for each in found),
         is_more=any(each.is_more for each in found),
     )
+
+
+def nothing_called(index: Project, name: str) -> str:
+    """Say that nothing has a name, and which name was perhaps meant."""
+    shown = shortened(printable(name), _NAME_COLUMNS)
+    names = (
+        each
+        for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)
+        for each in (hit.name, hit.qualified_name)
+    )
+    return f"nothing is called {shown!r}{did_you_mean(name, names)}"

@@ -34,7 +34,7 @@ class Measure(Enum):
         "cairn_search_duration_seconds",
         _HERE,
         ("mode", "face"),
-        "questions that were answered, by mode (also related and symbols) and face",
+        "questions that were answered, by mode (also related, symbols, references, calls) and face",
         _QUICK,
     )
     SEARCH_ERRORS = (
@@ -311,7 +311,7 @@ def measured_search(mode: str) -> AbstractContextManager[Span]:
     """Measure the search within the context, unless it is part of another one.
 
     Args:
-        mode: Of the search, or ``related`` or ``symbols``.
+        mode: Of the search, or ``related``, ``symbols``, ``references`` or ``calls``.
     """
     if not (_meter or _tracer) or _is_searching.get():
         return _NO_SPAN

@@ -1,0 +1,189 @@
+"""Callers and callees as a tree, as compact JSON, and as graphs for Mermaid and Graphviz."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from engine.humanize import count
+from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
+from web.references import Shown, compact_definitions, counts_text
+from web.terminal import Style, printable
+
+_OUTSIDE = "outside of functions"
+_SPECIAL = re.compile(r"[^\w ./:-]")  # to Mermaid, within quotes
+_ARROWS = {Certainty.EXACT: "-->", Certainty.LIKELY: "-.->", Certainty.NAME: "-.->|by name|"}
+_LINES = {Certainty.EXACT: "solid", Certainty.LIKELY: "dashed", Certainty.NAME: "dotted"}
+
+
+class _Node(NamedTuple):
+    """A function of the tree: one that was asked for, or one that was reached."""
+
+    name: str
+    places: tuple[str, ...]
+    parent: int | None  # its number in the list of nodes
+    edge: CallEdge | None
+
+
+def _nodes_of(answer: CallAnswer, shown: Shown) -> list[_Node]:
+    """Return the functions of an answer, each after the one by which it was reached.
+
+    Definitions that have one qualified name are one node.
+    """
+    places: dict[str, list[str]] = {}
+    for hit in answer.definitions[: shown.definitions]:
+        places.setdefault(hit.qualified_name, []).append(f"{hit.path}:{hit.line_start}")
+    nodes = [_Node(name, tuple(found), None, None) for name, found in places.items()]
+    numbers = {(0, node.name, ""): number for number, node in enumerate(nodes)}
+    for edge in answer.edges[: shown.items]:
+        # Calls of a callee are in the file of its caller; the file of what is called is not told.
+        near = edge.call_path if answer.direction is Direction.CALLEES else ""
+        keys = [(edge.depth - 1, edge.via, path) for path in (near, "")]
+        parent = next((numbers[key] for key in keys if key in numbers), None)
+        if parent is None:  # a definition that is not shown
+            parent = numbers[keys[-1]] = len(nodes)
+            nodes.append(_Node(edge.via, (), None, None))
+        for path in (edge.path, ""):
+            numbers.setdefault((edge.depth, edge.name, path), len(nodes))
+        nodes.append(_Node(edge.name, (f"{edge.path}:{edge.line}",), parent, edge))
+    return nodes
+
+
+def calls_text(answer: CallAnswer, shown: Shown, style: Style) -> str:
+    """Return the functions as a tree, without a line end; empty for nothing.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+        style: Colours or none.
+    """
+    nodes = _nodes_of(answer, shown)
+    children: dict[int | None, list[int]] = {}
+    for number, node in enumerate(nodes):
+        children.setdefault(node.parent, []).append(number)
+
+    def lines(numbers: Sequence[int], depth: int) -> Iterator[str]:
+        for number in numbers:
+            yield "  " * depth + _line(nodes[number], style, is_brief=shown.is_brief)
+            yield from lines(children.get(number, ()), depth + 1)
+
+    return "\n".join(lines(children.get(None, ()), 0))
+
+
+def _line(node: _Node, style: Style, *, is_brief: bool) -> str:
+    place = style.place(printable(", ".join(node.places)))
+    if node.edge is None:
+        return "  ".join(filter(None, [place, style.bold(printable(node.name))]))
+    parts = [place, style.bold(printable(_name_of(node.edge))), node.edge.certainty.value]
+    if not is_brief:
+        calls = ", ".join(map(str, node.edge.call_lines))
+        parts.append(style.dim(f"calls in line {calls}"))
+    return "  ".join(parts)
+
+
+def _name_of(edge: CallEdge) -> str:
+    return _OUTSIDE if edge.name == edge.path else edge.name
+
+
+def calls_totals(answer: CallAnswer, *, is_brief: bool = False) -> str:
+    """Count the functions of an answer, and those that are shown by certainty."""
+    total = count(answer.total, answer.direction.value.removesuffix("s"))
+    certainties: dict[str, int] = {}
+    for edge in answer.edges:
+        certainties[edge.certainty.value] = certainties.get(edge.certainty.value, 0) + 1
+    if is_brief or not certainties or answer.total > len(answer.edges):
+        return total
+    return f"{total}: {counts_text(certainties)}"
+
+
+def compact_calls(answer: CallAnswer, shown: Shown) -> dict[str, Any]:
+    """Return an answer as JSON for a budget: what is known and worth its bytes."""
+    is_deep = any(edge.depth > 1 for edge in answer.edges)
+    is_cut = shown.items < len(answer.edges) or shown.definitions < len(answer.definitions)
+    return {
+        "definitions": compact_definitions(answer.definitions, shown),
+        "functions": [
+            _compact_edge(
+                edge, has_way=is_deep or len(answer.definitions) > 1, is_brief=shown.is_brief
+            )
+            for edge in answer.edges[: shown.items]
+        ],
+        "total": answer.total,
+        "truncated": answer.truncated or is_cut,
+    }
+
+
+def _compact_edge(edge: CallEdge, *, has_way: bool, is_brief: bool) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "path": edge.path,
+        "line": edge.line,
+        **({} if edge.name == edge.path else {"symbol": edge.name}),
+        "certainty": edge.certainty,
+    }
+    if has_way and not is_brief:
+        shape |= {"depth": edge.depth, "via": edge.via}
+    return shape if is_brief else {**shape, "call_lines": edge.call_lines}
+
+
+def mermaid(answer: CallAnswer, *, nothing: str) -> str:
+    """Return a flow chart from callers to callees; names are escaped.
+
+    Args:
+        answer: The answer.
+        nothing: The comment if there is no function.
+    """
+    nodes = _nodes_of(answer, _all_of(answer))
+    lines = ["flowchart LR"]
+    if not nodes:
+        lines.append(f"  %% {printable(nothing)}")
+    for number, node in enumerate(nodes):
+        label = "<br/>".join(map(_mermaid_text, _label_of(node)))
+        lines.append(f'  n{number}["{label}"]')
+    for start, end, edge in _arrows(nodes, answer.direction):
+        lines.append(f"  n{start} {_ARROWS[edge.certainty]} n{end}")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_text(text: str) -> str:
+    return _SPECIAL.sub(lambda found: f"#{ord(found.group())};", printable(text))
+
+
+def dot(answer: CallAnswer, *, nothing: str) -> str:
+    """Return a graph for Graphviz from callers to callees; names are escaped.
+
+    Args:
+        answer: The answer.
+        nothing: The comment if there is no function.
+    """
+    nodes = _nodes_of(answer, _all_of(answer))
+    lines = ["digraph calls {", "  rankdir=LR;", "  node [shape=box];"]
+    if not nodes:
+        lines.append(f"  // {printable(nothing)}")
+    for number, node in enumerate(nodes):
+        label = "\\n".join(map(_dot_text, _label_of(node)))
+        lines.append(f'  n{number} [label="{label}"];')
+    for start, end, edge in _arrows(nodes, answer.direction):
+        lines.append(f"  n{start} -> n{end} [style={_LINES[edge.certainty]}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_text(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _label_of(node: _Node) -> list[str]:
+    """Return the lines of a node: its name, then where it is."""
+    name = _name_of(node.edge) if node.edge else node.name
+    return [name, *node.places]
+
+
+def _arrows(nodes: Sequence[_Node], direction: Direction) -> Iterator[tuple[int, int, CallEdge]]:
+    """Yield the calls between nodes: the number of the caller, and that of the callee."""
+    for number, node in enumerate(nodes):
+        if node.parent is not None and node.edge is not None:
+            ends = (number, node.parent)
+            caller, callee = ends if direction is Direction.CALLERS else reversed(ends)
+            yield caller, callee, node.edge
+
+
+def _all_of(answer: CallAnswer) -> Shown:
+    return Shown(len(answer.definitions), len(answer.edges))

@@ -1,0 +1,82 @@
+"""The commands that follow calls: ``cairn callers`` and ``cairn callees``."""
+
+import sys
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from engine.reference_records import CallAnswer, CallRequest, Direction
+from web.calls import calls_text, calls_totals, dot, mermaid
+from web.cli.options import (
+    argument_text,
+    json_option,
+    print_json,
+    print_text,
+    project_option,
+    request_options,
+)
+from web.operations import nothing_called
+from web.project_selection import index_of
+from web.references import Shown
+from web.terminal import printable, style_for
+from web.text import coverage_text
+
+_GRAPHS = {"mermaid": mermaid, "dot": dot}
+
+
+def calls_command(direction: Direction, *, summary: str, epilog: str) -> click.Command:
+    """Return a command that follows calls.
+
+    Args:
+        direction: Which way.
+        summary: The line of its help.
+        epilog: Its examples.
+    """
+
+    @click.command(help=summary, epilog=epilog)
+    @click.argument("name")
+    @request_options(CallRequest)
+    @click.option(
+        "--format",
+        "output",
+        type=click.Choice(["text", *_GRAPHS]),
+        help="text (default), or a graph for Mermaid or Graphviz.",
+    )
+    @project_option
+    @json_option
+    def command(
+        name: str, *, output: str | None, project: str | None, as_json: bool, **options: Any
+    ) -> None:
+        if as_json and output is not None:
+            raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+        wanted = CallRequest(name=argument_text(name), **options)
+        with Catalog(load_config()) as catalog:
+            index = index_of(catalog, project, by_name=True)
+            follow = index.references
+            called = follow.callers if direction is Direction.CALLERS else follow.callees
+            answer = called(wanted)
+            nothing = "" if answer.definitions else nothing_called(index, wanted.name)
+        if as_json:
+            print_json(answer)
+        elif output in _GRAPHS:
+            print_text(_GRAPHS[output](answer, nothing=nothing))
+        else:
+            print_text(_text(answer, nothing))
+
+    return command
+
+
+def _text(answer: CallAnswer, nothing: str) -> str:
+    style = style_for(sys.stdout)
+    whole = Shown(len(answer.definitions), len(answer.edges))
+    blocks = [calls_text(answer, whole, style) or nothing]
+    if answer.definitions and not answer.edges:
+        blocks.append(f"no {answer.direction.value} of {printable(answer.name)!r} were found")
+    notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+    totals = [calls_totals(answer), coverage_text(answer.coverage)]
+    totals += ["truncated; raise --limit for more"] if answer.truncated else []
+    blocks.append("\n".join([*notes, style.dim(", ".join(totals))]))
+    return "\n\n".join(blocks) + "\n"
