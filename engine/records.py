@@ -172,7 +172,6 @@ class SearchRequest:
         int | None,
         Parameter(
             "budget for the whole answer: one token per 3.5 bytes",
-            brief="budget for the answer",
             minimum=MIN_TOKENS,
         ),
     ] = None

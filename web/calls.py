@@ -101,7 +101,7 @@ def compact_calls(answer: CallAnswer, shown: Shown) -> dict[str, Any]:
     is_cut = shown.items < len(answer.edges) or shown.definitions < len(answer.definitions)
     return {
         "definitions": compact_definitions(answer.definitions, shown),
-        "functions": [
+        "references": [
             _compact_edge(
                 edge, has_way=is_deep or len(answer.definitions) > 1, is_brief=shown.is_brief
             )

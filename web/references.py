@@ -39,24 +39,26 @@ def most_within(whole: Shown, size: Callable[[Shown], int], max_bytes: int) -> S
     """
     if size(whole) <= max_bytes:
         return whole
-    found = Shown(0, 0, is_brief=True)
-    for is_brief in (False, True):
-
-        def fits(definitions: int, items: int, room: int, is_brief: bool = is_brief) -> bool:
-            return size(Shown(definitions, items, is_brief)) <= room
-
-        named = _most(whole.definitions, lambda number: fits(number, 0, max_bytes // 2))
-        items = _most(whole.items, lambda number: fits(named, number, max_bytes))
-        named = _most(whole.definitions, lambda number: fits(number, items, max_bytes))
-        found = Shown(named, items, is_brief)
-        if items >= min(whole.items, _FEWEST) and fits(named, items, max_bytes):
-            break
-    return found
+    found = _cut(whole, size, max_bytes)
+    is_enough = found.items >= min(whole.items, _FEWEST) and size(found) <= max_bytes
+    return found if is_enough else _cut(whole._replace(is_brief=True), size, max_bytes)
 
 
-def _most(number: int, fits: Callable[[int], bool]) -> int:
-    """Return how many of some things fit, 0 to all."""
-    return bisect_left(range(1, number + 1), True, key=lambda many: not fits(many))
+def _cut(whole: Shown, size: Callable[[Shown], int], max_bytes: int) -> Shown:
+    """Return the most of an answer that fits; no code is left out for that."""
+
+    def most(number: int, shown: Callable[[int], Shown], room: int) -> int:
+        """Return how many of some things there is room for, 0 to all."""
+        numbers = range(1, number + 1)
+        return bisect_left(numbers, True, key=lambda many: size(shown(many)) > room)
+
+    def named(many: int, items: int = 0) -> Shown:
+        return whole._replace(definitions=many, items=items)
+
+    definitions = most(whole.definitions, named, max_bytes // 2)
+    items = most(whole.items, lambda many: named(definitions, many), max_bytes)
+    definitions = most(whole.definitions, lambda many: named(many, items), max_bytes)
+    return named(definitions, items)
 
 
 def uses_of(answer: ReferenceAnswer, use: Use | None) -> Sequence[Reference]:
@@ -98,9 +100,11 @@ def references_text(
     """
     blocks = []
     if shown.definitions:
-        named = answer.definitions[: shown.definitions]
-        blocks.append("\n".join(_styled(definition_line(h, is_brief=shown.is_brief), style)
-                                for h in named))  # fmt: skip
+        named = (
+            definition_line(hit, is_brief=shown.is_brief)
+            for hit in answer.definitions[: shown.definitions]
+        )
+        blocks.append("\n".join(_styled(line, style) for line in named))
     found = uses_of(answer, use)[: shown.items]
     if shown.is_brief:
         places = (f"{printable(e.path)}:{e.line} {e.use.value} {e.certainty.value}" for e in found)

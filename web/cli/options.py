@@ -70,7 +70,7 @@ def _option_of(asked: RequestField) -> Callable[[Function], Function]:
         *names,
         type=_Choice(asked) if asked.choices else asked.kind,
         metavar=asked.name.upper() if asked.kind is str and not asked.choices else None,
-        default=str(asked.default) if asked.choices else asked.default,
+        default=str(asked.default) if asked.choices and asked.default else asked.default,
         show_default=asked.default is not None,
         help=text,
     )

@@ -78,8 +78,9 @@ def command(
 
 
 def _nothing(wanted: ReferenceRequest) -> str:
-    where = f" below {printable(wanted.path)!r}" if wanted.path else ""
-    return f"no {wanted.use or 'use'} of {printable(wanted.name)!r} was found{where}"
+    kind = f" ({wanted.use.value})" if wanted.use else ""
+    where = f" in {printable(wanted.path)!r}" if wanted.path else ""
+    return f"no uses of {printable(wanted.name)!r}{kind} were found{where}"
 
 
 def _all_of(answer: ReferenceAnswer, wanted: ReferenceRequest) -> Shown:

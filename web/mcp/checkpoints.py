@@ -60,9 +60,7 @@ class SearchCheckpoints(Parameters, kw_only=True, frozen=True):
 
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
     project_path: ProjectPath | None = None
-    tags: Annotated[Tags, Meta(description="all must be present; !tag must be absent")] | None = (
-        None
-    )
+    tags: Annotated[Tags, Meta(description="all of them; !tag: without it")] | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 10
     max_tokens: MaxTokens = DEFAULT_TOKENS
 
@@ -84,8 +82,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="checkpoint_save",
             title="Save a note",
             description=(
-                "Save a note about a project for later sessions: a decision, a finding, or where "
-                "something is. Secrets in it are redacted."
+                "Save a note for later sessions: a decision, a finding, or where something is. "
+                "Secrets in it are redacted."
             ),
             parameters=SaveCheckpoint,
             output_schema=record(**fields_in(Checkpoint, "id", "summary", "tags", "created_at")),
@@ -96,8 +94,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Search notes and files",
             description=(
                 "Search notes and indexed files by meaning and words, and read passages. "
-                "A file has the tags indexed, repository, its extension and its language; "
-                "!indexed returns notes only. To locate code use search_code."
+                "Files have the tags indexed, repository, their extension and language; "
+                "!indexed: notes only. To locate code use search_code."
             ),
             parameters=SearchCheckpoints,
             output_schema=record(checkpoints="records", truncated="boolean"),

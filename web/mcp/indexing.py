@@ -347,9 +347,9 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Index a repository",
             description=(
                 "Index a folder, or update its index, so that the other tools can search it. "
-                "Only new and changed files are read. Globs are stored and apply to "
-                "later calls that give none. After 25 s it answers with status running and a "
-                "job_id for get_indexing_status; the job continues."
+                "Only new and changed files are read. Globs are kept for later calls without "
+                "any. After 25 s it answers with status running and a job_id for "
+                "get_indexing_status; the job continues."
             ),
             parameters=IndexRepository,
             output_schema=_REPORT,
@@ -360,11 +360,11 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="index_symbol_graph",
             title="Index code symbols",
             description=(
-                "Index code symbols for search; incremental by size, time and hash. Use it to "
-                "add files you just wrote (files), to limit it to paths (include, exclude), to "
-                "recover from a damaged or wrong index (force_clean rebuilds it), or after "
-                "comparing symbols://list with project://./structure. A failure has "
-                "diagnostics with suggested_fixes, and its log as a resource."
+                "Index code symbols; incremental by size, time and hash. Use it to add files you "
+                "just wrote (files), to limit it to paths (include, exclude), to recover from a "
+                "damaged or wrong index (force_clean rebuilds it), or after comparing "
+                "symbols://list with project://./structure. A failure has a log, and diagnostics "
+                "with suggested_fixes."
             ),
             parameters=IndexSymbolGraph,
             output_schema=_SYMBOL_GRAPH_REPORT,

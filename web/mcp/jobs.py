@@ -90,7 +90,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="start_indexing_background",
             title="Start indexing",
             description=(
-                "Index a large repository without waiting: answers within a second with a job_id. "
+                "Index a large repository without waiting: answers at once with a job_id. "
                 "The job outlives this session; repeating the call returns the same job."
             ),
             parameters=StartIndexing,
@@ -99,10 +99,10 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         ),
         Tool(
             name="get_indexing_status",
-            title="Get the progress of a job",
+            title="Show a job",
             description=(
-                "Get the progress of a job: phase, files done and in total, time left, why it "
-                "waits, and at its end the result or the error."
+                "Get the progress of a job: phase, files, time left, why it waits, and at its "
+                "end the result or the error."
             ),
             parameters=OneJob,
             output_schema=record(**fields_in(Job, *_JOB)),

@@ -1,13 +1,23 @@
 """The tool that tells who uses a name, and who calls whom."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import Coverage, bytes_within
-from engine.reference_records import MAX_DEPTH, CallRequest, Direction, ReferenceRequest
+from engine.records import SymbolHit, bytes_within
+from engine.reference_records import (
+    MAX_DEPTH,
+    MAX_REFERENCES,
+    CallAnswer,
+    CallRequest,
+    Direction,
+    ReferenceAnswer,
+    ReferenceRequest,
+    Use,
+)
 from engine.telemetry.metrics import measured_search
 from web.calls import calls_text, calls_totals, compact_calls
 from web.compact_json import compact_text
@@ -15,7 +25,7 @@ from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, size_of
 from web.mcp.failures import in_tools
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
-from web.parameters import request_from, with_parameters_of
+from web.parameters import with_parameters_of
 from web.references import (
     Shown,
     compact_references,
@@ -29,10 +39,10 @@ from web.schemas import as_json
 from web.terminal import Style, printable
 from web.text import coverage_text
 
-_MORE = "truncated: raise limit and max_tokens"
+_MORE = "truncated: raise max_tokens for more"
 
 
-@with_parameters_of(ReferenceRequest, without=("path",), for_agents=True)
+@with_parameters_of(ReferenceRequest, without=("path", "limit"), for_agents=True)
 class FindReferences(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_references``."""
 
@@ -49,17 +59,12 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="find_references",
             title="Find uses of a name",
             description=(
-                "Find who uses a name, exactly where grep guesses: calls, imports, types, bases; "
-                "or its callers or callees, with depth those of these too. certainty name: by "
-                "name alone."
+                "Find the uses of a name: calls, imports, types, bases; or its callers or "
+                "callees, depth 2: theirs too. certainty name: by name alone, not resolved."
             ),
             parameters=FindReferences,
             output_schema=record(
-                definitions="texts",
-                references="records?",
-                functions="records?",
-                total="integer",
-                truncated="boolean",
+                definitions="texts", references="records", total="integer", truncated="boolean"
             ),
             run=_References(context).find,
             read_only=True,
@@ -73,80 +78,79 @@ class _References:
 
     def find(self, params: Any, caller: Caller) -> Answer:
         index = self._context.projects.index(params.project_path, caller)
+        write: Callable[[Shown], Answer]
         if params.direction == "uses":
-            return _uses(index, params)
-        if params.use is not None:
+            whole, write = _uses(index, params.name, params.use and Use(params.use))
+        elif params.use is not None:
             raise InvalidInputError("use goes with direction uses only", field="use")
-        return _calls(index, params)
+        else:
+            whole, write = _calls(index, params.name, Direction(params.direction), params.depth)
+
+        def size(shown: Shown) -> int:
+            answer = write(shown)
+            return max(size_of(answer.text), size_of(compact_text(as_json(answer.content))))
+
+        return write(most_within(whole, size, bytes_within(params.max_tokens)))
 
 
-def _uses(index: Project, params: Any) -> Answer:
-    wanted = request_from(ReferenceRequest, params)
+def _uses(index: Project, name: str, use: Use | None) -> tuple[Shown, Callable[[Shown], Answer]]:
+    """Return how much there is of the uses of a name, and what writes so much of it."""
     with measured_search("references"):
-        answer = index.references.find(wanted)
-    whole = Shown(len(answer.definitions), len(uses_of(answer, wanted.use)))
-    notes = list(answer.notes)
-    if not answer.definitions and not answer.uses:
-        notes.insert(0, nothing_called(index, wanted.name) + "; try find_symbol with match fuzzy")
+        answer = index.references.find(ReferenceRequest(name=name, use=use, limit=MAX_REFERENCES))
+    notes = _notes_on(index, answer, is_known=bool(answer.definitions or answer.uses))
 
     def write(shown: Shown) -> Answer:
-        content = compact_references(answer, shown, wanted.use)
-        named = answer.definitions[: shown.definitions]
-        content["definitions"] = [definition_line(h, is_brief=shown.is_brief) for h in named]
-        text = references_text(answer, shown, Style(), use=wanted.use)
-        totals = totals_text(answer, wanted.use, is_brief=shown.is_brief)
-        return _told(content, text, totals, notes, answer.coverage, is_brief=shown.is_brief)
+        content = compact_references(answer, shown, use)
+        text = references_text(answer, shown, Style(), use=use)
+        totals = totals_text(answer, use, is_brief=shown.is_brief)
+        return _written(content, text, totals, notes, answer.definitions, shown)
 
-    return _fitted(whole, write, params.max_tokens)
+    return Shown(len(answer.definitions), len(uses_of(answer, use))), write
 
 
-def _calls(index: Project, params: Any) -> Answer:
-    wanted = request_from(CallRequest, params)
+def _calls(
+    index: Project, name: str, direction: Direction, depth: int
+) -> tuple[Shown, Callable[[Shown], Answer]]:
+    """Return how much there is of the callers or callees, and what writes so much of it."""
+    wanted = CallRequest(name=name, depth=depth, limit=MAX_REFERENCES)
     with measured_search("calls"):
-        is_up = params.direction == Direction.CALLERS
-        answer = (index.references.callers if is_up else index.references.callees)(wanted)
-    whole = Shown(len(answer.definitions), len(answer.edges))
-    notes = list(answer.notes)
-    if not answer.definitions:
-        notes.insert(0, nothing_called(index, wanted.name) + "; try find_symbol with match fuzzy")
+        is_up = direction is Direction.CALLERS
+        answer = index.references.callers(wanted) if is_up else index.references.callees(wanted)
+    notes = _notes_on(index, answer, is_known=bool(answer.definitions))
 
     def write(shown: Shown) -> Answer:
         content = compact_calls(answer, shown)
-        named = answer.definitions[: shown.definitions]
-        content["definitions"] = [definition_line(h, is_brief=shown.is_brief) for h in named]
         text = calls_text(answer, shown, Style())
         totals = calls_totals(answer, is_brief=shown.is_brief)
-        return _told(content, text, totals, notes, answer.coverage, is_brief=shown.is_brief)
+        return _written(content, text, totals, notes, answer.definitions, shown)
 
-    return _fitted(whole, write, params.max_tokens)
+    return Shown(len(answer.definitions), len(answer.edges)), write
 
 
-def _told(
+def _notes_on(index: Project, answer: ReferenceAnswer | CallAnswer, *, is_known: bool) -> list[str]:
+    """Return what to know of an answer, in the words of tools."""
+    notes = [] if is_known else [nothing_called(index, answer.name)]
+    notes += map(in_tools, answer.notes)
+    if not answer.coverage.complete:
+        notes.append(in_tools(coverage_text(answer.coverage)))
+    return notes
+
+
+def _written(
     content: dict[str, Any],
     text: str,
     totals: str,
-    notes: list[str],
-    coverage: Coverage,
-    *,
-    is_brief: bool,
+    notes: Sequence[str],
+    definitions: Sequence[SymbolHit],
+    shown: Shown,
 ) -> Answer:
-    """Return an answer with what to know of it and to do next."""
-    told = [] if is_brief else [in_tools(note) for note in notes]
-    if not coverage.complete:
-        told.append(in_tools(coverage_text(coverage)))
-    if content["truncated"]:
-        told.append(_MORE)
+    """Return an answer with its notes, and its definitions as texts."""
+    named = definitions[: shown.definitions]
+    content["definitions"] = [definition_line(hit, is_brief=shown.is_brief) for hit in named]
+    told = [] if shown.is_brief and content["total"] else [*notes]
+    told += [_MORE] if content["truncated"] else []
     lines = [text, *(f"note: {printable(note)}" for note in told), totals]
     return Answer(
         content={**content, **({"notes": told} if told else {})},
         text="\n".join(filter(None, lines)),
     )
-
-
-def _fitted(whole: Shown, write: Any, max_tokens: int) -> Answer:
-    def size(shown: Shown) -> int:
-        answer = write(shown)
-        return max(size_of(answer.text), size_of(compact_text(as_json(answer.content))))
-
-    answer: Answer = write(most_within(whole, size, bytes_within(max_tokens)))
-    return answer

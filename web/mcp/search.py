@@ -220,9 +220,7 @@ class FindRelated(Parameters, kw_only=True, frozen=True):
 
 
 _IN_ALL_ANSWERS = ("total", "truncated", "coverage")
-_ANSWER = record(
-    **fields_in(SearchAnswer, *_IN_ALL_ANSWERS), hits="records", next_cursor="text|null?"
-)
+_FOUND = {**fields_in(SearchAnswer, *_IN_ALL_ANSWERS), "hits": "records"}
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -234,7 +232,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Search code",
             description=(
                 "Find code and documents by what they do, by words, names or patterns; try it "
-                "first when you do not know the place. The query can contain filters "
+                "first when you do not know the place. A query can have filters "
                 '(lang: path: kind: sym: branch: project: tag: case:), "exact phrase" and '
                 "/regex/; a leading - negates. Filters alone list all matches: kind:enum "
                 "path:src/. Mode symbol finds definitions, regex reads the query as RE2. All "
@@ -242,7 +240,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "fresh=false: the file has changed; missing: names found nowhere."
             ),
             parameters=SearchCode,
-            output_schema=_ANSWER,
+            output_schema=record(**_FOUND, next_cursor="text|null?"),
             run=search.search_code,
             read_only=True,
         ),
@@ -250,8 +248,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="find_symbol",
             title="Find a definition",
             description=(
-                "Find where a function, class or other symbol is defined, when you know its name; "
-                "match fuzzy accepts parts of names and typos."
+                "Find where a symbol is defined, when you know its name; match fuzzy accepts "
+                "parts of names and typos."
             ),
             parameters=FindSymbol,
             output_schema=record(symbols="records", total="integer", truncated="boolean"),
@@ -265,7 +263,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "Find code similar to the code at a line: duplicates, variants, examples."
             ),
             parameters=FindRelated,
-            output_schema=_ANSWER,
+            output_schema=record(**_FOUND),
             run=search.find_related,
             read_only=True,
         ),

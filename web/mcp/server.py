@@ -67,7 +67,8 @@ ProgressReporter = Callable[[float, float | None, str], Awaitable[None]]
 _MODULES = (search, references, contents, indexing, jobs, checkpoints, verify)
 _INSTRUCTIONS = (
     "Code search on this machine. Use search_code before grep when you do not know names, and "
-    "find_symbol when you do; find_references before you change what others use. If a project is not indexed, call index_repository with its path. "
+    "find_symbol when you do; find_references before you change what others use. "
+    "If a project is not indexed, call index_repository with its path. "
     "Answers state their coverage, and hits state whether they are fresh."
 )
 

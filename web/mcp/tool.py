@@ -95,7 +95,8 @@ def _schema_of(described: str | Schema) -> Schema:
 def input_schema(parameters: type[msgspec.Struct]) -> Schema:
     """Return the schema of a tool's parameters without redundant parts.
 
-    It omits that a parameter may be null, which means the same as leaving it out.
+    It omits that a parameter may be null, which means the same as leaving it out, and bounds that
+    no sensible call comes near: an empty text where none is needed, and very long lists.
     """
     schema: Schema = msgspec.json.schema(parameters)["$defs"][parameters.__name__]
     properties = {field: _simplified(each) for field, each in schema["properties"].items()}
@@ -109,8 +110,10 @@ def _simplified(schema: Schema) -> Schema:
         [alternative] = [each for each in alternatives if each != {"type": "null"}]
         schema = {**schema, **alternative}
         del schema["anyOf"]
-    if schema.get("default", ...) is None:
-        schema = {name: value for name, value in schema.items() if name != "default"}
+    left_out = {"maxItems"}
+    if "default" in schema:
+        left_out |= {"minLength"} if schema["default"] is not None else {"minLength", "default"}
+    schema = {name: value for name, value in schema.items() if name not in left_out}
     if "enum" in schema:
         schema = {"type": "string", **schema}
     return schema
@@ -118,7 +121,7 @@ def _simplified(schema: Schema) -> Schema:
 
 ProjectPath = Annotated[
     str,
-    Meta(min_length=1, description="folder or name; default: the project you work in"),
+    Meta(min_length=1, description="folder or name; default: here"),
 ]
 
 
@@ -220,9 +223,9 @@ class Tool:
             description=self.description,
             input_schema=input_schema(self.parameters),
             output_schema=self.output_schema,
-            annotations=ToolAnnotations(
-                read_only_hint=self.read_only,
-                destructive_hint=None if self.read_only else self.destructive,
+            annotations=ToolAnnotations(  # without what is meant when nothing is said
+                read_only_hint=self.read_only or None,
+                destructive_hint=None if self.read_only or self.destructive else False,
                 idempotent_hint=None if self.read_only else True,
                 open_world_hint=False,
             ),
