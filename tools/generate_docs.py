@@ -28,6 +28,7 @@ from engine.evaluation.golden import Evaluation
 from engine.index_records import IndexReport
 from engine.models import ModelEntry, ModelState, PulledModel, list_models
 from engine.records import SearchAnswer, SymbolHit
+from engine.reference_records import CallAnswer, ReferenceAnswer
 from engine.state_records import (
     Backup,
     Compaction,
@@ -58,6 +59,8 @@ _PRINTED = (
     IndexReport,
     SearchAnswer,
     SymbolHit,
+    ReferenceAnswer,
+    CallAnswer,
     ProjectStatus,
     PathExplanation,
     JobPage,

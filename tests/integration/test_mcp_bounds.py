@@ -68,6 +68,8 @@ def test_no_answer_of_any_tool_exceeds_the_default(catalog: Catalog, tree: Path)
         ("search_code", {"query": "kind:function path:package/", **many, "format": "json"}),
         ("find_symbol", {"name": "parse", "match": "fuzzy", **place, "limit": 1000}),
         ("find_related", {"path": "many.py", "line": 2, **many}),
+        ("find_references", {"name": "text", **place}),
+        ("find_references", {"name": "text", "direction": "callers", "depth": 5, **place}),
         ("list_projects", {}),
         ("outline", {"path": "many.py", **place}),
         ("outline", {"path": "package", **place}),
@@ -92,6 +94,7 @@ def test_no_answer_of_any_tool_exceeds_the_default(catalog: Catalog, tree: Path)
         ("index_symbol_graph", {"repository_path": str(tree), "include": ["[" + "x" * 9000]}),
         ("find_symbol", {"name": "x" * 100_000, **place}),
         ("find_symbol", {"x" * 100_000: 1}),
+        ("find_references", {"name": "text", "use": "x" * 9000, **place}),
     ]
 
     async def body(client: Client) -> None:

@@ -91,6 +91,54 @@ class Session:
     "docs/guide.md": "# Guide\n\nHow to parse the config.\n",
 }
 
+#: Python with two methods of one name: one is called by way of self and of variables.
+SHOP = {
+    "shop/cart.py": '''"""Carts."""
+
+
+class Cart:
+    """What somebody will buy."""
+
+    def __init__(self) -> None:
+        self.prices: list[int] = []
+
+    def total(self) -> int:
+        """Add up all prices."""
+        return discounted(sum(self.prices))
+
+    def receipt(self) -> str:
+        """Print what it costs."""
+        return f"total {self.total()}"
+
+
+def discounted(price: int) -> int:
+    """Take off what regular customers save."""
+    return price - price // 10
+''',
+    "shop/report.py": """from shop.cart import Cart, discounted
+
+
+class Report:
+    def total(self) -> int:
+        return discounted(100)
+
+
+def checkout(cart: Cart) -> str:
+    return cart.receipt()
+
+
+def anything(thing):
+    return thing.total()
+""",
+    "tests/test_cart.py": """from shop.cart import Cart, discounted
+
+
+def test_total():
+    assert Cart().total() == discounted(0)
+""",
+    "page.js": "function show(cart) { return discounted(cart) }\n",
+}
+
 
 def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files below a folder and give the folder; folders are made as needed."""

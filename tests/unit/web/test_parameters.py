@@ -18,11 +18,16 @@ from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
 from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
+from engine.reference_records import CallRequest, ReferenceRequest, Use
 from web.api.search import SearchQuestion
 from web.app import create_app
+from web.cli.callees import command as callees_command
+from web.cli.callers import command as callers_command
+from web.cli.refs import command as refs_command
 from web.cli.related import command as related_command
 from web.cli.search import command as search_command
 from web.cli.symbols import command as symbols_command
+from web.mcp.references import FindReferences
 from web.mcp.search import FindRelated, FindSymbol, SearchCode
 from web.mcp.tool import Parameters, input_schema
 from web.pages.search import read_params
@@ -55,6 +60,9 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
             {"path", "line_start", "line_end"},  # which are the place
         ),
         (symbols_command, SymbolRequest, {"file", "project", "as_json"}, set()),
+        (refs_command, ReferenceRequest, {"max_tokens", "project", "as_json"}, set()),
+        (callers_command, CallRequest, {"output", "project", "as_json"}, set()),
+        (callees_command, CallRequest, {"output", "project", "as_json"}, set()),
     ],
 )
 def test_a_command_takes_each(
@@ -78,6 +86,8 @@ def test_a_command_takes_each(
         ("/api/v1/related", RelatedRequest, {"project"}),
         ("/api/v1/symbols", SymbolRequest, {"project"}),
         ("/api/v1/projects/{project_id}/symbols", SymbolListRequest, {"project_id"}),
+        ("/api/v1/projects/{project_id}/references", ReferenceRequest, {"project_id"}),
+        ("/api/v1/projects/{project_id}/calls", CallRequest, {"project_id", "direction"}),
     ],
 )
 def test_a_url_takes_each(
@@ -103,6 +113,12 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
         (SearchCode, SearchRequest, {"project_path", "format", "cursor"}, {"context", "explain"}),
         (FindSymbol, SymbolRequest, {"project_path", "max_tokens"}, set()),
         (FindRelated, RelatedRequest, {"project_path", "max_tokens"}, {"line_end", "context"}),
+        (
+            FindReferences,
+            ReferenceRequest,
+            {"direction", "depth", "project_path", "max_tokens"},
+            {"path", "limit"},
+        ),
     ],
 )
 def test_agents_may_set_each_but_the_little_used(
@@ -119,7 +135,8 @@ def _check(
     assert schemas.keys() == declared.keys() - set(without)
     for name, schema in schemas.items():
         wanted = declared[name]
-        assert sorted(schema.get("enum", ())) == sorted(wanted.choices)
+        choices = [each for each in schema.get("enum", ()) if each is not None]
+        assert sorted(choices) == sorted(wanted.choices)
         least = wanted.parameter.minimum or None  # the framework describes no bound of 0
         assert (schema.get("minimum") or None) == least
         assert schema.get("maximum") == wanted.parameter.maximum
@@ -146,5 +163,7 @@ def test_decoded_parameters_become_a_request() -> None:
     wanted = SearchRequest(query="x", mode=Mode.REGEX, max_tokens=700, context=False)
     assert request_from(SearchRequest, asked) == wanted
     assert request_from(SearchRequest, asked).mode is Mode.REGEX
+    uses = msgspec.convert({"name": "x", "use": "call"}, FindReferences)
+    assert request_from(ReferenceRequest, uses) == ReferenceRequest(name="x", use=Use.CALL)
     place = msgspec.convert({"path": "a.py", "line": 3}, FindRelated)
     assert request_from(RelatedRequest, place) == RelatedRequest(path="a.py", line_start=3)

@@ -1,0 +1,74 @@
+"""Who uses a name, and who calls whom, over HTTP."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support.command import Command
+from tests.support.server import serving
+from tests.support.trees import SHOP, write_tree
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A client whose paths start at the project."""
+    folder = tmp_path_factory.mktemp("references")
+    tree = write_tree(folder / "shop", SHOP)
+    command = Command(home=folder / "home", folder=folder, variables={"CAIRN_WORKERS": "1"})
+    with serving(command, "--no-watch") as server, server.client() as client:
+        made = client.post("/api/v1/projects", json={"path": str(tree)}).json()
+        client.base_url = httpx.URL(f"{server.url}/api/v1/projects/{made['project_id']}/")
+        yield client
+
+
+def test_uses_of_a_name(client: httpx.Client) -> None:
+    asked = "name=discounted&use=call&path=shop/&limit=1"
+    found = client.get("references", params=asked).json()
+    assert found["total"] == 2
+    assert found["truncated"] is True
+    assert found["uses"] == {"call": 2, "import": 1, "definition": 1}
+    [call] = found["references"]
+    assert call == {
+        "path": "shop/cart.py",
+        "line": 12,
+        "column": 16,
+        "use": "call",
+        "certainty": "exact",
+        "symbol": "Cart.total",
+        "text": "return discounted(sum(self.prices))",
+        "is_test": False,
+        "target": "discounted",
+        "target_place": "shop/cart.py:19",
+    }
+    nothing = client.get("references", params={"name": "nowhere"}).json()
+    assert (nothing["total"], nothing["definitions"], nothing["references"]) == (0, [], [])
+
+
+def test_callers_and_callees(client: httpx.Client) -> None:
+    up = client.get("calls", params={"name": "discounted", "depth": 2}).json()
+    assert up["direction"] == "callers"
+    assert {(edge["name"], edge["depth"]) for edge in up["edges"]} >= {
+        ("Cart.total", 1),
+        ("Cart.receipt", 2),
+    }
+    down = client.get("calls", params={"name": "Cart.receipt", "direction": "callees"}).json()
+    [edge] = down["edges"]
+    assert (edge["name"], edge["via"], edge["call_lines"]) == ("Cart.total", "Cart.receipt", [16])
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "field"),
+    [
+        ("references", {"name": "x", "use": "eat"}, "use"),
+        ("references", {}, "name"),
+        ("calls", {"name": "x", "direction": "sideways"}, "direction"),
+        ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("calls", {"name": "x", "use": "call"}, "use"),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    client: httpx.Client, path: str, asked: dict[str, str], field: str
+) -> None:
+    answer = client.get(path, params=asked)
+    assert (answer.status_code, answer.json()["details"]["field"]) == (400, field)

@@ -1,0 +1,133 @@
+"""Who uses a name, who calls it and whom it calls, on the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.records import bytes_within
+from tests.support.command import Command
+from tests.support.trees import SHOP, write_tree
+
+
+@pytest.fixture(scope="module")
+def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    folder = tmp_path_factory.mktemp("references")
+    command = Command(home=folder / "home", folder=write_tree(folder / "shop", SHOP))
+    assert command("index", "--quiet").code == 0
+    return command
+
+
+def test_definitions_stand_before_the_uses_by_file(cairn: Command) -> None:
+    ended = cairn("refs", "discounted")
+    assert (ended.code, ended.err) == (0, "")
+    definitions, cart, report, test, page, totals = ended.out.split("\n\n")
+    assert definitions == "shop/cart.py:19  def discounted(price: int) -> int"
+    [path, call] = cart.splitlines()
+    assert (path, call.split("|")[0].split()) == (
+        "shop/cart.py",
+        ["12:16", "call", "exact", "Cart.total"],
+    )
+    assert call.endswith("| return discounted(sum(self.prices))")
+    assert [line.split()[1:3] for line in report.splitlines()[1:]] == [
+        ["import", "exact"],
+        ["call", "exact"],
+    ]
+    assert test.startswith("tests/test_cart.py\n")
+    assert page.splitlines()[1].split()[1:3] == ["text", "name"]
+    assert totals.startswith("7 references: 3 call, 2 import, 1 definition, 1 text; 6 exact, 1 ")
+
+
+def test_uses_of_one_of_two_methods_are_told_apart(cairn: Command) -> None:
+    both = cairn("refs", "total").out
+    assert "Cart.receipt → Cart.total | return" in both
+    uses = cairn("refs", "Cart.total", "--json").json()
+    assert list(uses) == [
+        "name", "definitions", "references", "total", "uses", "certainties", "truncated",
+        "coverage",
+    ]  # fmt: skip
+    found = {(each["symbol"], each["certainty"]) for each in uses["references"]}
+    assert ("Cart.receipt", "exact") in found
+    assert ("anything", "name") in found
+    assert "Report.total" not in {each["symbol"] for each in uses["references"]}
+    assert [each["qualified_name"] for each in uses["definitions"]] == ["Cart.total"]
+    calls = cairn("refs", "discounted", "--use", "call", "--path", "tests/", "--json").json()
+    assert [(each["path"], each["use"]) for each in calls["references"]] == [
+        ("tests/test_cart.py", "call")
+    ]
+
+
+@pytest.mark.parametrize("max_tokens", [100, 300, 1000])
+def test_a_budget_holds_for_text_and_json(cairn: Command, max_tokens: int) -> None:
+    budget = ("--max-tokens", str(max_tokens))
+    for name in ("total", "discounted"):
+        text = cairn("refs", name, *budget).out
+        assert f"{name} " in text or f"{name}(" in text
+        assert 0 < len(text.encode()) <= bytes_within(max_tokens)
+        ended = cairn("refs", name, *budget, "--json")
+        assert len(ended.out.encode()) <= bytes_within(max_tokens)
+        found = ended.json()
+        assert found["references"]
+        assert found["truncated"] is (max_tokens == 100)
+        has_code = "text" in found["references"][0]
+        assert has_code is (max_tokens == 1000) or max_tokens == 300
+
+
+def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
+    ended = cairn("refs", "dicsounted")
+    assert ended.code == 0
+    assert ended.out.startswith("nothing is called 'dicsounted', did you mean 'discounted'\n")
+    unused = cairn("refs", "Report", "--use", "inherit").out
+    assert "no uses of 'Report' (inherit) were found" in unused
+    for follow in ("callers", "callees"):
+        assert cairn(follow, "nowhere").out.startswith("nothing is called 'nowhere'\n")
+    assert "no callers of 'anything' were found" in cairn("callers", "anything").out
+    assert cairn("refs", "nowhere", "--json").json()["references"] == []
+
+
+def test_calls_are_followed_as_a_tree(cairn: Command) -> None:
+    lines = cairn("callers", "discounted", "--depth", "3").out.splitlines()
+    assert lines[:4] == [
+        "shop/cart.py:19  discounted",
+        "  shop/cart.py:10  Cart.total  exact  calls in line 12",
+        "    shop/cart.py:14  Cart.receipt  exact  calls in line 16",
+        "      shop/report.py:9  checkout  likely  calls in line 10",
+    ]
+    assert lines[-1].startswith("6 callers: ")
+    direct = cairn("callers", "discounted", "--json").json()
+    assert {edge["name"] for edge in direct["edges"]} == {
+        "Cart.total", "Report.total", "test_total",
+    }  # fmt: skip
+    down = cairn("callees", "Cart.receipt", "--depth", "2").out.splitlines()
+    assert [line.split()[1] for line in down[:3]] == ["Cart.receipt", "Cart.total", "discounted"]
+
+
+def test_calls_are_drawn(cairn: Command) -> None:
+    chart = cairn("callers", "discounted", "--depth", "2", "--format", "mermaid").out
+    assert chart.startswith('flowchart LR\n  n0["discounted<br/>shop/cart.py:19"]\n')
+    assert "\n  n1 --> n0\n" in chart
+    graph = cairn("callees", "Cart.receipt", "--format", "dot").out
+    assert graph.startswith("digraph calls {\n")
+    assert '\n  n1 [label="Cart.total\\nshop/cart.py:10"];\n  n0 -> n1 [style=solid];\n' in graph
+    assert cairn("callers", "nowhere", "--format", "mermaid").out == (
+        "flowchart LR\n  %% nothing is called 'nowhere'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (("refs", "x", "--use", "eat"), "use"),
+        (("refs", "x", "--max-tokens", "99"), "max_tokens"),
+        (("refs", "x", "--limit", "0"), "limit"),
+        (("callers", "x", "--depth", "6"), "depth"),
+        (("callees", "x", "--format", "dot"), "format"),
+    ],
+)
+def test_wrong_options_are_refused(cairn: Command, arguments: tuple[str, ...], field: str) -> None:
+    ended = cairn(*arguments, "--json")
+    assert ended.code == 2
+    assert ended.json()["details"]["field"] == field
+
+
+def test_a_project_that_is_not_indexed_is_not_found(cairn: Command, tmp_path: Path) -> None:
+    assert cairn("refs", "x", "--project", str(tmp_path)).code == 3

@@ -1,0 +1,94 @@
+"""Who uses a name, and who calls whom, as agents ask."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+
+from engine.catalog import Catalog
+from engine.records import bytes_within
+from tests.support.mcp_clients import ask, called, refused, text_of
+from tests.support.trees import SHOP, write_tree
+
+
+@pytest.fixture
+def shop(catalog: Catalog, tree: Path) -> Catalog:
+    """A catalog with one project."""
+    catalog.create(str(write_tree(tree, SHOP))).index()
+    return catalog
+
+
+def test_uses_have_what_is_worth_its_bytes(shop: Catalog) -> None:
+    async def body(client: Client) -> None:
+        found = await called(client, "find_references", name="discounted", use="call")
+        assert found["definitions"] == ["shop/cart.py:19 def discounted(price: int) -> int"]
+        assert found["references"][0] == {
+            "path": "shop/cart.py",
+            "line": 12,
+            "use": "call",
+            "certainty": "exact",
+            "symbol": "Cart.total",
+            "text": "return discounted(sum(self.prices))",
+        }
+        assert (found["total"], found["truncated"]) == (3, False)
+        text = await text_of(client, "find_references", name="discounted")
+        assert "7 references: 3 call, 2 import" in text
+        both = await called(client, "find_references", name="total")
+        assert {each.get("target") for each in both["references"]} == {"Cart.total", None}
+
+    ask(shop, body)
+
+
+def test_callers_and_callees(shop: Catalog) -> None:
+    async def body(client: Client) -> None:
+        up = await called(client, "find_references", name="discounted", direction="callers")
+        assert up["references"][0] == {
+            "path": "shop/cart.py",
+            "line": 10,
+            "symbol": "Cart.total",
+            "certainty": "exact",
+            "call_lines": [12],
+        }
+        down = await called(
+            client, "find_references", name="Cart.receipt", direction="callees", depth=2
+        )
+        assert [(each["symbol"], each["depth"], each["via"]) for each in down["references"]] == [
+            ("Cart.total", 1, "Cart.receipt"),
+            ("discounted", 2, "Cart.total"),
+        ]
+
+    ask(shop, body)
+
+
+@pytest.mark.parametrize("max_tokens", [100, 300, 1000])
+def test_a_budget_holds(shop: Catalog, max_tokens: int) -> None:
+    async def body(client: Client) -> None:
+        for direction in ("uses", "callers", "callees"):
+            for name in ("total", "discounted", "receipt"):
+                asked = {"name": name, "direction": direction, "max_tokens": max_tokens}
+                found = await called(client, "find_references", **asked)
+                text = await text_of(client, "find_references", **asked)
+                assert found["definitions"] or found["references"]
+                sizes = len(json.dumps(found, ensure_ascii=False).encode()), len(text.encode())
+                assert max(sizes) <= bytes_within(max_tokens), asked
+                is_less = found["truncated"]
+                assert is_less is any("max_tokens" in note for note in found.get("notes", ()))
+
+    ask(shop, body)
+
+
+def test_nothing_found_and_wrong_questions(shop: Catalog) -> None:
+    async def body(client: Client) -> None:
+        nothing = await called(client, "find_references", name="dicsounted", max_tokens=100)
+        assert nothing["references"] == []
+        assert nothing["notes"] == ["nothing is called 'dicsounted', did you mean 'discounted'"]
+        for wrong in ({"use": "eat"}, {"direction": "sideways"}, {"depth": 6}):
+            error = await refused(client, "find_references", name="total", **wrong)
+            assert [error["details"]["field"]] == list(wrong)
+        error = await refused(
+            client, "find_references", name="total", use="call", direction="callers"
+        )
+        assert error["details"]["field"] == "use"
+
+    ask(shop, body)
