@@ -13,7 +13,8 @@ From what callers use down to what everything rests on:
   answers by golden queries, ``jobs`` makes the runs of one project durable.
 * ``indexing`` is one run: walk → read → parse → embed → store. ``project_indexer`` starts
   it, as a job or not.
-* ``search`` turns a query into a ranked answer.
+* ``search`` turns a query into a ranked answer; ``references`` a name into its uses, callers
+  and callees.
 * ``source`` reads files and git, ``syntax`` parses them, ``embedding`` turns code and queries
   into vectors, ``store`` is the only package that speaks SQLite.
 * ``config``, ``records`` and ``errors`` cross all borders; ``telemetry`` has logs and measures.
