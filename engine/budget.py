@@ -22,13 +22,11 @@ CODE_TOKENS = 1000
 
 _MORE_FILES = 20  # named behind the hits
 _MOST_FILES = 40  # if the budget is large
-_SHARE_OF_FILES = 0.12  # of a budget goes to them at most
-_MIN_TOKENS_FOR_FILES = 1000  # in a smaller budget code is worth more
+_SHARE_OF_FILES = 0.25  # of a budget goes to them at most
+_MIN_TOKENS_FOR_FILES = 300  # in a smaller budget code is worth more
 _MIN_LIMIT = 10  # of hits; who wants fewer wants no other files
 _SURE = 0.7  # confidence of a best hit that stands out
 _UNSURE = 0.05  # of hits that are left out then, and whose code is in no budget
-_HOPELESS = 0.02  # of hits that are left out of any budget
-_MOST_CERTAIN = 3  # hits that stay even so
 _RANKED = frozenset({Mode.HYBRID, Mode.MEANING, Mode.KEYWORD})
 
 _WIDEST_MS = 99_999.999_999  # measured instead of the time, so that equal answers have equal sizes
@@ -152,7 +150,7 @@ class _Composer:
         self._max_code_bytes = math.inf if code_tokens is None else bytes_within(code_tokens)
 
     def compose(self) -> tuple[SearchAnswer, bool]:
-        whole = self._whole = self._with_fewer_files(self._without_hopeless(self._whole))
+        whole = self._whole = self._with_fewer_files(self._without_unsure_code(self._whole))
         bare = replace(whole, hits=tuple([_with_code(hit, "") for hit in whole.hits]))
         size_of_whole = self._size(whole)
         if (
@@ -167,19 +165,16 @@ class _Composer:
                 return self._with_code(bare, is_brief=is_brief), is_brief
         return self._with_code(self._fewer_places(bare), is_brief=True), True
 
-    def _without_hopeless(self, answer: SearchAnswer) -> SearchAnswer:
-        """Return the answer to a budget without what hardly answers: last hits, and code."""
-        hits = answer.hits
-        number = len(hits) if self._max_bytes < math.inf else 0
-        while number > _MOST_CERTAIN and (hits[number - 1].confidence or 1.0) < _HOPELESS:
-            number -= 1
-        if number == 0:
+    def _without_unsure_code(self, answer: SearchAnswer) -> SearchAnswer:
+        """Return the answer to a budget without the code of further hits that hardly answer."""
+        if self._max_bytes == math.inf:
             return answer
         shown = [
             _with_code(hit, "") if place and (hit.confidence or 1.0) < _UNSURE else hit
-            for place, hit in enumerate(hits[:number])
+            for place, hit in enumerate(answer.hits)
         ]
-        return replace(answer, hits=tuple(shown), truncated=answer.truncated or shown != [*hits])
+        is_cut = shown != [*answer.hits]
+        return replace(answer, hits=tuple(shown), truncated=answer.truncated or is_cut)
 
     def _with_fewer_files(self, answer: SearchAnswer) -> SearchAnswer:
         """Return the answer with as many further files as its budget is worth."""
