@@ -122,7 +122,7 @@ _PROGRAMMING = (
     ),
     _code(
         "javascript", _C, "js mjs cjs jsx es6 jsm",
-        _grammar("javascript", "export", "ecmascript javascript"), filenames="jakefile",
+        _grammar("javascript", "export", "ecmascript javascript jsx"), filenames="jakefile",
         interpreters="node nodejs deno bun", aliases="js node jsx ecmascript",
     ),
     _code(
@@ -131,7 +131,8 @@ _PROGRAMMING = (
         interpreters="ts-node tsx", aliases="ts",
     ),
     _code(
-        "tsx", _C, "tsx", _grammar("typescript", "export", "ecmascript typescript", "language_tsx"),
+        "tsx", _C, "tsx",
+        _grammar("typescript", "export", "ecmascript typescript jsx", "language_tsx"),
     ),
     _code("go", _C, "go", _grammar("go", "capital"), aliases="golang"),
     _code("rust", _C, "rs", _grammar("rust", "pub"), aliases="rs"),

@@ -1,0 +1,4 @@
+; JavaScript, in addition to ecmascript.references.scm.
+
+(class_heritage (identifier) @inherit)
+(class_heritage (member_expression property: (property_identifier) @inherit))

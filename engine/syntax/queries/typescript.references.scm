@@ -1,0 +1,25 @@
+; TypeScript and TSX, in addition to ecmascript.references.scm.
+
+(call_expression function: (non_null_expression (identifier) @call))
+(call_expression function: (non_null_expression (member_expression property: (_) @call)))
+
+(extends_clause value: (identifier) @inherit)
+(extends_clause value: (member_expression property: (property_identifier) @inherit))
+(implements_clause (type_identifier) @inherit)
+(implements_clause (generic_type name: (type_identifier) @inherit))
+(implements_clause (nested_type_identifier name: (type_identifier) @inherit))
+(implements_clause
+  (generic_type name: (nested_type_identifier name: (type_identifier) @inherit)))
+(extends_type_clause type: (type_identifier) @inherit)
+(extends_type_clause type: (generic_type name: (type_identifier) @inherit))
+(extends_type_clause type: (nested_type_identifier name: (type_identifier) @inherit))
+(extends_type_clause
+  type: (generic_type name: (nested_type_identifier name: (type_identifier) @inherit)))
+
+; The name that a declaration or a type parameter defines is no primary_type.
+(primary_type/type_identifier) @type
+(generic_type name: (type_identifier) @type)
+(nested_type_identifier name: (type_identifier) @type)
+
+(export_statement
+  . "export" . "type" . (export_clause (export_specifier name: (identifier) @import)) . "from")
