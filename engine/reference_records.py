@@ -125,6 +125,7 @@ class CallEdge:
     depth: Annotated[int, "1 for a direct caller or callee"]
     certainty: Annotated[Certainty, "of the least certain call on the way"]
     via: Annotated[str, "qualified name of the function nearer to the asked one"]
+    via_path: Annotated[str, "its file"]
     call_path: str
     call_lines: Annotated[tuple[int, ...], "of the calls, in call_path"]
     is_test: bool

@@ -33,17 +33,14 @@ def _nodes_of(answer: CallAnswer, shown: Shown) -> list[_Node]:
     for hit in answer.definitions[: shown.definitions]:
         places.setdefault(hit.qualified_name, []).append(f"{hit.path}:{hit.line_start}")
     nodes = [_Node(name, tuple(found), None, None) for name, found in places.items()]
-    numbers = {(0, node.name, ""): number for number, node in enumerate(nodes)}
+    asked = {node.name: number for number, node in enumerate(nodes)}
+    reached: dict[tuple[int, str, str], int] = {}
     for edge in answer.edges[: shown.items]:
-        # Calls of a callee are in the file of its caller; the file of what is called is not told.
-        near = edge.call_path if answer.direction is Direction.CALLEES else ""
-        keys = [(edge.depth - 1, edge.via, path) for path in (near, "")]
-        parent = next((numbers[key] for key in keys if key in numbers), None)
+        parent = reached.get((edge.depth - 1, edge.via, edge.via_path), asked.get(edge.via))
         if parent is None:  # a definition that is not shown
-            parent = numbers[keys[-1]] = len(nodes)
+            parent = asked[edge.via] = len(nodes)
             nodes.append(_Node(edge.via, (), None, None))
-        for path in (edge.path, ""):
-            numbers.setdefault((edge.depth, edge.name, path), len(nodes))
+        reached[edge.depth, edge.name, edge.path] = len(nodes)
         nodes.append(_Node(edge.name, (f"{edge.path}:{edge.line}",), parent, edge))
     return nodes
 

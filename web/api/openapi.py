@@ -120,6 +120,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "CallEdge.name": "Router.resolve",
     "CallEdge.path": "app/http/router.py",
     "CallEdge.via": "SessionStore.open_session",
+    "CallEdge.via_path": "app/session.py",
     "Checkpoint.id": "0b1f6a5e-3c1d-4d7c-9a55-6f2f0f8f7c11",
     "Checkpoint.project_path": _ROOT,
     "Cleared.cleared": True,

@@ -13,7 +13,7 @@ _HIT = SymbolHit(
     doc="", language="python", line_start=1, line_end=2, exported=True, score=1.0,
 )  # fmt: skip
 _EDGE = CallEdge(
-    name='op<"\\>[x]#`\n', path="b.py", line=3, depth=1, certainty=Certainty.LIKELY, via="run",
+    name='op<"\\>[x]#`\n', path="b.py", line=3, depth=1, certainty=Certainty.LIKELY, via="run", via_path="a.py",
     call_path="b.py", call_lines=(4, 9), is_test=False,
 )  # fmt: skip
 _ANSWER = CallAnswer(
