@@ -2,45 +2,52 @@
 
 (raw_string_literal) @text
 
-(call_expression function: (template_function name: (identifier) @call))
 (call_expression
-  function: (field_expression field: (template_method name: (field_identifier) @call)))
-(call_expression
-  function: (field_expression
-    field: (dependent_name (template_method name: (field_identifier) @call))))
-(call_expression
-  function: (qualified_identifier
-    name: [
-      (identifier) @call
-      (template_function name: (identifier) @call)
-      (qualified_identifier
-        name: [
-          (identifier) @call
-          (template_function name: (identifier) @call)
-          (qualified_identifier
-            name: [
-              (identifier) @call
-              (template_function name: (identifier) @call)
-            ])
-        ])
-    ]))
-(new_expression type: (type_identifier) @call)
-(new_expression type: (template_type name: (type_identifier) @call))
-(new_expression type: (qualified_identifier name: (type_identifier) @call))
-(new_expression type: (qualified_identifier name: (template_type name: (type_identifier) @call)))
-(compound_literal_expression type: (type_identifier) @call)
-(compound_literal_expression type: (template_type name: (type_identifier) @call))
-(compound_literal_expression type: (qualified_identifier name: (type_identifier) @call))
+  function: [
+    (template_function name: (identifier) @call)
+    (field_expression
+      field: [
+        (template_method name: (field_identifier) @call)
+        (dependent_name (template_method name: (field_identifier) @call))
+      ])
+    (qualified_identifier
+      name: [
+        (identifier) @call
+        (template_function name: (identifier) @call)
+        (qualified_identifier
+          name: [
+            (identifier) @call
+            (template_function name: (identifier) @call)
+            (qualified_identifier name: (identifier) @call)
+          ])
+      ])
+  ])
+(new_expression
+  type: [
+    (type_identifier) @call
+    (template_type name: (type_identifier) @call)
+    (qualified_identifier
+      name: [(type_identifier) @call (template_type name: (type_identifier) @call)])
+  ])
 (compound_literal_expression
-  type: (qualified_identifier name: (template_type name: (type_identifier) @call)))
+  type: [
+    (type_identifier) @call
+    (template_type name: (type_identifier) @call)
+    (qualified_identifier
+      name: [(type_identifier) @call (template_type name: (type_identifier) @call)])
+  ])
 
-(base_class_clause (type_identifier) @inherit)
-(base_class_clause (template_type name: (type_identifier) @inherit))
-(base_class_clause (qualified_identifier name: (type_identifier) @inherit))
 (base_class_clause
-  (qualified_identifier name: (template_type name: (type_identifier) @inherit)))
-(base_class_clause
-  (qualified_identifier name: (qualified_identifier name: (type_identifier) @inherit)))
+  [
+    (type_identifier) @inherit
+    (template_type name: (type_identifier) @inherit)
+    (qualified_identifier
+      name: [
+        (type_identifier) @inherit
+        (template_type name: (type_identifier) @inherit)
+        (qualified_identifier name: (type_identifier) @inherit)
+      ])
+  ])
 
 (template_type name: (type_identifier) @type)
 (qualified_identifier name: (type_identifier) @type)
@@ -50,5 +57,6 @@
 (expression/qualified_identifier scope: (namespace_identifier) @type)
 (qualified_identifier name: (qualified_identifier scope: (namespace_identifier) @type))
 
-(using_declaration (qualified_identifier name: (identifier) @import))
-(using_declaration (qualified_identifier name: (qualified_identifier name: (identifier) @import)))
+(using_declaration
+  (qualified_identifier
+    name: [(identifier) @import (qualified_identifier name: (identifier) @import)]))

@@ -5,12 +5,10 @@
 (template_string (string_fragment) @text)
 (regex) @text
 
-(call_expression function: (identifier) @call)
-(call_expression function: (member_expression property: (_) @call))
-(new_expression constructor: (identifier) @call)
-(new_expression constructor: (member_expression property: (_) @call))
-(decorator (identifier) @call)
-(decorator (member_expression property: (_) @call))
+(call_expression function: [(identifier) @call (member_expression property: (_) @call)])
+(new_expression
+  constructor: [(identifier) @call (member_expression property: (property_identifier) @call)])
+(decorator [(identifier) @call (member_expression property: (property_identifier) @call)])
 
 (import_specifier name: (identifier) @import)
 (import_clause (identifier) @import)

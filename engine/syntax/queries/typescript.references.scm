@@ -1,20 +1,31 @@
 ; TypeScript and TSX, in addition to ecmascript.references.scm.
 
-(call_expression function: (non_null_expression (identifier) @call))
-(call_expression function: (non_null_expression (member_expression property: (_) @call)))
+(call_expression
+  function: (non_null_expression
+    [(identifier) @call (member_expression property: (property_identifier) @call)]))
 
-(extends_clause value: (identifier) @inherit)
-(extends_clause value: (member_expression property: (property_identifier) @inherit))
-(implements_clause (type_identifier) @inherit)
-(implements_clause (generic_type name: (type_identifier) @inherit))
-(implements_clause (nested_type_identifier name: (type_identifier) @inherit))
+(extends_clause
+  value: [(identifier) @inherit (member_expression property: (property_identifier) @inherit)])
 (implements_clause
-  (generic_type name: (nested_type_identifier name: (type_identifier) @inherit)))
-(extends_type_clause type: (type_identifier) @inherit)
-(extends_type_clause type: (generic_type name: (type_identifier) @inherit))
-(extends_type_clause type: (nested_type_identifier name: (type_identifier) @inherit))
+  [
+    (type_identifier) @inherit
+    (nested_type_identifier name: (type_identifier) @inherit)
+    (generic_type
+      name: [
+        (type_identifier) @inherit
+        (nested_type_identifier name: (type_identifier) @inherit)
+      ])
+  ])
 (extends_type_clause
-  type: (generic_type name: (nested_type_identifier name: (type_identifier) @inherit)))
+  type: [
+    (type_identifier) @inherit
+    (nested_type_identifier name: (type_identifier) @inherit)
+    (generic_type
+      name: [
+        (type_identifier) @inherit
+        (nested_type_identifier name: (type_identifier) @inherit)
+      ])
+  ])
 
 ; The name that a declaration or a type parameter defines is no primary_type.
 (primary_type/type_identifier) @type
