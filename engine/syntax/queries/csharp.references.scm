@@ -9,52 +9,38 @@
   (character_literal)
 ] @text
 
+; f(), a.f() and the rest of a?.f() each with f<T>(), a?.f()
 (invocation_expression
   function: [
     (identifier) @call
     (generic_name . (identifier) @call)
-    (member_access_expression name: (identifier) @call)
-    (member_access_expression name: (generic_name . (identifier) @call))
-    (conditional_access_expression (member_binding_expression name: (identifier) @call))
+    (_ name: [(identifier) @call (generic_name . (identifier) @call)])
     (conditional_access_expression
-      (member_binding_expression name: (generic_name . (identifier) @call)))
+      (member_binding_expression name: [(identifier) @call (generic_name . (identifier) @call)]))
   ])
-; a?.B(): the call is within the access
-(invocation_expression
-  function: (member_binding_expression name: (identifier) @call))
-(invocation_expression
-  function: (member_binding_expression name: (generic_name . (identifier) @call)))
-
 (object_creation_expression
   type: [
     (identifier) @call
     (generic_name . (identifier) @call)
-    (qualified_name name: (identifier) @call)
-    (qualified_name name: (generic_name . (identifier) @call))
+    (qualified_name name: [(identifier) @call (generic_name . (identifier) @call)])
   ])
-(attribute name: (identifier) @call)
-(attribute name: (qualified_name name: (identifier) @call))
+(attribute name: [(identifier) @call (qualified_name name: (identifier) @call)])
 
 (base_list
   [
     (identifier) @inherit
     (generic_name . (identifier) @inherit)
-    (qualified_name name: (identifier) @inherit)
-    (qualified_name name: (generic_name . (identifier) @inherit))
-    (primary_constructor_base_type type: (identifier) @inherit)
-    (primary_constructor_base_type type: (generic_name . (identifier) @inherit))
+    (qualified_name name: [(identifier) @inherit (generic_name . (identifier) @inherit)])
+    (primary_constructor_base_type
+      type: [(identifier) @inherit (generic_name . (identifier) @inherit)])
   ])
 
+(type/identifier) @type
+(type/qualified_name name: (identifier) @type)
+(nullable_type type: (identifier) @type)
+(array_type type: (identifier) @type)
 (generic_name . (identifier) @type)
-(_ type: (identifier) @type)
-(_ type: (qualified_name name: (identifier) @type))
-(method_declaration returns: (identifier) @type)
-(method_declaration returns: (qualified_name name: (identifier) @type))
-(type_argument_list (identifier) @type)
-(type_argument_list (qualified_name name: (identifier) @type))
-(as_expression right: (identifier) @type)
-(is_expression right: (identifier) @type)
-(is_pattern_expression pattern: (constant_pattern (identifier) @type))
+(constant_pattern (identifier) @type)
 
-(using_directive !name (identifier) @import)
-(using_directive (qualified_name name: (identifier) @import))
+(using_directive !name [(identifier) @import (qualified_name name: (identifier) @import)])
+(using_directive name: (_) (qualified_name name: (identifier) @import))

@@ -7,23 +7,26 @@
   (character_literal)
 ] @text
 
-(call_expression . (identifier) @call)
-(call_expression . (navigation_expression (identifier) @call .))
+(call_expression . [(identifier) @call (navigation_expression (identifier) @call .)])
 (infix_expression . (_) . (identifier) @call)
 (callable_reference (identifier) @call .)
-(annotation (user_type (identifier) @call .))
-(annotation (constructor_invocation (user_type (identifier) @call .)))
-(file_annotation (user_type (identifier) @call .))
-(file_annotation (constructor_invocation (user_type (identifier) @call .)))
+(annotation
+  [
+    (user_type (identifier) @call .)
+    (constructor_invocation (user_type (identifier) @call .))
+  ])
+(file_annotation
+  [
+    (user_type (identifier) @call .)
+    (constructor_invocation (user_type (identifier) @call .))
+  ])
 
 (delegation_specifier
   [
     (user_type (identifier) @inherit .)
     (user_type (identifier) @inherit . (type_arguments))
-    (constructor_invocation (user_type (identifier) @inherit .))
-    (constructor_invocation (user_type (identifier) @inherit . (type_arguments)))
-    (explicit_delegation (user_type (identifier) @inherit .))
-    (explicit_delegation (user_type (identifier) @inherit . (type_arguments)))
+    (_ . (user_type (identifier) @inherit .))
+    (_ . (user_type (identifier) @inherit . (type_arguments)))
   ])
 
 (user_type (identifier) @type .)

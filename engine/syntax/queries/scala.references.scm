@@ -1,5 +1,5 @@
 ; The names that a text refers to, by role; see references.py.
-; The literal parts of interpolated strings have no nodes, so they are not marked.
+; The literal parts of interpolated strings have no nodes, so they have no marks.
 
 [
   (comment)
@@ -8,22 +8,30 @@
   (character_literal)
 ] @text
 
-(call_expression function: (identifier) @call)
-(call_expression function: (field_expression field: (identifier) @call))
-(generic_function function: (identifier) @call)
-(generic_function function: (field_expression field: (identifier) @call))
+(call_expression
+  function: [(identifier) @call (field_expression field: (identifier) @call)])
+(generic_function
+  function: [(identifier) @call (field_expression field: (identifier) @call)])
 (infix_expression operator: (identifier) @call)
-(instance_expression . (type_identifier) @call)
-(instance_expression . (generic_type type: (type_identifier) @call))
-(instance_expression . (stable_type_identifier (type_identifier) @call))
-(instance_expression . (compound_type base: (type_identifier) @call))
-(annotation name: (type_identifier) @call)
-(annotation name: (stable_type_identifier (type_identifier) @call))
+(instance_expression
+  .
+  [
+    (type_identifier) @call
+    (generic_type . (type_identifier) @call)
+    (stable_type_identifier (type_identifier) @call)
+    (compound_type . (type_identifier) @call)
+  ])
+(annotation
+  name: [(type_identifier) @call (stable_type_identifier (type_identifier) @call)])
 
-(extends_clause type: (type_identifier) @inherit)
-(extends_clause type: (generic_type type: (type_identifier) @inherit))
-(extends_clause type: (stable_type_identifier (type_identifier) @inherit))
-(derives_clause type: (type_identifier) @inherit)
+; Not by field, which is found at the first type only.
+(extends_clause
+  [
+    (type_identifier) @inherit
+    (generic_type . (type_identifier) @inherit)
+    (stable_type_identifier (type_identifier) @inherit)
+  ])
+(derives_clause (type_identifier) @inherit)
 
 (_ type: (type_identifier) @type)
 (_ return_type: (type_identifier) @type)
@@ -34,8 +42,11 @@
 (parameter_types (type_identifier) @type)
 (compound_type (type_identifier) @type)
 
-(import_declaration path: (identifier) @import .)
-(import_declaration path: (identifier) @import . (namespace_wildcard))
-(namespace_selectors (identifier) @import)
-(namespace_selectors (arrow_renamed_identifier name: (identifier) @import))
-(namespace_selectors (as_renamed_identifier name: (identifier) @import))
+(import_declaration (identifier) @import .)
+(import_declaration (identifier) @import . (namespace_wildcard))
+(namespace_selectors
+  [
+    (identifier) @import
+    (arrow_renamed_identifier name: (identifier) @import)
+    (as_renamed_identifier name: (identifier) @import)
+  ])

@@ -1,4 +1,5 @@
-; The names that a text refers to, by role; see references.py. Fields would take long to compile.
+; The names that a text refers to, by role; see references.py.
+; Most fields and names of expressions in patterns would take long to compile.
 
 [
   (comment)
@@ -10,9 +11,14 @@
   (regex_literal)
 ] @text
 
-(call_expression . (simple_identifier) @call)
-(call_expression . (navigation_expression (navigation_suffix (simple_identifier) @call)))
-(call_expression . (prefix_expression (simple_identifier) @call))
+; f(), a.f(), .f()
+(call_expression
+  .
+  [
+    (simple_identifier) @call
+    (_ (navigation_suffix (simple_identifier) @call))
+    (_ . "." (simple_identifier) @call)
+  ])
 (constructor_expression . (user_type (type_identifier) @call .))
 (constructor_expression . (user_type (type_identifier) @call . (type_arguments)))
 (attribute (user_type (type_identifier) @call .))

@@ -7,23 +7,15 @@
   (multiline_string)
 ] @text
 
-(call_expression function: (identifier) @call)
-(call_expression function: (field_expression member: (identifier) @call))
-(struct_initializer . (identifier) @call)
-(struct_initializer . (field_expression member: (identifier) @call))
+(call_expression function: [(identifier) @call (field_expression member: (identifier) @call)])
+(struct_initializer . [(identifier) @call (field_expression member: (identifier) @call)])
 
-(_ type: (identifier) @type)
-(_ type: (field_expression member: (identifier) @type))
-(error_union_type (identifier) @type)
-(error_union_type (field_expression member: (identifier) @type))
-(pointer_type (identifier) @type .)
-(pointer_type (field_expression member: (identifier) @type) .)
-(nullable_type (identifier) @type .)
-(nullable_type (field_expression member: (identifier) @type) .)
-(slice_type (identifier) @type .)
-(slice_type (field_expression member: (identifier) @type) .)
-(array_type (identifier) @type .)
-(array_type (field_expression member: (identifier) @type) .)
+(_ type: [(identifier) @type (field_expression member: (identifier) @type)])
+(error_union_type [(identifier) @type (field_expression member: (identifier) @type)])
+(pointer_type [(identifier) @type (field_expression member: (identifier) @type)])
+(nullable_type [(identifier) @type (field_expression member: (identifier) @type)])
+(slice_type [(identifier) @type (field_expression member: (identifier) @type)])
+(array_type [(identifier) @type (field_expression member: (identifier) @type)] .)
 (union_declaration (identifier) @type)
 
 ; const Name = @import("file.zig").Name;
