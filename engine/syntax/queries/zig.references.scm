@@ -11,7 +11,8 @@
 (struct_initializer . [(identifier) @call (field_expression member: (identifier) @call)])
 
 (_ type: [(identifier) @type (field_expression member: (identifier) @type)])
-(error_union_type [(identifier) @type (field_expression member: (identifier) @type)])
+(function_declaration
+  (error_union_type [(identifier) @type (field_expression member: (identifier) @type)]))
 (pointer_type [(identifier) @type (field_expression member: (identifier) @type)])
 (nullable_type [(identifier) @type (field_expression member: (identifier) @type)])
 (slice_type [(identifier) @type (field_expression member: (identifier) @type)])
