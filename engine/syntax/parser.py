@@ -268,7 +268,7 @@ def parse(text: bytes, language: str, *, deadline_ms: int) -> Parsed:
         lost_some = language in MACRO_LANGUAGES and _add_macros(
             matches, text, root, loaded, deadline
         )
-        marks = _marks_of(root, loaded, deadline)
+        marks = _marks_of(text, root, loaded, deadline)
     except DeadlineReached:
         return Parsed([], "timeout")
     found = symbols_of(text, matches, entry)
@@ -340,11 +340,12 @@ def _matches_of(root: Node, loaded: _Loaded) -> Matches:
     return matches
 
 
-def _marks_of(root: Node, loaded: _Loaded, deadline: float) -> Sequence[int] | None:
+def _marks_of(text: bytes, root: Node, loaded: _Loaded, deadline: float) -> Sequence[int] | None:
     """Return the marks of references, or None when there is no time left for them."""
     if not loaded.references.pattern_count or time.monotonic() > deadline:
         return None
-    return marks_of(QueryCursor(loaded.references, match_limit=_MATCH_LIMIT).captures(root))
+    cursor = QueryCursor(loaded.references, match_limit=_MATCH_LIMIT)
+    return marks_of(cursor.captures(root), text)
 
 
 def _add_macros(

@@ -35,22 +35,57 @@ _ROLES = {code: Role(name) for name, code in _CODES.items()}
 _TEXT_END, _TEXT_START = 5, 6
 _TEXT = "text"
 
+#: Elixir writes definitions, imports and attributes as calls of these words. 0: no mark.
+_CODES_AFTER = {
+    **dict.fromkeys(
+        b"def defp defmacro defmacrop defguard defguardp defdelegate defn defnp defmodule "
+        b"defprotocol @type @typep @opaque @spec @callback @macrocallback".split(),
+        0,
+    ),
+    **dict.fromkeys(b"alias import require use".split(), _CODES[Role.IMPORT]),
+    **dict.fromkeys(b"defimpl @behaviour".split(), _CODES[Role.INHERIT]),
+}
+_MAX_WORD = 20  # bytes before a name that are read
+_KEYWORD = ".keyword"
+
 #: An identifier of any of the languages.
 NAME = re.compile(rb"[\w$\x80-\xff]+[?!]?")
 
 
-def marks_of(captures: Mapping[str, Sequence[Node]]) -> list[int]:
-    """Return the marks of captures, rising: ``offset << 3 | code``, one an offset and role."""
+def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
+    """Return the marks of captures, rising: ``offset << 3 | code``, one an offset and role.
+
+    Of ``@call.keyword`` and ``@type.keyword`` (Elixir), the word before the name tells whether it
+    is a definition (then it has no mark), an import, a base or what the capture says.
+    """
     marks: list[int] = []
     for name, nodes in captures.items():
         if name == _TEXT:
             marks += [node.start_byte << _BITS | _TEXT_START for node in nodes]
             marks += [node.end_byte << _BITS | _TEXT_END for node in nodes]
+        elif name.endswith(_KEYWORD):
+            marks += _marks_by_words(_CODES[name.removesuffix(_KEYWORD)], nodes, text)
         else:
             code = _CODES[name]
             marks += [node.start_byte << _BITS | code for node in nodes]
     marks.sort()
     return marks
+
+
+def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[int]:
+    for node in nodes:
+        start = node.start_byte
+        own = code
+        before = text[start - 1 : start]
+        if before == b" ":
+            words = text[max(start - _MAX_WORD, 0) : start].split()
+            own = _CODES_AFTER.get(words[-1], code) if words else code
+        elif before == b"@":
+            own = 0  # sets an attribute
+        if own:
+            # A qualified name is a single node.
+            start = max(start, text.rfind(b".", start, node.end_byte) + 1)
+            yield start << _BITS | own
 
 
 def offset_of(mark: int) -> int:

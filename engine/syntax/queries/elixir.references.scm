@@ -5,6 +5,14 @@
   (quoted_content)
 ] @text
 
-(call target: (identifier) @call)
+(call target: (identifier) @call.keyword)
 (call target: (dot right: (identifier) @call))
-(alias) @type
+(binary_operator operator: "|>" right: (identifier) @call)
+; &name/1
+(unary_operator
+  operand: (binary_operator left: (identifier) @call operator: "/" right: (integer)))
+
+(alias) @type.keyword
+
+; alias Name.{First, Second}
+(call (arguments (dot right: (tuple (alias) @import))))
