@@ -37,8 +37,8 @@
 
 (type/identifier) @type
 (type/qualified_name name: (identifier) @type)
-(nullable_type type: (identifier) @type)
-(array_type type: (identifier) @type)
+(nullable_type type: [(identifier) @type (qualified_name name: (identifier) @type)])
+(array_type type: [(identifier) @type (qualified_name name: (identifier) @type)])
 (generic_name . (identifier) @type)
 (constant_pattern (identifier) @type)
 

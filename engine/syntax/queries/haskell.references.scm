@@ -21,6 +21,7 @@
     (name) @inherit
     (qualified id: (name) @inherit)
     (tuple [(name) @inherit (qualified id: (name) @inherit)])
+    (parens [(name) @inherit (qualified id: (name) @inherit)])
   ])
 
 (type/name) @type

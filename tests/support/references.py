@@ -1,0 +1,30 @@
+"""The marks of a text in readable form."""
+
+from engine.syntax.parser import parse
+from engine.syntax.references import NAME, Marks
+
+
+def marks_in(text: str, language: str) -> Marks:
+    """Return the marks of a text."""
+    return Marks(parse(text.encode(), language, deadline_ms=5000).marks or ())
+
+
+def references_in(text: str, language: str) -> list[str]:
+    """Return the references of a text in order, each as ``role name``.
+
+    The names are without ``?`` and ``!``, which are operators in some languages.
+    """
+    data = text.encode()
+    found = []
+    for reference in marks_in(text, language).within(0, len(data)):
+        name = NAME.match(data, reference.offset)
+        assert name is not None, data[reference.offset :][:20]
+        found.append(f"{reference.role} {name.group().decode().rstrip('?!')}")
+    return found
+
+
+def texts_in(text: str, language: str) -> str:
+    """Return a text in which only comments and literals are left."""
+    marks = marks_in(text, language)
+    data = text.encode()
+    return bytes(byte for at, byte in enumerate(data) if marks.is_text(at)).decode()
