@@ -32,7 +32,7 @@ from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
-from engine.syntax.references import NAME, Role
+from engine.syntax.references import Role, name_pattern
 from engine.syntax.terms import words_of
 
 _MOST_FILES = 2000  # in which a name is looked for
@@ -338,8 +338,9 @@ class _Walk:
         if source is None or span is None:
             return
         calls: dict[str, list[int]] = {}
+        pattern = name_pattern(source.language)
         for reference in source.marks.within(span.byte_start, span.byte_end):
-            name = NAME.match(source.text, reference.offset)
+            name = pattern.match(source.text, reference.offset)
             if reference.role is Role.CALL and name:
                 called = name.group().decode("utf-8", "replace")
                 calls.setdefault(called, []).append(reference.offset)

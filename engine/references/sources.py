@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engine.reference_records import Use
 from engine.store.compression import unpack_marks, unpack_text
 from engine.store.references import SourceRow, SpanRow
-from engine.syntax.references import NAME, Marks
+from engine.syntax.references import Marks, name_pattern
 
 _MOST_LINE_CHARS = 200
 _WORD_BYTES = frozenset(
@@ -125,7 +125,7 @@ class Source:
         start = sum(map(len, lines[: line - 1])) + line - 1
         head = self.text[start:].split(b"\n", 1)[0].decode("utf-8", "replace")[: column - 1]
         offset = start + len(head.encode())
-        for match in NAME.finditer(self.text, start):
+        for match in name_pattern(self.language).finditer(self.text, start):
             if match.start() > offset:
                 return None
             if match.end() > offset:

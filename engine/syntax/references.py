@@ -48,8 +48,10 @@ _CODES_AFTER = {
 _MAX_WORD = 20  # bytes before a name that are read
 _KEYWORD = ".keyword"
 
-#: An identifier of any of the languages.
-NAME = re.compile(rb"[\w$\x80-\xff]+[?!]?")
+_NAME = re.compile(rb"[\w$\x80-\xff]+")
+_NAME_WITH_MARK = re.compile(rb"[\w$\x80-\xff]+[?!]?")
+#: Here a name can end with ``?`` or ``!``.
+_HAS_MARKS = frozenset({"elixir", "julia", "ruby"})
 
 
 def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
@@ -86,6 +88,11 @@ def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[i
             # A qualified name is a single node.
             start = max(start, text.rfind(b".", start, node.end_byte) + 1)
             yield start << _BITS | own
+
+
+def name_pattern(language: str) -> re.Pattern[bytes]:
+    """Return the pattern of an identifier of a language."""
+    return _NAME_WITH_MARK if language in _HAS_MARKS else _NAME
 
 
 def offset_of(mark: int) -> int:

@@ -1,7 +1,7 @@
 """The marks of a text in readable form."""
 
 from engine.syntax.parser import parse
-from engine.syntax.references import NAME, Marks
+from engine.syntax.references import Marks, name_pattern
 
 
 def marks_in(text: str, language: str) -> Marks:
@@ -17,7 +17,7 @@ def references_in(text: str, language: str) -> list[str]:
     data = text.encode()
     found = []
     for reference in marks_in(text, language).within(0, len(data)):
-        name = NAME.match(data, reference.offset)
+        name = name_pattern(language).match(data, reference.offset)
         assert name is not None, data[reference.offset :][:20]
         found.append(f"{reference.role} {name.group().decode().rstrip('?!')}")
     return found

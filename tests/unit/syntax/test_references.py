@@ -5,7 +5,7 @@ import re
 import pytest
 
 from engine.syntax.parser import parse
-from engine.syntax.references import NAME, Marks
+from engine.syntax.references import Marks, name_pattern
 
 
 def _references(text: str, language: str) -> list[tuple[str, str]]:
@@ -13,7 +13,7 @@ def _references(text: str, language: str) -> list[tuple[str, str]]:
     marks = Marks(parse(data, language, deadline_ms=5000).marks or ())
     found = []
     for reference in marks.within(0, len(data)):
-        name = NAME.match(data, reference.offset)
+        name = name_pattern(language).match(data, reference.offset)
         assert name is not None, data[reference.offset :][:20]
         found.append((name.group().decode(), str(reference.role)))
     return found

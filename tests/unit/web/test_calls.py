@@ -13,8 +13,8 @@ _HIT = SymbolHit(
     doc="", language="python", line_start=1, line_end=2, exported=True, score=1.0,
 )  # fmt: skip
 _EDGE = CallEdge(
-    name='op<"\\>[x]#`\n', path="b.py", line=3, depth=1, certainty=Certainty.LIKELY, via="run", via_path="a.py",
-    call_path="b.py", call_lines=(4, 9), is_test=False,
+    name='op<"\\>[x]#`\n', path="b.py", line=3, depth=1, certainty=Certainty.LIKELY, via="run",
+    via_path="a.py", call_path="b.py", call_lines=(4, 9), is_test=False,
 )  # fmt: skip
 _ANSWER = CallAnswer(
     name="run",
@@ -51,7 +51,7 @@ def test_a_graph_escapes_names() -> None:
 
 
 def test_a_function_stands_below_the_one_by_which_it_was_reached() -> None:
-    deeper = replace(_EDGE, name="far", path="d.py", depth=2, via="c.py")
+    deeper = replace(_EDGE, name="far", path="d.py", depth=2, via="c.py", via_path="c.py")
     other = replace(_EDGE, name="near", path="e.py", via="not shown")
     answer = replace(_ANSWER, edges=(*_ANSWER.edges, other, deeper))
     assert calls_text(answer, Shown(1, 4), Style()).splitlines() == [
