@@ -52,7 +52,11 @@ def module_of(text: bytes, offset: int, language: str, path: str) -> Module | No
         chain = used[1]
         while (shorter := _GROUP.sub(b"", chain)) != chain:
             chain = shorter
-        words = [word.decode("utf-8", "replace") for word in _SEGMENT.findall(chain)]
+        # What stands between an open brace and the comma before it leads to the name.
+        steps = [part.rpartition(b",")[2] for part in chain.split(b"{")]
+        words = [
+            word.decode("utf-8", "replace") for step in steps for word in _SEGMENT.findall(step)
+        ]
         return Module(tuple(word for word in words if word not in _RELATIVE))
     if language in _CHAINED:
         line = _CHAIN.search(before[before.rfind(b"\n") + 1 :])

@@ -31,9 +31,9 @@ def test_uses_have_what_is_worth_its_bytes(shop: Catalog) -> None:
             "symbol": "Cart.total",
             "text": "return discounted(sum(self.prices))",
         }
-        assert (found["total"], found["truncated"]) == (3, False)
+        assert (found["total"], found["truncated"]) == (4, False)
         text = await text_of(client, "find_references", name="discounted")
-        assert "7 references: 3 call, 2 import" in text
+        assert "7 references: 4 call, 2 import" in text
         both = await called(client, "find_references", name="total")
         assert {each.get("target") for each in both["references"]} == {"Cart.total", None}
 
