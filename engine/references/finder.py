@@ -209,7 +209,14 @@ class _Lookup:
             rows = symbols.find_symbols(
                 self._handle, [last.lower()], self._filters, _MOST_DEFINITIONS
             )
-            self._by_name[last] = [row for row in rows if row.name == last]
+            rows = [row for row in rows if row.name == last]
+            # A symbol row has one path; files of equal contents each define the name.
+            paths = references.read_paths(
+                self._handle, self._branch.id, [row.blob_id for row in rows]
+            )
+            self._by_name[last] = [
+                row._replace(path=path) for row in rows for path in paths.get(row.blob_id, ())
+            ][:_MOST_DEFINITIONS]
         return self._by_name[last]
 
     def uses(self, name: str) -> Sequence[_Found]:

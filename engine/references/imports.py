@@ -27,6 +27,7 @@ class Module(NamedTuple):
 
     segments: tuple[str, ...]
     is_whole: bool = False  # from the root of the project on, as relative imports resolve
+    is_package: bool = False  # the first segment is a package, whose folders need not all be named
 
 
 def module_of(text: bytes, offset: int, language: str, path: str) -> Module | None:
@@ -94,6 +95,9 @@ def likeness(module: Module, path: str) -> int:
         return 2
     if any(segments[at : at + size] == wanted for at in range(len(segments) - size + 1)):
         return 1
+    if module.is_package:
+        left = iter(segments)
+        return int(all(word in left for word in wanted))
     # The first words can name the package, which lies in a folder of another name.
     rest = wanted[1:]
     return int(bool(rest) and segments[-len(rest) :] == rest)
@@ -112,8 +116,10 @@ def _ecmascript_module(specifier: str, path: str) -> Module:
     if specifier.startswith("."):
         joined = os.path.normpath(f"{os.path.dirname(path)}/{specifier}").lstrip("/")
         return Module(_without_ending(joined), is_whole=True)
-    words = [word for word in specifier.lstrip("@~#").split("/") if word]
-    return Module(_without_ending("/".join(words)))
+    words = [word for word in specifier.lstrip("~#").split("/") if word]
+    if words and words[0].startswith("@"):  # @scope/package: nothing is in a folder of the scope
+        words = words[1:]
+    return Module(_without_ending("/".join(words)), is_package=True)
 
 
 def _without_ending(path: str) -> tuple[str, ...]:

@@ -66,6 +66,20 @@ def read_sources(
     return [_source_of(*row) for row in rows]
 
 
+def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the paths at which a branch has each of some blobs, in order."""
+    rows = handle.execute(
+        """SELECT f.blob_id, f.path FROM json_each(:ids) wanted
+           CROSS JOIN files f ON f.blob_id = wanted.value
+           WHERE f.branch_id = :branch_id ORDER BY length(f.path), f.path""",
+        {"branch_id": branch_id, "ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    paths: dict[int, list[str]] = {}
+    for blob_id, path in rows:
+        paths.setdefault(blob_id, []).append(os.fsdecode(path))
+    return paths
+
+
 def _source_of(path: bytes, *rest: Any) -> SourceRow:
     return SourceRow(os.fsdecode(path), *rest)
 
