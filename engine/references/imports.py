@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 _WINDOW_BYTES = 4000  # of a statement over several lines
 _FROM_BEFORE = re.compile(rb"(?s:.*)\bfrom\s+(\.*[\w.]*)\s+import\b[^;=:]*$")
+_COMMENT = re.compile(rb"#[^\n]*")
 _FROM_BEHIND = re.compile(rb"[^;]*?\bfrom\s*([\"'])([^\"'\n]+)\1")
 _USE = re.compile(rb"(?s:.*)\buse\s+([^;]*)$")
 _GROUP = re.compile(rb"\{[^{}]*\}")
@@ -41,7 +42,7 @@ def module_of(text: bytes, offset: int, language: str, path: str) -> Module | No
     """
     before = text[max(0, offset - _WINDOW_BYTES) : offset]
     if language == "python":
-        found = _FROM_BEFORE.search(before)
+        found = _FROM_BEFORE.search(_COMMENT.sub(b"", before))
         return _python_module(found[1].decode("utf-8", "replace"), path) if found else None
     if language in _ECMASCRIPT:
         behind = _FROM_BEHIND.match(text, offset, offset + _WINDOW_BYTES)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from engine.reference_records import Certainty, Use
 from engine.references.imports import Module, alias_at, likeness, module_of, path_segments
 from engine.references.sources import Occurrence, Source
+from engine.search.features import is_test
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 
@@ -26,6 +27,7 @@ _FAMILIES = (
     frozenset({"elixir", "template"}),
 )
 _MEMBERS = frozenset({"method", "constructor", "property", "field"})
+_CALLABLES = frozenset({"function", "method", "constructor"})
 _TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type"})
 _OWN = frozenset({"self", "this", "cls", "Self", "@", "$this", "static", "base", "super", "parent"})
 _ABOVE = frozenset({"super", "base", "parent"})
@@ -128,11 +130,11 @@ class Resolver:
             return self._of_bare(around, occurrence)
         return self._of_member(receiver, around, occurrence)
 
-    def _distance(self, row: SymbolRow) -> tuple[int, int, str]:
-        """Sort by how many folders are shared, then public ones first."""
+    def _distance(self, row: SymbolRow) -> tuple[bool, int, int, str]:
+        """Sort tests last, then by how many folders are shared, then public ones first."""
         both = zip(row.path.split("/"), self._source.path.split("/"), strict=False)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
-        return (-shared, -int(row.is_exported), row.path)
+        return (is_test(row.path), -shared, -int(row.is_exported), row.path)
 
     def _receiver(self, offset: int) -> str | None:
         """Return the name before the dot; empty when it is an expression, None without a dot."""
@@ -190,7 +192,7 @@ class Resolver:
         visible = [
             each
             for each in here
-            if (not scope_of(each) or scope_of(each) in scopes or each.kind in _TYPES)
+            if (scope_of(each) in ("", *scopes) or self._is_open_type(each))
             and (has_own or not _is_member(each))
         ]
         if occurrence.use is Use.USE and self._is_parameter(around):
@@ -220,6 +222,13 @@ class Resolver:
             is_sure = len(free) == 1 or len(files) == 1
             return Resolution(Certainty.EXACT if is_sure else Certainty.LIKELY, tuple(free))
         return self._only(free)
+
+    def _is_open_type(self, row: SymbolRow) -> bool:
+        """Return whether a definition of this file is a type that is not local to a function."""
+        if row.kind not in _TYPES:
+            return False
+        around = {span.qualified_name: span.kind for span in self._source.spans}
+        return around.get(scope_of(row)) not in _CALLABLES
 
     def _of_member(
         self, receiver: str, around: SpanRow | None, occurrence: Occurrence

@@ -171,6 +171,17 @@ def test_callers_and_callees_to_a_depth(project: Project) -> None:
     }
 
 
+def test_classes_in_functions_are_seen_there_only(tmp_path: Path) -> None:
+    body = "    class Local: pass\n    return Local()\n\n\n"
+    text = f"def one():\n{body}def two():\n{body}"
+    root = write_tree(tmp_path / "tree", {"local.py": text, "copy/local.py": text})
+    with catalog_in(tmp_path / "home") as catalog:
+        places = _places(_indexed(catalog, root), "Local")
+    for path in ("local.py", "copy/local.py"):  # equal contents are two files
+        assert places[f"{path}:3"] == ("call", "exact", f"{path}:2")
+        assert places[f"{path}:8"] == ("call", "exact", f"{path}:7")
+
+
 def test_circles_of_calls_end(tmp_path: Path) -> None:
     text = "def ping():\n    pong()\n\n\ndef pong():\n    ping()\n    pong()\n"
     root = write_tree(tmp_path / "tree", {"circle.py": text})

@@ -12,6 +12,8 @@ from engine.references.imports import Module, alias_at, likeness, module_of
          Module(("app", "session"))),
         ("python", "from a import b\nfrom ..core import url\n", "url",
          Module(("src", "core"), is_whole=True)),
+        ("python", "from .utils import (  # noqa: F401\n    one,\n)\n", "one",
+         Module(("src", "app", "utils"), is_whole=True)),
         ("python", "import json\n", "json", None),
         ("typescript", "import { a,\n  b } from '../util/object-utils.js'\n", "b",
          Module(("src", "util", "object-utils"), is_whole=True)),
