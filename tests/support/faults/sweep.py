@@ -46,7 +46,8 @@ class Sweep:
         operation.prepare(stage)
         self._wanted = stage.fresh_contents(operation.model)
         if not operation.is_filled:
-            self._wanted = {"files": [], "chunks": [], "symbols": [], "skips": [], "model": None}
+            emptied = ("files", "chunks", "symbols", "marks", "skips")
+            self._wanted = {**{name: [] for name in emptied}, "model": None}
         #: Faults that were met.
         self.points = 0
 
