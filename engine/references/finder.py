@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from engine.humanize import count
 from engine.parameters import check_request
 from engine.records import SearchRequest, SymbolHit, display_path
 from engine.reference_records import (
@@ -32,7 +33,7 @@ from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
-from engine.syntax.references import Role, name_pattern
+from engine.syntax.references import Role, has_references, name_pattern
 from engine.syntax.terms import words_of
 
 _MOST_FILES = 2000  # in which a name is looked for
@@ -227,10 +228,13 @@ class _Lookup:
 
     def _read_uses(self, name: str) -> Iterator[_Found]:
         definitions = self._named(name)
+        unread: set[str] = set()
         for source in self._sources_with(name):
             occurrences = list(source.occurrences(name))
             if not occurrences:
                 continue
+            if not source.is_marked and has_references(source.language):
+                unread.add(source.path)
             resolver = Resolver(source, name, definitions, occurrences)
             for occurrence in occurrences:
                 yield _Found(source, occurrence, resolver.of(occurrence))
@@ -238,6 +242,11 @@ class _Lookup:
                 for occurrence in source.occurrences(alias):
                     if not source.text.endswith(b"as ", 0, occurrence.offset):  # its import
                         yield _Found(source, occurrence, resolver.of(occurrence))
+        if unread:
+            self.notes.append(
+                f"in {count(len(unread), 'file')} {name} is found as text: the references there"
+                " were not read in time, or an earlier version indexed them (run cairn index)"
+            )
 
     def source(self, path: str) -> Source | None:
         """Return a file of the branch."""

@@ -9,13 +9,17 @@ identifier.
 The name of a reference is not stored either; it is the identifier that begins at its offset.
 """
 
+import functools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from importlib import resources
 from typing import NamedTuple
 
 from tree_sitter import Node
+
+from engine.syntax.languages import LANGUAGES
 
 
 class Role(StrEnum):
@@ -93,6 +97,15 @@ def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[i
 def name_pattern(language: str) -> re.Pattern[bytes]:
     """Return the pattern of an identifier of a language."""
     return _NAME_WITH_MARK if language in _HAS_MARKS else _NAME
+
+
+@functools.cache
+def has_references(language: str) -> bool:
+    """Return whether the references of a language are read."""
+    grammar = LANGUAGES[language].grammar if language in LANGUAGES else None
+    folder = resources.files("engine.syntax") / "queries"
+    names = grammar.queries if grammar else ()
+    return any((folder / f"{name}.references.scm").is_file() for name in names)
 
 
 def offset_of(mark: int) -> int:

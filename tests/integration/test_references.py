@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from engine.catalog import Catalog
@@ -199,6 +200,20 @@ def test_the_definition_at_a_place(project: Project) -> None:
     assert at("web/views.py", 8, 14) == ()  # in a literal
     assert at("web/views.py", 99, 1) == ()
     assert at("nowhere.py", 1, 1) == ()
+
+
+def test_an_index_without_references_says_so(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": "def f_one(): pass\n", "b.py": "f_one()\n"})
+    with catalog_in(tmp_path / "home") as catalog:
+        file = tmp_path / "home" / f"{_indexed(catalog, root).project_id}.db"
+    handle = apsw.Connection(str(file))
+    handle.execute("UPDATE blob_texts SET marks = NULL")
+    handle.close()
+    with catalog_in(tmp_path / "home") as catalog:
+        answer = catalog.open(str(root)).references.find(ReferenceRequest(name="f_one"))
+    assert answer.uses == {"definition": 1, "text": 1}
+    [note] = answer.notes
+    assert note.startswith("in 2 files f_one is found as text")
 
 
 def test_edits_change_the_answer(tmp_path: Path) -> None:
