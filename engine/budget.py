@@ -170,7 +170,7 @@ class _Composer:
         if self._max_bytes == math.inf:
             return answer
         shown = [
-            _with_code(hit, "") if place and (hit.confidence or 1.0) < _UNSURE else hit
+            _with_code(hit, "") if place and _is_unsure(hit) else hit
             for place, hit in enumerate(answer.hits)
         ]
         is_cut = shown != [*answer.hits]
@@ -236,6 +236,10 @@ class _Composer:
                     break
                 longest = min(longest, share) * min(0.95, share / cost)
         return replace(places, hits=tuple(hits))
+
+
+def _is_unsure(hit: Hit) -> bool:
+    return hit.confidence is not None and hit.confidence < _UNSURE
 
 
 def _with_code(hit: Hit, code: str, line: int | None = None) -> Hit:

@@ -29,6 +29,7 @@ from engine.search.selection import branch_notes, filters_of, path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.source.git import read_branch
 from engine.store import references, symbols
+from engine.store.compression import unpack_text
 from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow
 from engine.store.references import SpanRow
@@ -41,7 +42,6 @@ _MOST_DEFINITIONS = 500  # of a name
 _MOST_SHOWN = 20  # definitions in an answer
 _MOST_FUNCTIONS = 400  # that are followed for callers of callers
 _MOST_LINES = 20  # of calls in one edge
-_CALLED = frozenset({Use.CALL})
 _RANK = {certainty: place for place, certainty in enumerate(Certainty)}
 
 
@@ -194,7 +194,7 @@ class _Lookup:
         self.notes: list[str] = []
 
     def definitions(self, name: str) -> list[SymbolRow]:
-        """Return the definitions of a name, in its case if there are any, public ones first."""
+        """Return the definitions of a name in its case, public ones first."""
         name = storable(name).strip()
         last = last_name_of(name)
         rows = self._named(last)
@@ -210,6 +210,9 @@ class _Lookup:
             rows = symbols.find_symbols(
                 self._handle, [last.lower()], self._filters, _MOST_DEFINITIONS
             )
+            if len(rows) == _MOST_DEFINITIONS:
+                self.is_cut = True
+                self.notes.append(f"only {_MOST_DEFINITIONS} definitions of {last} were compared")
             rows = [row for row in rows if row.name == last]
             # A symbol row has one path; files of equal contents each define the name.
             paths = references.read_paths(
@@ -268,14 +271,18 @@ class _Lookup:
             note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
             if note not in self.notes:
                 self.notes.append(note)
-        self._keep(rows[:_MOST_FILES])
-        return [self._sources[row.path] for row in rows[:_MOST_FILES]]
+        rows = rows[:_MOST_FILES]
+        self._keep(rows, name)
+        return [self._sources[row.path] for row in rows if row.path in self._sources]
 
-    def _keep(self, rows: Sequence[references.SourceRow]) -> None:
+    def _keep(self, rows: Sequence[references.SourceRow], name: str = "") -> None:
+        """Keep the files that have a name; the keyword index also gives those with its words."""
         new = [row for row in rows if row.path not in self._sources]
+        texts = {row.path: unpack_text(row.packed_text) for row in new}
+        new = [row for row in new if name.encode() in texts[row.path]]
         spans = references.read_symbol_spans(self._handle, [row.blob_id for row in new])
         for row in new:
-            self._sources[row.path] = Source(row, spans.get(row.blob_id, []))
+            self._sources[row.path] = Source(row, texts[row.path], spans.get(row.blob_id, []))
 
 
 class _Walk:
@@ -321,7 +328,7 @@ class _Walk:
         groups: dict[tuple[str, str], list[_Found]] = {}
         around: dict[tuple[str, str], SpanRow | None] = {}
         for found in self._lookup.uses(row.name):
-            if found.occurrence.use not in _CALLED or not _means(found.resolution, row):
+            if found.occurrence.use is not Use.CALL or not _means(found.resolution, row):
                 continue
             span = found.source.enclosing(found.occurrence.offset)
             key = (found.source.path, span.qualified_name if span else "")

@@ -1,9 +1,11 @@
 """Which definition a use of a name means, by what stands in the text around it.
 
-The rules, the first that applies: the import of the name; the receiver (``self`` and its classes, a
-type or a module of that name, a variable whose type is written near it); definitions of the same
-file in scope; those of the same package, in languages where these need no import; a name that is
-defined only once. What no rule decides is told as ``name``, with the nearest definitions first.
+The rules for a name behind a dot, the first that applies: ``self`` and the classes around, a type
+or a module of the receiver's name, a variable whose type the file says, a member that is defined
+only once. For a name alone: definitions of the file in scope, the import of the name, inherited
+members and those of the same package in languages where these need neither, a name that is defined
+only once. What no rule decides is told as ``name``, with the nearest definitions first if there are
+few.
 """
 
 import os
@@ -227,8 +229,7 @@ class Resolver:
         """Return whether a definition of this file is a type that is not local to a function."""
         if row.kind not in _TYPES:
             return False
-        around = {span.qualified_name: span.kind for span in self._source.spans}
-        return around.get(scope_of(row)) not in _CALLABLES
+        return self._source.kinds.get(scope_of(row)) not in _CALLABLES
 
     def _of_member(
         self, receiver: str, around: SpanRow | None, occurrence: Occurrence

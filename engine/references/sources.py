@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engine.reference_records import Use
-from engine.store.compression import unpack_marks, unpack_text
+from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern
 
@@ -45,30 +45,32 @@ class Source:
     """A file as references see it.
 
     Args:
-        row: Its text and marks.
+        row: The file with its marks.
+        text: Its stored text.
         spans: Its symbols, in text order.
     """
 
-    def __init__(self, row: SourceRow, spans: Sequence[SpanRow]) -> None:
+    def __init__(self, row: SourceRow, text: bytes, spans: Sequence[SpanRow]) -> None:
         self.path = row.path
         self.language = row.language
         self.blob_id = row.blob_id
         self.is_marked = row.packed_marks is not None
-        self._row = row
+        self.text = text
         self.spans = spans
+        self._packed_marks = row.packed_marks
         self._starts = [span.byte_start for span in spans]
         self._place_of = {span.id: place for place, span in enumerate(spans)}
 
     @cached_property
-    def text(self) -> bytes:
-        """The stored text."""
-        return unpack_text(self._row.packed_text)
-
-    @cached_property
     def marks(self) -> Marks:
         """The marks of its references."""
-        packed = self._row.packed_marks
+        packed = self._packed_marks
         return Marks(unpack_marks(packed) if packed is not None else ())
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of its symbols by qualified name."""
+        return {span.qualified_name: span.kind for span in self.spans}
 
     def occurrences(self, name: str) -> Iterator[Occurrence]:
         """Yield where a name stands outside of comments and literals, in text order."""

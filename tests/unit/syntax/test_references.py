@@ -5,18 +5,13 @@ import re
 import pytest
 
 from engine.syntax.parser import parse
-from engine.syntax.references import Marks, name_pattern
+from engine.syntax.references import Marks
+from tests.support.references import references_in
 
 
 def _references(text: str, language: str) -> list[tuple[str, str]]:
-    data = text.encode()
-    marks = Marks(parse(data, language, deadline_ms=5000).marks or ())
-    found = []
-    for reference in marks.within(0, len(data)):
-        name = name_pattern(language).match(data, reference.offset)
-        assert name is not None, data[reference.offset :][:20]
-        found.append((name.group().decode(), str(reference.role)))
-    return found
+    pairs = (each.split(" ", 1) for each in references_in(text, language))
+    return [(name, role) for role, name in pairs]
 
 
 _PYTHON = '''from app.session import SessionStore as Store, open_all

@@ -39,8 +39,8 @@ def _answer(*confidences: float | None) -> SearchAnswer:
 
 
 def test_code_is_shown_of_the_first_and_of_what_may_answer() -> None:
-    found = within_budget(_answer(0.01, 0.2, 0.04), 3000)
-    assert [bool(hit.snippet) for hit in found.hits] == [True, True, False]
+    found = within_budget(_answer(0.01, 0.2, 0.04, 0.0), 3000)
+    assert [bool(hit.snippet) for hit in found.hits] == [True, True, False, False]
 
 
 def test_hits_of_rules_have_no_confidence_and_stay() -> None:
