@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
+    from engine.references.code_map import CodeMap
     from engine.references.finder import References
     from engine.search.merge import ProjectAnswer
     from engine.state_records import ProjectStatus, ProjectSummary
@@ -196,6 +197,13 @@ class Project:
 
         return References(self._store, self._searcher, self.root)
 
+    @cached_property
+    def code_map(self) -> "CodeMap":
+        """Its most central definitions."""
+        from engine.references.code_map import CodeMap
+
+        return CodeMap(self._store, self._searcher, self.root)
+
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
         answer = self._searcher.search(request, self._checked_out())
@@ -220,11 +228,13 @@ class Project:
     @property
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
-        return self._searcher.size_bytes
+        drawn = self.__dict__.get("code_map")  # not made for this
+        return self._searcher.size_bytes + (drawn.size_bytes if drawn else 0)
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
         self._searcher.evict()
+        self.__dict__.pop("code_map", None)
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Return code similar to a place, whose path may be absolute, by stored vectors.

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
-from engine.records import MAX_NAME_CHARS, WHEN_ANY, Coverage, SymbolHit
+from engine.records import MAX_NAME_CHARS, MAX_QUERY_CHARS, WHEN_ANY, Coverage, SymbolHit
 
 MAX_REFERENCES = 1000  # of an answer
 MAX_DEPTH = 5  # of callers of callers
@@ -140,6 +140,55 @@ class CallAnswer:
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
     total: Annotated[int, "functions found; a lower bound when truncated"]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRequest:
+    """What a map of the code is about."""
+
+    query: Annotated[
+        str | None,
+        Parameter(
+            "what the reader is looking for: what answers it, and what that uses, comes first",
+            brief="what you are working on",
+            max_length=MAX_QUERY_CHARS,
+        ),
+    ] = None
+    path: Annotated[
+        str | None,
+        Parameter(
+            "a file, a folder or a glob: its definitions, and those that it uses, come first",
+            brief="file or folder to start from",
+        ),
+    ] = None
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedSymbol:
+    """A definition of a map."""
+
+    path: str
+    line: int
+    name: Annotated[str, "qualified name"]
+    kind: str
+    signature: str
+    rank: Annotated[float, "share of the attention of a reader who follows references"]
+    users: Annotated[int, "other files that refer to its name"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapAnswer:
+    """The most central definitions of a project, by rank."""
+
+    symbols: tuple[MappedSymbol, ...]
+    total: Annotated[int, "definitions that could be shown"]
+    files: Annotated[int, "files that were looked at"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

@@ -46,7 +46,7 @@ _HIDES_NESTED = frozenset({"python", "javascript", "typescript", "tsx", "go", "l
 #: Here the type of a parameter stands before its name.
 _TYPE_FIRST = frozenset({"java", "c", "cpp", "csharp", "php", "groovy"})
 #: Methods of what every language brings along: a single definition of such a name proves nothing.
-_EVERYDAY = frozenset(
+EVERYDAY_NAMES = frozenset(
     """add all any append apply bind call catch clear clone close collect contains copy count
     default delete drop each end entries equals error every exec exists extend fetch filter find
     flush forEach format from get group has hasNext hash hashCode head index indexOf info init
@@ -255,7 +255,7 @@ class Resolver:
             if found:
                 return found
         members = [each for each in candidates if scope_of(each) and each.kind != "function"]
-        if self._name in _EVERYDAY:
+        if self._name in EVERYDAY_NAMES:
             return Resolution(Certainty.NAME, tuple(members))
         return self._only(members or candidates)
 

@@ -66,6 +66,29 @@ def read_sources(
     return [_source_of(*row) for row in rows]
 
 
+def read_names(handle: Handle, branch_id: int) -> list[tuple[int, bytes]]:
+    """Return the names that the texts of a branch refer to: blob id, packed hashes."""
+    rows = handle.execute(
+        """SELECT n.blob_id, n.packed FROM
+             (SELECT DISTINCT blob_id FROM files WHERE branch_id = :branch_id) f
+           CROSS JOIN blob_names n ON n.blob_id = f.blob_id""",
+        {"branch_id": branch_id},
+    )
+    return list(rows)
+
+
+def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]]:
+    """Return the texts of a branch: blob id, shortest path, language; by path, each text once."""
+    rows = handle.execute(
+        """SELECT f.blob_id, f.path, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY length(f.path) DESC, f.path DESC""",
+        {"branch_id": branch_id},
+    )
+    # The last one of a blob, which is its shortest path, stays.
+    shown = {blob_id: (os.fsdecode(path), language) for blob_id, path, language in rows}
+    return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
+
+
 def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the paths at which a branch has each of some blobs, in order."""
     rows = handle.execute(

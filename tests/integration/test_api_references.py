@@ -57,6 +57,15 @@ def test_callers_and_callees(client: httpx.Client) -> None:
     assert (edge["name"], edge["via"], edge["call_lines"]) == ("Cart.total", "Cart.receipt", [16])
 
 
+def test_a_map(client: httpx.Client) -> None:
+    found = client.get("map", params={"query": "total of a cart", "limit": 1}).json()
+    [first] = found["symbols"]
+    assert (first["path"], found["truncated"]) == ("shop/cart.py", True)
+    assert list(first) == ["path", "line", "name", "kind", "signature", "rank", "users"]
+    whole = client.get("map").json()
+    assert "Cart" in [symbol["name"] for symbol in whole["symbols"]]
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [

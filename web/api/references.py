@@ -1,4 +1,4 @@
-"""References of one project: the uses of a name, and who calls whom."""
+"""References of one project: the uses of a name, who calls whom, and a map of it."""
 
 from typing import Annotated
 
@@ -9,6 +9,8 @@ from engine.reference_records import (
     CallAnswer,
     CallRequest,
     Direction,
+    MapAnswer,
+    MapRequest,
     ReferenceAnswer,
     ReferenceRequest,
 )
@@ -63,4 +65,21 @@ async def follow_calls(
     return await service.executors.search.run(follow)
 
 
-HANDLERS = (find_references, follow_calls)
+@get(
+    "/projects/{project_id:str}/map",
+    operation_id="drawMap",
+    summary="Map of the code",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(MapRequest)},
+)
+async def draw_map(service: Service, project_id: ProjectId, wanted: MapRequest) -> MapAnswer:
+    """List the most central definitions, those first that answer a query or that a path uses."""
+
+    def draw() -> MapAnswer:
+        with measured_search("map"):
+            return service.index_of(project_id).code_map.draw(wanted)
+
+    return await service.executors.search.run(draw)
+
+
+HANDLERS = (find_references, follow_calls, draw_map)

@@ -240,7 +240,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "fresh=false: the file has changed; missing: names found nowhere."
             ),
             parameters=SearchCode,
-            output_schema=record(**_FOUND, next_cursor="text|null?"),
+            output_schema=record(**_FOUND, next_cursor="text|null"),
             run=search.search_code,
             read_only=True,
         ),
