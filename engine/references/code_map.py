@@ -1,7 +1,7 @@
 """A map of a project: its most central definitions, for a reader who has never seen it."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from engine.parameters import check_request
 from engine.records import Hit, SearchRequest
 from engine.reference_records import MapAnswer, MappedSymbol, MapRequest
 from engine.references.name_graph import Floats, NameGraph, read_name_graph
-from engine.search.features import path_worth
 from engine.search.query import Query
 from engine.search.searcher import Searcher
 from engine.search.selection import branch_notes, filters_of, path_predicate
@@ -176,8 +175,7 @@ class _Beginnings:
     def file_worth(self) -> Floats:
         """Return what the definitions of each file count: those of tests nothing, as a rule."""
         graph = self._graph
-        worth = _worth_of(graph.paths)
-        worth[graph.is_test] = 0.0
+        worth = np.where(graph.is_test, np.float32(0.0), graph.worth)
         if self._inside:
             worth[self._inside] = 1.0
         return worth
@@ -186,10 +184,6 @@ class _Beginnings:
 def _share_of(place: int) -> float:
     """Return the attention of the hit at a place; those of all hits sum up to 1 at most."""
     return 1.0 / ((place + 2) * 3)
-
-
-def _worth_of(paths: Iterable[str]) -> Floats:
-    return np.array([path_worth(path, is_generated=False) for path in paths], dtype=np.float32)
 
 
 def _mapped(row: SymbolRow, rank: float, users: int) -> MappedSymbol:

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.references.resolve import EVERYDAY_NAMES, family_of
-from engine.search.features import is_test
+from engine.search.features import is_test, path_worth
 from engine.store import references, symbols
 from engine.store.compression import unpack_hashes
 from engine.store.connection import Handle
-from engine.store.symbols import DefinitionRow
 from engine.syntax.references import name_hash
 
 #: What a map can show.
@@ -58,6 +57,7 @@ class NameGraph:
 
     paths: Sequence[str]  # of files; of those with equal contents the shortest
     is_test: NDArray[np.bool_]  # by file
+    worth: Floats  # by file: what the ranking of searches makes of its path; 1 for plain code
     symbol_ids: Integers  # by definition
     file_of: Integers  # by definition
     users: Integers  # by definition: how many other files refer to its name
@@ -76,6 +76,7 @@ class NameGraph:
         """The memory that it takes."""
         arrays = (
             self.is_test,
+            self.worth,
             self.symbol_ids,
             self.file_of,
             self.users,
@@ -127,14 +128,13 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
     tests = np.fromiter(map(is_test, paths), dtype=bool, count=len(paths))
     salts = _salts_of([language for _, _, language in files])
 
-    rows = [
-        row._replace(blob_id=file_number[row.blob_id])
-        for row in symbols.read_definitions(handle, KINDS)
-        if row.blob_id in file_number
-    ]
-    file_of = np.array([row.blob_id for row in rows], dtype=np.int32)
-    keys = np.array([name_hash(row.name) for row in rows], dtype=np.uint32) ^ salts[file_of]
-    worth = np.fromiter(map(_worth, rows), dtype=np.float64, count=len(rows))
+    rows = symbols.read_definitions(handle, KINDS)
+    rows = [row for row in rows if row[1] in file_number]
+    symbol_ids, blob_ids, all_names, kinds, exported = zip(*rows, strict=True) if rows else [()] * 5
+    file_of = np.array([file_number[blob_id] for blob_id in blob_ids], dtype=np.int32)
+    keys = np.array([name_hash(name) for name in all_names], dtype=np.uint32) ^ salts[file_of]
+    worth = _worths_of(all_names, kinds)
+    worth[~np.array(exported, dtype=bool)] *= _NOT_EXPORTED_WEIGHT
     _, name_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
     worth /= counts[name_of]
 
@@ -155,7 +155,8 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
     return NameGraph(
         paths=paths,
         is_test=tests,
-        symbol_ids=np.array([row.id for row in rows], dtype=np.int32),
+        worth=_path_worths(paths, np.unique(file_of[targets])),
+        symbol_ids=np.array(symbol_ids, dtype=np.int32),
         file_of=file_of,
         users=users,
         sources=sources,
@@ -167,15 +168,31 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
     )
 
 
-def _worth(row: DefinitionRow) -> float:
-    """Return how much a reference to the name of a definition says."""
-    name = row.name
-    worth = 1.0 if row.is_exported else _NOT_EXPORTED_WEIGHT
-    if name in EVERYDAY_NAMES:
-        worth *= _EVERYDAY_WEIGHT
-    elif row.kind == "method" and name.isalpha() and name.islower():
-        worth *= _PLAIN_METHOD_WEIGHT
+def _worths_of(names: Sequence[str], kinds: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much a reference to the name of each definition says."""
+    known = {name: _worth(name) for name in set(names)}
+    worths = np.array([known[name] for name in names], dtype=np.float64)
+    plain = {name for name, worth in known.items() if worth == 1.0 and _is_plain(name)}
+    is_plain = [kind == "method" and name in plain for name, kind in zip(names, kinds, strict=True)]
+    worths[np.array(is_plain, dtype=bool)] *= _PLAIN_METHOD_WEIGHT
+    return worths
+
+
+def _worth(name: str) -> float:
+    worth = _EVERYDAY_WEIGHT if name in EVERYDAY_NAMES else 1.0
     return worth * _SHORT_WEIGHT if len(name) <= _SHORT else worth
+
+
+def _is_plain(name: str) -> bool:
+    return name.isalpha() and name.islower()
+
+
+def _path_worths(paths: Sequence[str], wanted: Integers) -> Floats:
+    """Return what paths are worth, 1 for those that are not wanted."""
+    worths = np.ones(len(paths), dtype=np.float32)
+    for number in wanted.tolist():
+        worths[number] = path_worth(paths[number], is_generated=False)
+    return worths
 
 
 def _salts_of(languages: Sequence[str]) -> NDArray[np.uint32]:

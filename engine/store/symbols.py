@@ -95,24 +95,14 @@ def find_symbols(
     return list(_rows_of(rows))
 
 
-class DefinitionRow(NamedTuple):
-    """A symbol of a text."""
-
-    id: int
-    blob_id: int
-    name: str
-    kind: str
-    is_exported: bool
-
-
-def read_definitions(handle: Handle, kinds: Sequence[str]) -> Iterator[DefinitionRow]:
-    """Yield the symbols of some kinds, of every branch."""
+def read_definitions(handle: Handle, kinds: Sequence[str]) -> list[tuple[int, int, str, str, bool]]:
+    """Return id, blob id, name, kind and visibility of the symbols of some kinds, by id."""
     rows = handle.execute(
         """SELECT id, blob_id, name, kind, is_exported FROM symbols
            WHERE kind IN (SELECT value FROM json_each(:kinds)) ORDER BY id""",
         {"kinds": json.dumps(kinds)},
     )
-    yield from map(DefinitionRow._make, rows)
+    return list(rows)
 
 
 def read_symbols(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, SymbolRow]:
