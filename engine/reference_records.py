@@ -146,6 +146,17 @@ class CallAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """The names that a definition refers to, of those that the project defines."""
+
+    symbol: Annotated[str, "qualified name"]
+    line: int
+    calls: tuple[str, ...]
+    extends: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MapRequest:
     """What a map of the code is about."""
 

@@ -14,10 +14,12 @@ from engine.reference_records import (
     Reference,
     ReferenceAnswer,
     ReferenceRequest,
+    Relations,
     Use,
 )
 from engine.references.calls import Walk
 from engine.references.lookup import RANK, Found, Lookup, can_mean
+from engine.references.relations import relations_of
 from engine.references.resolve import Resolution, Resolver
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
@@ -128,6 +130,18 @@ class References:
                 Definition(symbol=symbol, certainty=resolution.certainty)
                 for symbol in self._shown(resolution.targets)
             )
+
+    def relations(self, path: str) -> list[Relations]:
+        """Return what the definitions of a file refer to; empty for one that is not indexed.
+
+        Args:
+            path: Relative to the root.
+        """
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, read_branch(self._root))
+            lookup = Lookup(handle, branch)
+            source = lookup.source(path)
+            return relations_of(source, lookup) if source else []
 
     def _calls(self, wanted: CallRequest, direction: Direction) -> CallAnswer:
         check_request(wanted)
