@@ -90,11 +90,14 @@ class Uses:
             _listed(chunk, shown) for chunk in facts.values() for shown in self._groups(chunk.id)
         ]
         listed.sort(key=_order)
-        read = chunks.read_symbols(handle, {symbol_id for _, symbol_id in listed[:limit]})
-        for candidate, symbol_id in listed[:limit]:
-            candidate.symbol = read.get(symbol_id)
-        shown = [candidate for candidate, _ in listed[:limit]]
-        return RankedCandidates(shown, [0.0] * len(listed), is_capped=False)
+        best = listed[:limit]
+        read = chunks.read_symbols(handle, {each.first.symbol_id for each in best})
+        for place in best:
+            place.candidate.symbol = read.get(place.first.symbol_id)
+            _add(place.candidate, place.shown)
+        return RankedCandidates(
+            [place.candidate for place in best], [0.0] * len(listed), is_capped=False
+        )
 
     def _groups(self, chunk_id: int) -> Iterator[list[_Shown]]:
         """Yield what each place of a chunk shows."""
@@ -227,8 +230,16 @@ def _add(candidate: Candidate, shown: Sequence[_Shown]) -> None:
     candidate.breakdown = breakdown._replace(shares=(*breakdown.shares, *parts.values()))
 
 
-def _listed(chunk: ChunkFacts, shown: Sequence[_Shown]) -> tuple[Candidate, int]:
-    """Return a place that is listed, and its definition, or 0."""
+class _Listed(NamedTuple):
+    """A place of a list."""
+
+    candidate: Candidate
+    first: UsedAt
+    shown: Sequence[_Shown]
+
+
+def _listed(chunk: ChunkFacts, shown: Sequence[_Shown]) -> _Listed:
+    """Return a place that is listed, with its score."""
     factors = path_factors(chunk.path, is_generated=bool(chunk.is_generated))
     if chunk.language in DOCUMENT_LANGUAGES:
         factors = (*factors, factor_part("document", DOCUMENT_FACTOR))
@@ -238,13 +249,12 @@ def _listed(chunk: ChunkFacts, shown: Sequence[_Shown]) -> tuple[Candidate, int]
         factors = (*factors, factor_part("certainty", factor))
     breakdown = Breakdown((Part("listed", 1.0),), factors)
     candidate = Candidate(chunk, score=breakdown.score, breakdown=breakdown)
-    _add(candidate, shown)
-    return candidate, used[0][0].symbol_id
+    return _Listed(candidate, min(places[0] for places in used), shown)
 
 
-def _order(listed: tuple[Candidate, int]) -> tuple[float, str, tuple[int, int]]:
-    candidate, _ = listed
-    return -candidate.score, candidate.chunk.path, candidate.spans[0]
+def _order(place: _Listed) -> tuple[float, str, int]:
+    candidate = place.candidate
+    return -candidate.score, candidate.chunk.path, place.first.start
 
 
 def _similar_name(handle: Handle, name: str) -> str:
