@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engine.references.code_map import CodeMap
     from engine.references.finder import References
     from engine.search.merge import ProjectAnswer
+    from engine.search.name_uses import NameUses, UseTerm
     from engine.state_records import ProjectStatus, ProjectSummary
 
 
@@ -81,7 +82,9 @@ class Project:
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
         self._questions = QueryEmbedder(config, open_embedder)
-        self._searcher = Searcher(self._store, display_path(root), root, config, self._questions)
+        self._searcher = Searcher(
+            self._store, display_path(root), root, config, self._questions, _find_uses
+        )
         if create:
             self.make()
 
@@ -395,6 +398,14 @@ class Project:
 
     def _branch_here(self, handle: Handle) -> BranchRow:
         return self._searcher.branch(handle, None, self._checked_out())
+
+
+def _find_uses(
+    handle: Handle, branch: BranchRow, terms: "Sequence[UseTerm]"
+) -> "Sequence[NameUses]":
+    from engine.references.usage_filter import find_uses
+
+    return find_uses(handle, branch, terms)
 
 
 def _no_workers(config: Config) -> "WorkerPool":

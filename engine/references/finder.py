@@ -18,9 +18,9 @@ from engine.reference_records import (
     Use,
 )
 from engine.references.calls import Walk
-from engine.references.lookup import RANK, Found, Lookup, can_mean
+from engine.references.lookup import RANK, Found, Lookup, may_mean
 from engine.references.relations import relations_of
-from engine.references.resolve import Resolution, Resolver
+from engine.references.resolve import Resolver
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.query import storable
@@ -64,7 +64,7 @@ class References:
             found = [
                 each
                 for each in lookup.uses(last_name_of(storable(wanted.name).strip()))
-                if _may_mean(each.resolution, asked, wanted.name)
+                if may_mean(each.resolution, asked, wanted.name)
                 and (passes is None or passes(each.source.path, each.source.language))
             ]
             uses = Counter(each.occurrence.use.value for each in found)
@@ -171,13 +171,6 @@ class References:
             symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
             for row in rows[:_MOST_SHOWN]
         )
-
-
-def _may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
-    """Return whether a use can mean one of the definitions that were asked for."""
-    if last_name_of(name) == name:
-        return True
-    return any(can_mean(resolution, row) for row in asked)
 
 
 def _order(found: Found) -> tuple[int, bool, bool, str, int]:

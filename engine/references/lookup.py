@@ -112,6 +112,10 @@ class Lookup:
             self._keep(rows)
         return self._sources.get(path)
 
+    def sources_with(self, text: str) -> list[Source]:
+        """Return the files that have a text, by path."""
+        return [each for each in self._sources_with(text) if text.encode() in each.text]
+
     def _sources_with(self, name: str) -> list[Source]:
         words = words_of(name)
         limit = _MOST_FILES + 1
@@ -137,6 +141,16 @@ class Lookup:
         spans = references.read_symbol_spans(self._handle, [row.blob_id for row in new])
         for row in new:
             self._sources[row.path] = Source(row, texts[row.path], spans.get(row.blob_id, []))
+
+
+def may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
+    """Return whether a use can mean a name that is asked for, or one of its definitions.
+
+    A name alone can be any of its definitions, or one that is not in the project.
+    """
+    if last_name_of(name) == name:
+        return True
+    return any(can_mean(resolution, row) for row in asked)
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:

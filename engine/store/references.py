@@ -122,3 +122,25 @@ def read_symbol_spans(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list
     for row in rows:
         spans.setdefault(row[0], []).append(SpanRow(*row))
     return spans
+
+
+class ChunkStart(NamedTuple):
+    """Where a chunk begins in its text."""
+
+    byte_start: int
+    id: int
+
+
+def read_chunk_starts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[ChunkStart]]:
+    """Return the chunks of blobs, those of each in text order; a text has no gaps between them."""
+    rows = handle.execute(
+        """SELECT c.blob_id, c.byte_start, c.id FROM json_each(:ids) wanted
+           CROSS JOIN chunks c ON c.blob_id = wanted.value""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    starts: dict[int, list[ChunkStart]] = {}
+    for blob_id, byte_start, chunk_id in rows:
+        starts.setdefault(blob_id, []).append(ChunkStart(byte_start, chunk_id))
+    for of_blob in starts.values():
+        of_blob.sort()
+    return starts
