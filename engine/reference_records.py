@@ -32,10 +32,12 @@ class Certainty(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way to follow calls."""
+    """Which way to follow calls, or bases of types."""
 
     CALLERS = "callers"
     CALLEES = "callees"
+    IMPLEMENTATIONS = "implementations"  # subtypes too; of a method those that override it
+    BASES = "bases"  # of a method those that it overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,25 @@ class CallRequest:
     ] = 1
     limit: Annotated[
         int, Parameter("maximum number of functions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InheritanceRequest:
+    """A type or method whose implementations or bases are looked for."""
+
+    name: Annotated[
+        str,
+        Parameter(
+            "a type, or Class.method", brief="Type or Class.method", max_length=MAX_NAME_CHARS
+        ),
+    ]
+    depth: Annotated[
+        int,
+        Parameter("1: direct ones only; 2: those of these too; …", minimum=1, maximum=MAX_DEPTH),
+    ] = MAX_DEPTH
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
     ] = 100
 
 
@@ -117,29 +138,31 @@ class ReferenceAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEdge:
-    """A function that calls, or is called."""
+    """A function that calls or is called, or a type or method that implements or is a base."""
 
     name: Annotated[str, "qualified name; of code outside of functions the path"]
     path: str
     line: Annotated[int, "of the definition"]
-    depth: Annotated[int, "1 for a direct caller or callee"]
-    certainty: Annotated[Certainty, "of the least certain call on the way"]
-    via: Annotated[str, "qualified name of the function nearer to the asked one"]
+    depth: Annotated[int, "1 for a direct one"]
+    certainty: Annotated[Certainty, "of the least certain step on the way"]
+    via: Annotated[str, "qualified name of the one nearer to the asked one"]
     via_path: Annotated[str, "its file"]
     call_path: str
-    call_lines: Annotated[tuple[int, ...], "of the calls, in call_path"]
+    call_lines: Annotated[
+        tuple[int, ...], "in call_path: of the calls, or where the base is named or implemented"
+    ]
     is_test: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnswer:
-    """Callers or callees of a function: by depth, then the most certain first."""
+    """What is found in one direction from a name: by depth, then the most certain first."""
 
     name: str
     direction: Direction
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
-    total: Annotated[int, "functions found; a lower bound when truncated"]
+    total: Annotated[int, "of all found; a lower bound when truncated"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

@@ -11,6 +11,7 @@ from engine.reference_records import (
     Certainty,
     Definition,
     Direction,
+    InheritanceRequest,
     Reference,
     ReferenceAnswer,
     ReferenceRequest,
@@ -18,6 +19,7 @@ from engine.reference_records import (
     Use,
 )
 from engine.references.calls import Walk
+from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, may_mean
 from engine.references.relations import relations_of
 from engine.references.resolve import Resolver
@@ -94,7 +96,7 @@ class References:
         Raises:
             InvalidInputError: A field of the request is invalid.
         """
-        return self._calls(wanted, Direction.CALLERS)
+        return self.follow(wanted, Direction.CALLERS)
 
     def callees(self, wanted: CallRequest) -> CallAnswer:
         """Return the functions of the project that one calls, directly or through others.
@@ -102,7 +104,54 @@ class References:
         Raises:
             InvalidInputError: A field of the request is invalid.
         """
-        return self._calls(wanted, Direction.CALLEES)
+        return self.follow(wanted, Direction.CALLEES)
+
+    def implementations(self, wanted: InheritanceRequest) -> CallAnswer:
+        """Return the subtypes and implementations of a type, or what overrides a method.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        return self.follow(wanted, Direction.IMPLEMENTATIONS)
+
+    def bases(self, wanted: InheritanceRequest) -> CallAnswer:
+        """Return the bases of a type, or what a method overrides.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        return self.follow(wanted, Direction.BASES)
+
+    def follow(self, wanted: CallRequest | InheritanceRequest, direction: Direction) -> CallAnswer:
+        """Return what is found in one direction from a name, directly or through others.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            lookup = Lookup(handle, branch)
+            asked = lookup.definitions(wanted.name)
+            is_call = direction in (Direction.CALLERS, Direction.CALLEES)
+            walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
+            asked = walk.starts(asked)
+            edges = walk.edges(asked, wanted.depth)
+            return CallAnswer(
+                name=wanted.name,
+                direction=direction,
+                definitions=self._shown(asked),
+                edges=tuple(edges[: wanted.limit]),
+                total=len(edges),
+                truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *lookup.notes,
+                    *walk.notes,
+                ),
+            )
 
     def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
         """Return the definitions that the name at a place can mean, the likeliest first.
@@ -142,29 +191,6 @@ class References:
             lookup = Lookup(handle, branch)
             source = lookup.source(path)
             return relations_of(source, lookup) if source else []
-
-    def _calls(self, wanted: CallRequest, direction: Direction) -> CallAnswer:
-        check_request(wanted)
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            lookup = Lookup(handle, branch)
-            asked = lookup.definitions(wanted.name)
-            walk = Walk(lookup, direction)
-            edges = walk.edges(asked, wanted.depth)
-            return CallAnswer(
-                name=wanted.name,
-                direction=direction,
-                definitions=self._shown(asked),
-                edges=tuple(edges[: wanted.limit]),
-                total=len(edges),
-                truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *lookup.notes,
-                ),
-            )
 
     def _shown(self, rows: Sequence[SymbolRow]) -> tuple[SymbolHit, ...]:
         return tuple(

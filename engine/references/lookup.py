@@ -15,6 +15,7 @@ from engine.store import references, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
+from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import has_references
 from engine.syntax.terms import words_of
@@ -160,4 +161,23 @@ def can_mean(resolution: Resolution, row: SymbolRow) -> bool:
     return any(
         (each.path, each.qualified_name) == (row.path, row.qualified_name)
         for each in resolution.targets
+    )
+
+
+def row_of(span: SpanRow, source: Source) -> SymbolRow:
+    """Return a symbol of a file as symbols are looked up."""
+    return SymbolRow(
+        id=span.id,
+        blob_id=span.blob_id,
+        path=source.path,
+        language=source.language,
+        is_generated=False,
+        name=span.name,
+        qualified_name=span.qualified_name,
+        kind=span.kind,
+        signature=span.signature,
+        doc="",
+        line_start=span.line_start,
+        line_end=span.line_start,
+        is_exported=True,
     )

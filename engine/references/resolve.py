@@ -173,7 +173,8 @@ class Resolver:
         most = max((score for score, _ in scored), default=0)
         found = tuple(each for score, each in scored if score == most)
         if not most:
-            is_ours = module.is_whole or module.segments[:1] in self._roots()
+            first = module.segments[:1]  # none: of the crate itself
+            is_ours = module.is_whole or not first or first in self._roots()
             # A module of the project may pass on what it imports itself.
             return self._only(self._candidates) if is_ours else Resolution(Certainty.NAME, ())
         outer = tuple(each for each in found if not _is_member(each)) or found

@@ -66,13 +66,23 @@ def test_a_map(client: httpx.Client) -> None:
     assert "Cart" in [symbol["name"] for symbol in whole["symbols"]]
 
 
+def test_implementations_and_bases(client: httpx.Client) -> None:
+    down = client.get("inheritance", params={"name": "Cart"}).json()
+    assert (down["direction"], down["edges"]) == ("implementations", [])
+    assert [each["path"] for each in down["definitions"]] == ["shop/cart.py"]
+    up = client.get("inheritance", params={"name": "Cart", "direction": "bases"}).json()
+    assert (up["direction"], up["edges"], up["total"]) == ("bases", [], 0)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
         ("references", {"name": "x", "use": "eat"}, "use"),
         ("references", {}, "name"),
         ("calls", {"name": "x", "direction": "sideways"}, "direction"),
+        ("calls", {"name": "x", "direction": "bases"}, "direction"),
         ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),
     ],
 )

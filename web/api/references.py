@@ -1,5 +1,6 @@
 """References of one project: the uses of a name, who calls whom, and a map of it."""
 
+from enum import StrEnum
 from typing import Annotated
 
 from litestar import get
@@ -18,6 +19,13 @@ from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
 from web.api.shapes import ProjectId
+
+
+class Calls(StrEnum):
+    """Which way to follow calls."""
+
+    CALLERS = Direction.CALLERS
+    CALLEES = Direction.CALLEES
 
 
 @get(
@@ -51,16 +59,15 @@ async def follow_calls(
     project_id: ProjectId,
     wanted: CallRequest,
     direction: Annotated[
-        Direction, QueryParameter(description="who calls it, or whom it calls")
-    ] = Direction.CALLERS,
+        Calls, QueryParameter(description="who calls it, or whom it calls")
+    ] = Calls.CALLERS,
 ) -> CallAnswer:
     """List the functions that call one, or that it calls, directly or through others."""
 
     def follow() -> CallAnswer:
         with measured_search("calls"):
             references = service.index_of(project_id).references
-            is_up = direction is Direction.CALLERS
-            return references.callers(wanted) if is_up else references.callees(wanted)
+            return references.follow(wanted, Direction(direction.value))
 
     return await service.executors.search.run(follow)
 

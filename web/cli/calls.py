@@ -1,4 +1,4 @@
-"""The commands that follow calls: ``cairn callers`` and ``cairn callees``."""
+"""The commands that follow calls and bases, such as ``cairn callers`` and ``cairn bases``."""
 
 import sys
 from typing import Any
@@ -8,7 +8,7 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.reference_records import CallAnswer, CallRequest, Direction
+from engine.reference_records import CallAnswer, CallRequest, Direction, InheritanceRequest
 from web.calls import calls_text, calls_totals, dot, mermaid
 from web.cli.options import (
     argument_text,
@@ -27,18 +27,25 @@ from web.text import coverage_text
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
 
 
-def calls_command(direction: Direction, *, summary: str, epilog: str) -> click.Command:
-    """Return a command that follows calls.
+def calls_command(
+    direction: Direction,
+    *,
+    request: type[CallRequest] | type[InheritanceRequest] = CallRequest,
+    summary: str,
+    epilog: str,
+) -> click.Command:
+    """Return a command that follows calls or bases.
 
     Args:
         direction: Which way.
+        request: Declares its options.
         summary: The line of its help.
         epilog: Its examples.
     """
 
     @click.command(help=summary, epilog=epilog)
     @click.argument("name")
-    @request_options(CallRequest)
+    @request_options(request)
     @click.option(
         "--format",
         "output",
@@ -52,12 +59,10 @@ def calls_command(direction: Direction, *, summary: str, epilog: str) -> click.C
     ) -> None:
         if as_json and output is not None:
             raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
-        wanted = CallRequest(name=argument_text(name), **options)
+        wanted = request(name=argument_text(name), **options)
         with Catalog(load_config()) as catalog:
             index = index_of(catalog, project, by_name=True)
-            follow = index.references
-            called = follow.callers if direction is Direction.CALLERS else follow.callees
-            answer = called(wanted)
+            answer = index.references.follow(wanted, direction)
             nothing = "" if answer.definitions else nothing_called(index, wanted.name)
         if as_json:
             print_json(answer)

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "callers": "List the functions that call a function.",
     "callees": "List the functions that a function calls.",
     "map": "List the most central definitions.",
+    "implementations": "List the subtypes of a type, or what overrides a method.",
+    "bases": "List the bases of a type, or what a method overrides.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
