@@ -24,6 +24,7 @@
       link.removeAttribute("aria-current");
     }
     if (!current) return;
+    places.delete(current);
     for (const place of places) linkAt(place)?.classList.add("same");
     linkAt(current)?.setAttribute("aria-current", "true");
   };

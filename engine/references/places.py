@@ -6,7 +6,7 @@ definitions of a name exactly one is meant.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ from engine.source.git import read_branch
 from engine.store.connection import Handle, Store
 from engine.store.project import BranchRow, count_changes
 from engine.store.symbols import SymbolRow, defined_names, outline
+from engine.syntax.references import Role, name_pattern
 
 _MOST_DEFINITIONS = 20  # of a name
 _MOST_CALLS = 200  # callers, or callees
@@ -76,6 +77,7 @@ class Places:
         self._searcher = searcher
         self._root = root
         self._defined: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
+        self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
 
     def defined_names(self, text: str, language: str) -> frozenset[str]:
         """Return the words of a text that are names of definitions its language can refer to."""
@@ -90,6 +92,25 @@ class Places:
                 return frozenset(found)
 
             return self._defined.get(key, read)
+
+    def imported_names(self, path: str) -> frozenset[str]:
+        """Return the names that a file imports, as they are called where they come from."""
+        with self._read() as snapshot:
+            key = (count_changes(snapshot.handle), snapshot.branch.id, path)
+
+            def read() -> frozenset[str]:
+                source = snapshot.lookup.source(path)
+                if source is None:
+                    return frozenset()
+                pattern = name_pattern(source.language)
+                found = (
+                    pattern.match(source.text, each.offset)
+                    for each in source.marks.within(0, len(source.text))
+                    if each.role is Role.IMPORT
+                )
+                return frozenset(each.group().decode("utf-8", "replace") for each in found if each)
+
+            return self._imported.get(key, read)
 
     def name_at(
         self, path: str, line: int, column: int, wanted: UsesRequest = _ALL
@@ -120,15 +141,16 @@ class Places:
             resolution = Resolver(source, name, known, occurrences).of(here)
             targets: Sequence[SymbolRow] = resolution.targets
             is_sure = bool(targets) and resolution.certainty is not Certainty.NAME
+            family = family_of(source.language)
             if not is_sure:
-                family = family_of(source.language)
                 likelier = list(targets)
                 others = (row for row in known if row.language in family and row not in likelier)
                 targets = [*likelier, *others]
             found = [
                 each
                 for each in lookup.uses(name)
-                if not is_sure or any(can_mean(each.resolution, row) for row in targets)
+                if (not is_sure and _is_within(family, each))
+                or any(can_mean(each.resolution, row) for row in targets)
             ]
             return NameAtPlace(
                 name=name,
@@ -252,6 +274,11 @@ class Places:
 
     def _hit(self, row: SymbolRow) -> SymbolHit:
         return symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
+
+
+def _is_within(family: Collection[str], found: Found) -> bool:
+    """Return whether a use can belong to a family of languages; what others define cannot."""
+    return found.occurrence.use is not Use.DEFINITION or found.source.language in family
 
 
 def _order(found: Found, first: str) -> tuple[bool, bool, bool, str, int, int]:

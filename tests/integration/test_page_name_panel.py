@@ -168,6 +168,8 @@ def test_a_name_of_a_library_is_found_in_another_project(
         assert "In other projects, by name:" in page.text
         found = [link for link in page.links if link.startswith(f"/p/{other}/f/lib/part_")]
         assert len(found) == 5
+        whole = Page.of(pages_client.get(f"/p/{shop}/f/shop/views.py"))
+        assert "?name=6:5#L6" in whole.links  # what is imported is a link, too
         own = _panel(pages_client, f"/p/{shop}/f/shop/views.py", name="7:12")
         assert "In other projects" not in own.text
 

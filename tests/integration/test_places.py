@@ -53,6 +53,7 @@ def test_add():
 """,
     "site/main.js": "function place() { return place; }\n",
     "README.md": "Call place.\n",
+    "settings.yaml": "check:\n  on: true\n",
 }
 
 
@@ -74,6 +75,13 @@ def test_names_of_a_text_are_those_that_its_language_defines(project: Project) -
     assert names(text, "text") == frozenset()
     assert names("place? place! valid$", "ruby") == frozenset()
     assert names("", "python") == frozenset()
+
+
+def test_imported_names_are_those_of_where_they_come_from(project: Project) -> None:
+    imported = project.places.imported_names
+    assert {"Orders", "place"} <= imported("tests/test_orders.py")
+    assert imported("shop/base.py") == frozenset()
+    assert imported("nowhere.py") == frozenset()
 
 
 def test_a_place_means_one_of_several_definitions(project: Project) -> None:

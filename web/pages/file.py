@@ -28,7 +28,14 @@ from web.operations import index
 from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.facets import clean_query
 from web.pages.highlighting import MAX_CHARS, Span, words_in
-from web.pages.name_panel import PANEL_ERROR, NameParams, name_panel, read_name, vanished_panel
+from web.pages.name_panel import (
+    PANEL_ERROR,
+    NameParams,
+    name_panel,
+    names_elsewhere,
+    read_name,
+    vanished_panel,
+)
 from web.pages.rendering import PageRequest, Pages, page, page_request_of, redirect, tree_path
 from web.pages.results import files_of, group_of, linked_names, words_to_mark
 from web.pages.tree import Place, level_of
@@ -332,7 +339,7 @@ def _facts(
             content.text,
             content.language,
             marks=matches.spans if matches else (),
-            links=_links(place, content, params),
+            links=_links(service, place, content, params),
             selected=Selection(
                 range(first, last + 1) if first else range(0),
                 (panel.at.line, panel.at.column) if panel and panel.at else None,
@@ -351,11 +358,12 @@ def _facts(
     }
 
 
-def _links(place: Place, content: FileContent, params: FileParams) -> NameLinks:
+def _links(service: Service, place: Place, content: FileContent, params: FileParams) -> NameLinks:
     """Return which names are links; those of a plain file are not known."""
     if len(content.text) > MAX_CHARS:
         return NO_LINKS
     names = place.index.places.defined_names(content.text, content.language)
+    names |= names_elsewhere(service, place, content.language)
     kept = urlencode(params.kept)
     return NameLinks(names, f"?{kept}&name=" if kept else "?name=")
 

@@ -7,6 +7,7 @@ alone.
 import re
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
@@ -30,6 +31,7 @@ _MAX_DOC_CHARS = 300
 _MAX_PROJECTS = 8  # asked for a name that this one does not define
 _MAX_ELSEWHERE = 5
 _ELSEWHERE_S = 0.25
+_LINKS_S = 0.02
 _WORDS = {Certainty.EXACT: "exact", Certainty.LIKELY: "likely", Certainty.NAME: "by name"}
 _MEANINGS = {
     Certainty.EXACT: "by the scope, the import or the receiver in the text",
@@ -101,9 +103,9 @@ class NamePanel(NamedTuple):
     problem: str = "There is no name in code at this place of the file."  # without a name
 
     @property
-    def is_own(self) -> bool:
-        """Whether the name stands in its definition."""
-        return self.at is not None and self.at.use is Use.DEFINITION
+    def place(self) -> str:
+        """Where the name begins, as written in addresses."""
+        return f"{self.at.line}:{self.at.column}" if self.at else self.params.place
 
     @property
     def whole(self) -> str:
@@ -182,12 +184,35 @@ def first_paragraph(doc: str) -> str:
     return text if len(text) <= _MAX_DOC_CHARS else f"{text[:_MAX_DOC_CHARS].rstrip()}…"
 
 
+def names_elsewhere(service: Service, place: Place, language: str) -> frozenset[str]:
+    """Return the names that a file imports and that other projects define.
+
+    They are found as far as time allows: a project that was not read yet takes a few milliseconds.
+    """
+    others = _others(service, place.index)
+    if not others:
+        return frozenset()
+    imported = " ".join(sorted(place.index.places.imported_names(place.stored)))
+    deadline_s = time.monotonic() + _LINKS_S
+    found: set[str] = set()
+    for root in others if imported else ():
+        if time.monotonic() > deadline_s:
+            break
+        with suppress(EngineError):  # a damaged index has a page of its own
+            found |= service.index_of(root).places.defined_names(imported, language)
+    return frozenset(found)
+
+
+def _others(service: Service, index: Project) -> list[str]:
+    """Return the roots of the first few other projects."""
+    return [root for root in service.roots() if root != index.root][:_MAX_PROJECTS]
+
+
 def _elsewhere(service: Service, index: Project, name: str) -> Iterable[Elsewhere]:
     """Yield definitions of a name in other projects, as far as they are found in time."""
     deadline_s = time.monotonic() + _ELSEWHERE_S
     left = _MAX_ELSEWHERE
-    others = [root for root in service.roots() if root != index.root]
-    for root in others[:_MAX_PROJECTS]:
+    for root in _others(service, index):
         if left <= 0 or time.monotonic() > deadline_s:
             return
         try:

@@ -154,6 +154,7 @@ def _whole(
     def references(role: str, number: int = 1) -> str:
         return f"{address(role, number)}#references"
 
+    source = _source(service, place, hit)
     context: dict[str, Any] = {
         "place": place,
         "around": around,
@@ -161,7 +162,8 @@ def _whole(
         "name": hit.qualified_name,
         "address": address(),
         "file": _at(here, place.path, hit.line_start, hit.line_end),
-        "source": _source(service, place, hit),
+        "source": source,
+        "doc": "" if _has_doc(source, hit.doc) else hit.doc,
         "overloads": [
             ShownOverload(each, _page_of(here, each.path, each.qualified_name, each.line_start))
             for each in around.overloads
@@ -200,6 +202,12 @@ def _source(service: Service, place: Place, hit: SymbolHit) -> Excerpt:
         marks=Marks(),
     )
     return excerpt_of(service, place.index.browse.content(place.path), piece)
+
+
+def _has_doc(source: Excerpt, doc: str) -> bool:
+    """Return whether the source shows the beginning of the documentation, as in Python."""
+    first = next((line.strip() for line in doc.splitlines() if line.strip()), "")
+    return any(first in "".join(piece.text for piece in line.pieces) for line in source.lines)
 
 
 def _shown_call(edge: CallEdge, here: Here) -> ShownCall:
