@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from engine.project_indexer import ProjectIndexer
     from engine.references.code_map import CodeMap
     from engine.references.finder import References
+    from engine.references.places import Places
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
     from engine.state_records import ProjectStatus, ProjectSummary
@@ -206,6 +207,13 @@ class Project:
         from engine.references.code_map import CodeMap
 
         return CodeMap(self._store, self._searcher, self.root)
+
+    @cached_property
+    def places(self) -> "Places":
+        """What the names at places of its files mean, and what is around a definition."""
+        from engine.references.places import Places
+
+        return Places(self._store, self._searcher, self.root)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""

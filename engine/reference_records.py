@@ -226,3 +226,51 @@ class MapAnswer:
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsesRequest:
+    """Which uses of a definition are looked for."""
+
+    use: Use | None = None
+    in_tests: bool = False  # only those in tests
+    limit: int = 100
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundUses:
+    """Uses that can mean a definition, by place: tests after code, those by name alone last."""
+
+    references: tuple[Reference, ...]
+    total: int  # that pass the request; a lower bound when truncated
+    uses: dict[str, int]  # how many of each use, whatever was asked for
+    in_tests: int  # how many of all are in tests
+    by_name: int  # how many of all are found by name alone
+    truncated: bool  # files were left out
+    coverage: Coverage
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameAtPlace:
+    """The name at a place of a file: what it means, and who uses that."""
+
+    name: str
+    line: int
+    column: int  # of its first character, counted from 1
+    use: Use
+    definitions: tuple[Definition, ...]  # the likeliest first
+    found: FoundUses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolRelations:
+    """A definition with what is around it."""
+
+    symbol: SymbolHit
+    overloads: tuple[SymbolHit, ...]  # other definitions of its qualified name
+    callers: CallAnswer
+    callees: CallAnswer
+    subtypes: tuple[Reference, ...]  # where it is extended or implemented
+    found: FoundUses

@@ -78,7 +78,7 @@ class References:
             return ReferenceAnswer(
                 name=wanted.name,
                 definitions=self._shown(asked),
-                references=tuple(map(_reference_of, shown)),
+                references=tuple(map(reference_of, shown)),
                 total=len(found),
                 uses=dict(uses),
                 certainties=dict(Counter(each.resolution.certainty.value for each in found)),
@@ -210,7 +210,8 @@ def _order(found: Found) -> tuple[int, bool, bool, str, int]:
     )
 
 
-def _reference_of(found: Found) -> Reference:
+def reference_of(found: Found) -> Reference:
+    """Return the public record of a use."""
     source, (offset, use), resolution = found
     around = source.enclosing(offset)
     target = resolution.targets[0] if resolution.targets else None

@@ -172,6 +172,26 @@ def read_names(handle: Handle) -> list[str]:
     return [name for (name,) in handle.execute("SELECT DISTINCT folded_name FROM symbols")]
 
 
+def defined_names(
+    handle: Handle, branch_id: int, names: Sequence[str], languages: Sequence[str]
+) -> list[str]:
+    """Return those of some names that a symbol of the branch has, in one of these languages."""
+    rows = handle.execute(
+        """SELECT wanted.key FROM json_each(:names) wanted
+           WHERE EXISTS (SELECT 1 FROM symbols s CROSS JOIN blobs b ON b.id = s.blob_id
+                         WHERE s.folded_name = wanted.value AND s.name = wanted.key
+                           AND b.language IN (SELECT value FROM json_each(:languages))
+                           AND EXISTS (SELECT 1 FROM files f WHERE f.blob_id = s.blob_id
+                                                               AND f.branch_id = :branch_id))""",
+        {
+            "branch_id": branch_id,
+            "names": json.dumps({name: name.lower() for name in names}),
+            "languages": json.dumps(sorted(languages)),
+        },
+    )
+    return [name for (name,) in rows]
+
+
 def names_like(handle: Handle, begin: str, size: int, most: int) -> list[str]:
     """Return the names that begin so, in any case, and are at most this much longer or shorter."""
     rows = handle.execute(

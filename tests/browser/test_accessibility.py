@@ -129,6 +129,34 @@ def test_what_opens_on_the_search_page_has_no_barrier(
         check("suggestions")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1440])
+def test_names_and_symbols_have_no_barrier(
+    browser: Browser, server: Server, theme: str, width: int
+) -> None:
+    with server.client() as client:
+        here = f"/p/{project_ids(client)['sample']}"
+    viewport = {"width": width, "height": 900}
+    with visiting(
+        browser, server.url, bypass_csp=True, color_scheme=theme, viewport=viewport
+    ) as page:
+        page.goto(f"{here}/f/app/session.py")
+        page.locator("#L9 code a").click()
+        page.locator("[data-definition]").wait_for()
+        page.evaluate(AXE.read_text("utf-8"))
+        _look(page, "panel")
+        for address in (
+            "f/app/session.py?name=1:1&q=session&mode=keyword",
+            "symbol/app/session.py?name=SessionStore.open_session&line=9&tests=yes",
+            "symbol/app/session.py?name=SessionStore&line=6",
+            "symbol/app/session.py?name=Nothing",
+        ):
+            page.goto(f"{here}/{address}")
+            page.evaluate(AXE.read_text("utf-8"))
+            _look(page, address)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1440])

@@ -1,4 +1,4 @@
-"""The commands that follow calls and bases, such as ``cairn callers`` and ``cairn bases``."""
+"""``cairn callers``, ``callees``, ``implementations`` and ``bases``: calls and bases, followed."""
 
 import sys
 from typing import Any
@@ -12,6 +12,7 @@ from engine.reference_records import CallAnswer, CallRequest, Direction, Inherit
 from web.calls import calls_text, calls_totals, dot, mermaid
 from web.cli.options import (
     argument_text,
+    examples,
     json_option,
     print_json,
     print_text,
@@ -27,7 +28,7 @@ from web.text import coverage_text
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
 
 
-def calls_command(
+def _command(
     direction: Direction,
     *,
     request: type[CallRequest] | type[InheritanceRequest] = CallRequest,
@@ -85,3 +86,48 @@ def _text(answer: CallAnswer, nothing: str) -> str:
     totals += ["truncated; raise --limit for more"] if answer.truncated else []
     blocks.append("\n".join([*notes, style.dim(", ".join(totals))]))
     return "\n\n".join(blocks) + "\n"
+
+
+callers = _command(
+    Direction.CALLERS,
+    summary="List the functions that call NAME, directly or through others.",
+    epilog=examples(
+        "cairn callers parse_config",
+        "cairn callers Session.refresh --depth 3            also callers of callers",
+        "cairn callers parse_config --format mermaid        a flow chart for Markdown",
+        "cairn callers parse_config --format dot | dot -Tsvg -o calls.svg",
+    ),
+)
+
+callees = _command(
+    Direction.CALLEES,
+    summary="List the functions of the project that NAME calls, directly or through others.",
+    epilog=examples(
+        "cairn callees main",
+        "cairn callees Session.refresh --depth 3      also what these call",
+        "cairn callees main --format mermaid          a flow chart for Markdown",
+    ),
+)
+
+implementations = _command(
+    Direction.IMPLEMENTATIONS,
+    request=InheritanceRequest,
+    summary="List the subtypes and implementations of NAME; of a method, those that override it.",
+    epilog=examples(
+        "cairn implementations Reader",
+        "cairn implementations Reader --depth 1             direct ones only",
+        "cairn implementations Reader.read                  the methods that override it",
+        "cairn implementations Reader --format mermaid      a flow chart for Markdown",
+    ),
+)
+
+bases = _command(
+    Direction.BASES,
+    request=InheritanceRequest,
+    summary="List the bases of NAME, and theirs; of a method, those that it overrides.",
+    epilog=examples(
+        "cairn bases FileReader",
+        "cairn bases FileReader.read                        the methods that it overrides",
+        "cairn bases FileReader --format dot | dot -Tsvg -o bases.svg",
+    ),
+)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import click
 
-#: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``.
+#: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``,
+#: except for those that share a module.
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
@@ -37,6 +38,8 @@ COMMANDS: dict[str, str] = {
     "eval": "Measure search quality with your own queries.",
 }
 
+_MODULES = dict.fromkeys(("callers", "callees", "implementations", "bases"), "calls")
+
 _EPILOG = """\b
 Examples:
   cairn index                        index the folder you are in
@@ -61,7 +64,9 @@ class LazyGroup(click.Group):
         """Import a subcommand; return None if there is none with that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"web.cli.{cmd_name}").command
+        shared = _MODULES.get(cmd_name)
+        module = importlib.import_module(f"web.cli.{shared or cmd_name}")
+        command: click.Command = getattr(module, cmd_name if shared else "command")
         return command
 
     def resolve_command(

@@ -228,7 +228,7 @@ async def lines(
         return redirect(piece.page)
 
     def show() -> bytes:
-        excerpt = _excerpt(_content(service, piece), piece)
+        excerpt = excerpt_of(service, _content(service, piece), piece)
         return pages.html("parts/excerpt.html", page_request, {"excerpt": excerpt})
 
     return page(await service.work(show))
@@ -247,7 +247,7 @@ async def preview(
         content = _content(service, piece)
         shown = Range(max(1, piece.hit.first - _PREVIEW_ABOVE), piece.hit.last + _PREVIEW_BELOW)
         around = replace(piece, shown=shown)
-        context = {"excerpt": _excerpt(content, around), "content": content}
+        context = {"excerpt": excerpt_of(service, content, around), "content": content}
         return pages.html("parts/preview.html", page_request, context)
 
     return page(await service.work(show))
@@ -258,7 +258,7 @@ def _content(service: Service, piece: Piece) -> FileContent:
     return index.browse.content(piece.path, branch_name=piece.branch or None)
 
 
-def _excerpt(content: FileContent, piece: Piece) -> Excerpt:
+def excerpt_of(service: Service, content: FileContent, piece: Piece) -> Excerpt:
     """Highlight the lines of a piece, at most the first ``_MAX_LINES``."""
     text = content.text.replace("\r\n", "\n")
     starts = [0, *(match.end() for match in re.finditer("\n", text[:-1]))]
@@ -271,7 +271,11 @@ def _excerpt(content: FileContent, piece: Piece) -> Excerpt:
     before = low - starts[lead]
     spans = words_in(read[before:], piece.marks.words, as_written=piece.marks.as_written)
     shifted = [(start + before, end + before) for start, end in spans]
-    found = lines_of(read, content.language, first_line=lead + 1, marks=shifted)
+    names: frozenset[str] = frozenset()
+    if not piece.branch:  # files of other branches have no pages
+        places = service.index_of(piece.project_id).places
+        names = places.defined_names(read[before:], content.language)
+    found = lines_of(read, content.language, first_line=lead + 1, marks=shifted, names=names)
     return Excerpt(
         piece=piece,
         lines=tuple(found[first - 1 - lead :]),

@@ -2,29 +2,22 @@
 
 - Links to an editor on this machine are the only addresses with a foreign scheme. Their path was
   checked by the index, and every byte with a meaning in addresses is escaped.
-- Highlighted files are cached as HTML in blocks of lines. The templates of a line and of a piece of
-  code are rendered once and split at placeholders; joining the parts takes 1 µs a line, rendering
-  a template took 5 µs.
 """
 
 import os
 import re
-import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from litestar import Request, Response, get, post
 from litestar.di import Provide
 from litestar.params import QueryParameter
-from markupsafe import Markup, escape
 
 from engine.browse_records import FileContent, PathExplanation
-from engine.cache import ByteCache
 from engine.errors import EngineError, FileNotIndexedError
 from engine.index_records import IndexOptions
 from engine.project import Project
@@ -32,18 +25,23 @@ from engine.records import Hit, Mode, RelatedRequest, SearchAnswer, SearchReques
 from engine.state_records import ACTIVE
 from web.api.service import Service
 from web.operations import index
+from web.pages.code_blocks import NO_LINKS, NameLinks, Selection, blocks_of
 from web.pages.facets import clean_query
-from web.pages.highlighting import MAX_CHARS, Line, Span, each_line, words_in
+from web.pages.highlighting import MAX_CHARS, Span, words_in
+from web.pages.name_panel import (
+    PANEL_ERROR,
+    NameParams,
+    name_panel,
+    names_elsewhere,
+    read_name,
+    vanished_panel,
+)
 from web.pages.rendering import PageRequest, Pages, page, page_request_of, redirect, tree_path
-from web.pages.results import files_of, group_of, words_to_mark
+from web.pages.results import files_of, group_of, linked_names, words_to_mark
 from web.pages.tree import Place, level_of
 from web.security.server_settings import ServerSettings
 
 _MAX_HITS = 100
-BLOCK = 200  # lines that a browser lays out together when they come near the viewport
-_MAX_CACHE_BYTES = 32 << 20
-_NUMBER, _CODE = "\0", "\1"  # placeholders in templates; shown code contains neither
-_MAX_TEMPLATE_SETS = 2  # several servers share a process in tests only
 _MAX_SYMBOLS = 500
 _RELATED = 6
 _WAIT_S = 5.0
@@ -195,112 +193,6 @@ def _words_to_mark(hits: Sequence[Hit], origin: OriginQuery) -> list[str]:
     return words_to_mark(origin.query, origin.mode, () if is_by_pattern else hits)
 
 
-class RenderedFile(NamedTuple):
-    """A highlighted file."""
-
-    blocks: tuple[str, ...]
-    text: str
-
-    @property
-    def size_bytes(self) -> int:
-        """The memory it takes."""
-        return sum(map(sys.getsizeof, (*self.blocks, self.text)))
-
-
-class LineTemplates(dict[tuple[str, bool], tuple[str, str]]):
-    """HTML before and after a piece of code, by its class and whether it is marked.
-
-    Attributes hold the HTML around a line.
-
-    Args:
-        pages: The templates.
-    """
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__()
-        self._pages = pages
-        plain, self.end = self._line(is_picked=False)
-        picked, _ = self._line(is_picked=True)
-        #: The parts before, between and after the line numbers.
-        self.plain, self.picked = plain.split(_NUMBER), picked.split(_NUMBER)
-
-    def __missing__(self, look: tuple[str, bool]) -> tuple[str, str]:
-        css, is_marked = look
-        context = {"css": css, "is_marked": is_marked, "text": _CODE}
-        before, after = self._pages.part("parts/code_piece.html", context).split(_CODE)
-        self[look] = before, after
-        return self[look]
-
-    def _line(self, *, is_picked: bool) -> tuple[str, str]:
-        context = {"number": _NUMBER, "code": _CODE, "is_picked": is_picked}
-        before, after = self._pages.part("parts/code_line.html", context).split(_CODE)
-        return before, after
-
-
-_CACHE: ByteCache[RenderedFile] = ByteCache(_MAX_CACHE_BYTES, lambda rendered: rendered.size_bytes)
-
-
-def blocks_of(
-    pages: Pages, text: str, language: str, *, marks: tuple[Span, ...] = (), picked: range
-) -> list[Markup]:
-    """Return a file as blocks of HTML.
-
-    Args:
-        pages: The templates.
-        text: The file's text.
-        language: Its language.
-        marks: Spans to mark.
-        picked: Numbers of the lines to select.
-    """
-    templates = _templates_of(pages)
-
-    def make() -> RenderedFile:
-        lines = each_line(text, language, marks=marks)
-        blocks = iter(lambda: _html(templates, list(islice(lines, BLOCK))), "")
-        return RenderedFile(tuple(blocks), text)
-
-    rendered = _CACHE.get((text, language, marks), make)
-    first = range(1, BLOCK * len(rendered.blocks), BLOCK)
-    # All code in the blocks is escaped already.
-    return [
-        Markup(_with_picked(templates, html, range(at, at + BLOCK), picked))  # noqa: S704
-        for at, html in zip(first, rendered.blocks, strict=True)
-    ]
-
-
-def _html(templates: LineTemplates, lines: Sequence[Line]) -> str:
-    pieces = chain.from_iterable(line.pieces for line in lines)
-    codes = iter(str(escape(_CODE.join(piece.text for piece in pieces))).split(_CODE))
-    made: list[str] = []
-    for line in lines:
-        made.append(str(line.number).join(templates.plain))
-        for css, _, is_marked in line.pieces:
-            before, after = templates[css, is_marked]
-            made += before, next(codes), after
-        made.append(templates.end)
-    return "".join(made)
-
-
-def _with_picked(templates: LineTemplates, html: str, lines: range, picked: range) -> str:
-    """Select lines of a block; escaped code cannot contain the start of a line's HTML."""
-    if picked.start <= lines.start and lines.stop <= picked.stop:
-        return html.replace(templates.plain[0], templates.picked[0])
-    for number in _overlap(lines, picked):
-        html = html.replace(
-            str(number).join(templates.plain), str(number).join(templates.picked), 1
-        )
-    return html
-
-
-def _overlap(one: range, other: range) -> Iterable[int]:
-    return range(max(one.start, other.start), min(one.stop, other.stop))
-
-
-@lru_cache(maxsize=_MAX_TEMPLATE_SETS)
-def _templates_of(pages: Pages) -> LineTemplates:
-    return LineTemplates(pages)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlineEntry:
     """A symbol of the outline."""
@@ -314,22 +206,46 @@ class FileParams:
     """Parameters of the address."""
 
     origin: OriginQuery  # the query that led here
+    name: NameParams  # the name whose definitions and references are shown
     lines: str = ""  # selected, such as 10-20
     match: int = 0  # the number of its current match
     version: str = ""  # content hash in a permalink
 
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """The parameters that stay when a name is shown."""
+        parts = [("q", self.origin.query), ("mode", self.origin.mode.value)]
+        return [
+            *(parts if self.origin.query else []),
+            *([("match", str(self.match))] if self.origin.query and self.match else []),
+            *([("at", self.version)] if self.version else []),
+        ]
+
 
 def read_params(
-    lines: str = "", text: Text = "", mode: Mode = Mode.HYBRID, match: int = 0, at: str = ""
+    name_params: NameParams,
+    lines: str = "",
+    text: Text = "",
+    mode: Mode = Mode.HYBRID,
+    match: int = 0,
+    at: str = "",
 ) -> FileParams:
     """Collect the parameters of the address."""
-    origin = OriginQuery(query=clean_query(text, mode), mode=mode)
-    return FileParams(lines=lines, origin=origin, match=match, version=at)
+    return FileParams(
+        lines=lines,
+        origin=OriginQuery(query=clean_query(text, mode), mode=mode),
+        name=name_params,
+        match=match,
+        version=at if _VERSION.fullmatch(at) else "",
+    )
 
 
 @get(
     "/p/{project_id:str}/f/{path:path}",
-    dependencies={"params": Provide(read_params, sync_to_thread=False)},
+    dependencies={
+        "name_params": Provide(read_name, sync_to_thread=False),
+        "params": Provide(read_params, sync_to_thread=False),
+    },
 )
 async def file(
     request: Request[Any, Any, Any],
@@ -339,19 +255,31 @@ async def file(
     path: str,
     params: FileParams,
 ) -> Response[bytes]:
-    """Render a file, or the reason why it is not indexed; redirect from a folder to its page."""
+    """Render a file, or the reason why it is not indexed; redirect from a folder to its page.
+
+    For htmx it is the panel of a name alone.
+    """
     page_request = page_request_of(request)
 
     def show() -> Response[bytes]:
         place = Place(index=service.index_of(project_id), path=path.removeprefix("/"))
+        is_panel = page_request.is_fragment and params.name.is_asked
         try:
+            if is_panel:
+                context = {"panel": name_panel(service, place, params.name, params.kept)}
+                return page(pages.html("parts/name_panel.html", page_request, context))
             content = place.index.browse.content(place.path)
         except FileNotIndexedError as error:
+            if is_panel:
+                panel = vanished_panel(place, params.name)
+                body = pages.html("parts/name_panel.html", page_request, {"panel": panel})
+                return page(body, status=404, headers=PANEL_ERROR)
             return _not_indexed(pages, page_request, place, error)
         context = _facts(service, pages, place, content, params)
         return page(pages.html("file.html", page_request, context))
 
-    lane = service.executors.search.run if params.origin.query else service.work
+    is_search = params.origin.query or params.name.is_asked
+    lane = service.executors.search.run if is_search else service.work
     return await lane(show)
 
 
@@ -401,7 +329,8 @@ def _facts(
     if params.origin.query:
         matches = matches_in(place, content, params.origin, number=params.match, line=first)
     explanation = place.index.why(stored)
-    version = params.version if _VERSION.fullmatch(params.version) else ""
+    name = params.name
+    panel = name_panel(service, place, name, params.kept) if name.is_asked else None
     return {
         "place": place,
         "content": content,
@@ -410,18 +339,33 @@ def _facts(
             content.text,
             content.language,
             marks=matches.spans if matches else (),
-            picked=range(first, last + 1) if first else range(0),
+            links=_links(service, place, content, params),
+            selected=Selection(
+                range(first, last + 1) if first else range(0),
+                (panel.at.line, panel.at.column) if panel and panel.at else None,
+            ),
         ),
+        "panel": panel,
         "is_plain": len(content.text) > MAX_CHARS,
         "matches": matches,
         "outline": _outline(place.index.outline(stored)),
         "level": level_of(place.index, "", place.path),
         "explanation": explanation,
         "since": _since(explanation, is_root_there=os.path.isdir(place.index.root)),
-        "other_version": version if not content.sha256.startswith(version) else "",
+        "other_version": params.version if not content.sha256.startswith(params.version) else "",
         "permanent": f"{place.address}?at={content.sha256}",
         "editor": editor_link(service.settings, place.index, place.path, first or 1),
     }
+
+
+def _links(service: Service, place: Place, content: FileContent, params: FileParams) -> NameLinks:
+    """Return which names are links; those of a plain file are not known."""
+    if len(content.text) > MAX_CHARS:
+        return NO_LINKS
+    names = place.index.places.defined_names(content.text, content.language)
+    names |= names_elsewhere(service, place, content.language)
+    kept = urlencode(params.kept)
+    return NameLinks(names, f"?{kept}&name=" if kept else "?name=")
 
 
 def _since(explanation: PathExplanation, *, is_root_there: bool) -> str:
@@ -488,9 +432,11 @@ def _related(pages: Pages, page_request: PageRequest, place: Place) -> bytes:
             raise
         problem = error.message
     ids = {place.project: place.index.project_id}
+    files = files_of(answer) if answer else []
+    names = linked_names(files, ids, lambda _: place.index)
     context = {
         "place": place,
-        "groups": [group_of(each, answer, ids) for each in files_of(answer)] if answer else [],
+        "groups": [group_of(each, answer, ids, names=names) for each in files] if answer else [],
         "problem": problem,
         "several": False,
     }

@@ -7,14 +7,14 @@ long lines stay plain, and so does the rest of a text after the deadline.
 import bisect
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_by_name
-from pygments.token import STANDARD_TYPES
+from pygments.token import STANDARD_TYPES, Name
 from pygments.util import ClassNotFound
 
 from web.terminal import printable_block
@@ -39,6 +39,10 @@ _ALIASES = {
     "dockerfile": "docker",
     "hcl": "terraform",
 }
+#: Names that stand for no definition: of tags, entities, labels, and ``self``.
+_NO_NAMES = (Name.Tag, Name.Entity, Name.Label, Name.Builtin.Pseudo)
+#: An identifier; in some languages it can end with ``?`` or ``!``.
+_IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _MAX_WORD_CHARS = 200  # longer words are not marked
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _LONG_LINE = re.compile(rf"[^\n]{{{_MAX_LINE_CHARS}}}")
@@ -50,6 +54,7 @@ class Piece(NamedTuple):
     css: str  # class; empty for plain text
     text: str  # printable, not yet escaped for HTML
     is_marked: bool = False
+    name: int = 0  # column of the linked name that it belongs to, counted from 1; 0: of none
 
 
 class Line(NamedTuple):
@@ -63,13 +68,35 @@ class Line(NamedTuple):
         """Whether any piece is marked."""
         return any(piece.is_marked for piece in self.pieces)
 
+    @property
+    def runs(self) -> list[tuple[int, list[Piece]]]:
+        """The pieces, those of one name together, each with the column of the name."""
+        return [(name, list(run)) for name, run in groupby(self.pieces, lambda piece: piece.name)]
+
 
 #: Start and end, in characters of the text.
 Span = tuple[int, int]
 
 
+class Token(NamedTuple):
+    """A token, or a part of one; tokens cover the whole text in order."""
+
+    css: str
+    start: int
+    text: str
+    is_name: bool = False
+
+
+_NO_NAME = -1
+
+
 def lines_of(
-    text: str, language: str, *, first_line: int = 1, marks: Iterable[Span] = ()
+    text: str,
+    language: str,
+    *,
+    first_line: int = 1,
+    marks: Iterable[Span] = (),
+    names: Collection[str] = (),
 ) -> list[Line]:
     """Highlight a text; a line break at its end starts no new line.
 
@@ -78,28 +105,40 @@ def lines_of(
         language: Its name in the index; an unknown one stays plain.
         first_line: The number of the first line.
         marks: Spans to mark.
+        names: Names whose occurrences in code are linked.
     """
-    return list(each_line(text, language, first_line=first_line, marks=marks))
+    return list(each_line(text, language, first_line=first_line, marks=marks, names=names))
 
 
 def each_line(
-    text: str, language: str, *, first_line: int = 1, marks: Iterable[Span] = ()
+    text: str,
+    language: str,
+    *,
+    first_line: int = 1,
+    marks: Iterable[Span] = (),
+    names: Collection[str] = (),
 ) -> Iterator[Line]:
     """Yield the lines of ``lines_of`` one by one."""
     text = text.replace("\r\n", "\n")
     spans = _merge(marks)
     at = first_line
+    start = offset = 0  # of the line and of the piece, in characters
     pieces: list[Piece] = []
-    for css, is_marked, part in _split_at_marks(_tokens(text, language), spans):
+    tokens = _split_at_names(_tokens(text, language), names)
+    for css, name, is_marked, part in _split_at_marks(tokens, spans):
         is_safe = printable_block(part) == part
         for number, piece in enumerate(part.split("\n")):
             if number:
                 yield Line(at, tuple(pieces))
                 at += 1
+                offset += 1
+                start = offset
                 pieces = []
             if piece:
                 shown = piece if is_safe else printable_block(piece)
-                pieces.append(Piece(css, shown, is_marked))
+                column = 0 if name == _NO_NAME else name - start + 1
+                pieces.append(Piece(css, shown, is_marked, column))
+                offset += len(piece)
     if pieces or at == first_line:
         yield Line(at, tuple(pieces))
 
@@ -134,10 +173,11 @@ def _pattern_of(word: str) -> str:
     return r"[\W_]*+".join(map(re.escape, row))
 
 
-def _tokens(text: str, language: str) -> Iterable[tuple[str, int, str]]:
-    """Return class, offset and text of each token, covering the whole text in order.
+def _tokens(text: str, language: str) -> Iterable[Token]:
+    """Return the tokens of a text.
 
-    Short texts are cached: answers while typing mostly repeat the hits of the answer before.
+    Those of short texts are cached: answers while typing mostly repeat the hits of the answer
+    before.
     """
     return (
         _cached_tokens(text, language) if len(text) <= _MAX_CACHED_CHARS else _lex(text, language)
@@ -145,11 +185,11 @@ def _tokens(text: str, language: str) -> Iterable[tuple[str, int, str]]:
 
 
 @lru_cache(maxsize=256)
-def _cached_tokens(text: str, language: str) -> tuple[tuple[str, int, str], ...]:
+def _cached_tokens(text: str, language: str) -> tuple[Token, ...]:
     return tuple(_lex(text, language))
 
 
-def _lex(text: str, language: str) -> Iterator[tuple[str, int, str]]:
+def _lex(text: str, language: str) -> Iterator[Token]:
     at = 0
     is_read = len(text) <= MAX_CHARS and not _LONG_LINE.search(text)
     # Creating a lexer for the first time takes up to 170 ms.
@@ -159,31 +199,64 @@ def _lex(text: str, language: str) -> Iterator[tuple[str, int, str]]:
         for start, kind, value in lexer.get_tokens_unprocessed(text):
             if start != at or time.monotonic() > deadline_s:
                 break
-            yield _class_of(kind), start, value
+            css, is_name = _look_of(kind)
+            yield Token(css, start, value, is_name)
             at = start + len(value)
     if at < len(text):
-        yield "", at, text[at:]
+        yield Token("", at, text[at:])
+
+
+def _split_at_names(
+    tokens: Iterable[Token], names: Collection[str]
+) -> Iterator[tuple[str, int, str, int]]:
+    """Yield class, offset and text of each token, and the offset of the linked name that it is.
+
+    A token can hold several names (a dotted module), or more than a name (a decorator).
+    """
+    for css, start, value, is_name in tokens:
+        if not is_name or not names:
+            yield css, start, value, _NO_NAME
+        elif value in names:
+            yield css, start, value, start
+        else:
+            at = 0
+            for low, high in _names_in(value, names):
+                if low > at:
+                    yield css, start + at, value[at:low], _NO_NAME
+                yield css, start + low, value[low:high], start + low
+                at = high
+            if at < len(value):
+                yield css, start + at, value[at:], _NO_NAME
+
+
+def _names_in(value: str, names: Collection[str]) -> Iterator[Span]:
+    for found in _IDENTIFIER.finditer(value):
+        word = found.group()
+        if word in names:
+            yield found.span()
+        elif word[-1] in "?!" and word[:-1] in names:
+            yield found.start(), found.end() - 1
 
 
 def _split_at_marks(
-    tokens: Iterable[tuple[str, int, str]], spans: Sequence[Span]
-) -> Iterator[tuple[str, bool, str]]:
-    """Split tokens at the borders of marks, and join neighbours with the same look."""
+    tokens: Iterable[tuple[str, int, str, int]], spans: Sequence[Span]
+) -> Iterator[tuple[str, int, bool, str]]:
+    """Split tokens at the borders of marks, and join neighbours with the same look and name."""
     borders = [border for span in spans for border in span]
-    held, look = "", ("", False)
-    for css, start, value in tokens:
+    held, look = "", ("", _NO_NAME, False)
+    for css, start, value, name in tokens:
         end = start + len(value)
-        if not borders and css == look[0]:
+        if not borders and (css, name) == look[:2]:
             held += value
             continue
         first, last = bisect.bisect_right(borders, start), bisect.bisect_left(borders, end)
         cuts = [start, *borders[first:last], end]
         for place, (low, high) in enumerate(pairwise(cuts)):
             is_marked = bool((first + place) % 2)
-            if (css, is_marked) != look:
+            if (css, name, is_marked) != look:
                 if held:
                     yield *look, held
-                held, look = "", (css, is_marked)
+                held, look = "", (css, name, is_marked)
             held += value[low - start : high - start]
     if held:
         yield *look, held
@@ -214,8 +287,10 @@ def _lexer_of(language: str) -> Lexer | None:
 
 
 @cache
-def _class_of(kind: Any) -> str:
+def _look_of(kind: Any) -> tuple[str, bool]:
+    """Return the class of a kind of token, and whether it is the name of something in code."""
+    is_name = kind in Name and not any(kind in other for other in _NO_NAMES)
     token = kind
     while token is not None and STANDARD_TYPES.get(token, "") not in _CLASSES:
         token = token.parent
-    return "" if token is None else str(STANDARD_TYPES[token])
+    return ("" if token is None else str(STANDARD_TYPES[token])), is_name

@@ -179,6 +179,7 @@ class Pages:
             file_path=file_path,
             project_path=project_path,
             related_path=related_path,
+            symbol_path=symbol_path,
             symbols_path=symbols_path,
             tree_path=tree_path,
         )
@@ -252,6 +253,20 @@ def file_path(project_id: str, path: str) -> str:
 def related_path(project_id: str, path: str) -> str:
     """Return the address of the page with code similar to a file."""
     return f"/p/{project_id}/related/{quote(path, safe='/', errors='replace')}"
+
+
+def symbol_path(project_id: str, path: str, name: str, line: int, **wanted: str) -> str:
+    """Return the address of a symbol's page; it is found by name after lines have moved.
+
+    Args:
+        project_id: The project.
+        path: Of its file.
+        name: Its qualified name.
+        line: Of its definition.
+        wanted: Parameters; empty ones are left out.
+    """
+    place = f"/p/{project_id}/symbol/{quote(display_path(path), safe='/')}"
+    return _with_query(place, [("name", name), ("line", str(line)), *wanted.items()])
 
 
 def symbols_path(project_id: str, **wanted: str) -> str:

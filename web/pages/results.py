@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.errors import EngineError
+from engine.project import Project
 from engine.records import Hit, Mode, SearchAnswer
 from web.answers import explanation_lines
 from web.pages.excerpts import Excerpt, Marks, Piece, Range
@@ -16,6 +19,8 @@ _MAX_LINES = _SHOWN_LINES + 2  # a rest of two lines is shown too
 _SHOWN_HITS = 3  # of a file; the others are folded
 _LINES_ABOVE = 2  # context above a mark
 _SIGNATURE_CHARS = 24
+_MAX_COLUMNS = 100  # before a match; behind more the snippet can begin
+NO_NAMES: frozenset[str] = frozenset()
 _BLANKS = re.compile(r"[ \t]*")
 _PHRASE = re.compile(r'(?<!\S)"((?:[^"\\]|\\.)+)"')
 
@@ -55,6 +60,7 @@ class Group:
     language: str
     is_stale: bool
     query_params: Mapping[str, str]  # parameters of the query for the file's address
+    branch: str  # the requested one; empty: the one whose files have pages
     shown: tuple[ShownHit, ...]
     more: tuple[ShownHit, ...]  # folded
     elsewhere: int  # hits in the same file that are on other pages
@@ -86,8 +92,41 @@ def files_of(answer: SearchAnswer, best: Sequence[Hit] = ()) -> list[FileHits]:
     ]
 
 
+#: Names of definitions by project and language.
+Names = Mapping[tuple[str, str], frozenset[str]]
+
+
+def linked_names(
+    files: Iterable[FileHits], ids: Mapping[str, str], open_project: Callable[[str], Project]
+) -> Names:
+    """Return the names in the code of hits that are links, read once a project and language.
+
+    Args:
+        files: Files of an answer.
+        ids: Ids of projects by their roots.
+        open_project: Opens a project by its id.
+    """
+    texts: dict[tuple[str, str], list[str]] = {}
+    for file in files:
+        for hit in file.hits:
+            texts.setdefault((file.project, hit.language), []).append(hit.snippet)
+    names: dict[tuple[str, str], frozenset[str]] = {}
+    for (root, language), found in texts.items():
+        if root not in ids:
+            continue
+        with suppress(EngineError):  # the search tells of it
+            places = open_project(ids[root]).places
+            names[root, language] = places.defined_names("\n".join(found), language)
+    return names
+
+
 def group_of(
-    file: FileHits, answer: SearchAnswer, ids: Mapping[str, str], *, branch: str = ""
+    file: FileHits,
+    answer: SearchAnswer,
+    ids: Mapping[str, str],
+    *,
+    branch: str = "",
+    names: Names | None = None,
 ) -> Group:
     """Prepare the hits of a file for the page.
 
@@ -96,14 +135,20 @@ def group_of(
         answer: The answer.
         ids: Ids of projects by their roots.
         branch: The requested branch; empty for the checked out one.
+        names: The names that are links.
     """
     project_id = ids.get(file.project, "")
-    shown = [_shown(hit, answer, project_id, branch) for hit in file.hits]
+    linked = {} if names is None else names
+    shown = [
+        _shown(hit, answer, project_id, branch, linked.get((file.project, hit.language), NO_NAMES))
+        for hit in file.hits
+    ]
     return Group(
         project=file.project,
         project_id=project_id,
         path=file.path,
         language=file.hits[0].language,
+        branch=branch,
         is_stale=any(hit.fresh is False for hit in file.hits),
         query_params={"q": answer.query, "mode": str(answer.mode)} if answer.query else {},
         shown=tuple(shown[:_SHOWN_HITS]),
@@ -112,19 +157,24 @@ def group_of(
     )
 
 
-def _shown(hit: Hit, answer: SearchAnswer, project_id: str, branch: str) -> ShownHit:
+def _shown(
+    hit: Hit, answer: SearchAnswer, project_id: str, branch: str, names: frozenset[str]
+) -> ShownHit:
     """Return a hit with an excerpt of its best lines."""
     text = hit.snippet.replace("\r\n", "\n")
     why = tuple(explanation_lines(hit.explain) if hit.explain else hit.why)
     if not text:
         return ShownHit(hit=hit, excerpt=None, why=why)
     first = hit.snippet_line or hit.line_start
+    if hit.matches and hit.matches[0].start > _MAX_COLUMNS:
+        names = NO_NAMES  # the snippet can begin within a long line
     marks = marks_of(hit, answer.query, answer.mode)
     spans = _matches(hit, text, first) if hit.matches else words_in(text, marks.words)
     starts = _line_starts(text)
     low, high = _window(text, starts, spans, _defining_line(hit, text, starts))
     end = starts[high] if high < len(starts) else len(text)
-    lines = lines_of(text[:end], hit.language, first_line=first, marks=spans)[low:high]
+    shown = lines_of(text[:end], hit.language, first_line=first, marks=spans, names=names)
+    lines = shown[low:high]
     piece = Piece(
         project_id=project_id,
         path=hit.path,

@@ -19,6 +19,7 @@ from web.pages import (
     search,
     status,
     suggest,
+    symbol,
     symbols,
     tree,
 )
@@ -73,6 +74,7 @@ def pages_router(pages: Pages) -> Router:
             doctor.stop,
             doctor.rebuild,
             doctor.export,
+            symbol.symbol,
             symbols.symbols,
             memories.memories,
             memories.save_memory,

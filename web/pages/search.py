@@ -30,7 +30,7 @@ from web.api.service import Service
 from web.pages.facets import clean_query, facets_of, filters_in, with_filter, without
 from web.pages.forms import query_error_response
 from web.pages.rendering import PageRequest, Pages, name_of, page, page_request_of
-from web.pages.results import FileHits, files_of, group_of
+from web.pages.results import FileHits, files_of, group_of, linked_names
 from web.pages.suggest import is_unfinished
 
 _PAGE = 20
@@ -200,12 +200,15 @@ def _answered(
     files = files_of(answer, best)
     shown = _visible_files(files, page_request, params)
     missing_roots = _missing_roots(answer, scope)
+    # Names of another branch lead nowhere: its files have no pages.
+    names = {} if params.branch else linked_names(files[shown], scope.ids, service.index_of)
     context |= {
         "is_empty": False,
         "answer": answer,
         "is_lower_bound": is_lower_bound,
         "groups": [
-            group_of(each, answer, scope.ids, branch=params.branch) for each in files[shown]
+            group_of(each, answer, scope.ids, branch=params.branch, names=names)
+            for each in files[shown]
         ],
         "first_hidden": shown.stop,
         "left": len(files) - shown.stop,

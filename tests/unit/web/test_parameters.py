@@ -18,11 +18,16 @@ from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
 from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
-from engine.reference_records import CallRequest, MapRequest, ReferenceRequest, Use
+from engine.reference_records import (
+    CallRequest,
+    InheritanceRequest,
+    MapRequest,
+    ReferenceRequest,
+    Use,
+)
 from web.api.search import SearchQuestion
 from web.app import create_app
-from web.cli.callees import command as callees_command
-from web.cli.callers import command as callers_command
+from web.cli.calls import bases, callees, callers, implementations
 from web.cli.map import command as map_command
 from web.cli.refs import command as refs_command
 from web.cli.related import command as related_command
@@ -64,8 +69,10 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
         (symbols_command, SymbolRequest, {"file", "project", "as_json"}, set()),
         (refs_command, ReferenceRequest, {"max_tokens", "project", "as_json"}, set()),
         (map_command, MapRequest, {"max_tokens", "project", "as_json"}, set()),
-        (callers_command, CallRequest, {"output", "project", "as_json"}, set()),
-        (callees_command, CallRequest, {"output", "project", "as_json"}, set()),
+        (callers, CallRequest, {"output", "project", "as_json"}, set()),
+        (callees, CallRequest, {"output", "project", "as_json"}, set()),
+        (implementations, InheritanceRequest, {"output", "project", "as_json"}, set()),
+        (bases, InheritanceRequest, {"output", "project", "as_json"}, set()),
     ],
 )
 def test_a_command_takes_each(

@@ -96,3 +96,51 @@ def test_words_in_a_row_are_found_with_anything_between_them() -> None:
 def test_no_question_takes_long_in_any_text(asked: str) -> None:
     for text in ("_" * 50_000, "a" + "_" * 50_000, "a_" * 25_000, "- " * 25_000):
         assert words_in(text, [asked]) == []
+
+
+def _linked(text: str, language: str, *names: str) -> str:
+    """Return the linked names with their places: ``1:5 name``."""
+    lines = lines_of(text, language, names=frozenset(names))
+    assert _text(lines) == text.removesuffix("\n").replace("\r", "")
+    return " ".join(
+        f"{line.number}:{column} {''.join(piece.text for piece in pieces)}"
+        for line in lines
+        for column, pieces in line.runs
+        if column
+    )
+
+
+def test_names_in_code_are_linked_and_those_in_comments_and_strings_are_not() -> None:
+    text = "def open(a):\n    return open(b) + 'open'  # open\n"
+    assert _linked(text, "python", "open", "b") == "1:5 open 2:12 open 2:17 b"
+    assert _linked(text, "python") == ""
+    assert _linked("open", "text", "open") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "found"),
+    [
+        ("from shop.orders import Order", "python", "1:6 shop 1:11 orders 1:25 Order"),
+        ("@orders.check\ndef f(): pass", "python", "1:2 orders 1:9 check"),
+        ("x = check? && check", "ruby", "1:5 check 1:15 check"),
+        ("é = Order()", "python", "1:5 Order"),
+        ("<shop>x</shop>", "html", ""),
+        ("new Order(); o.check()", "javascript", "1:5 Order 1:16 check"),
+    ],
+)
+def test_parts_of_tokens_are_linked_at_their_columns(text: str, language: str, found: str) -> None:
+    assert _linked(text, language, "shop", "orders", "Order", "check") == found
+
+
+def test_a_name_with_a_mark_in_it_is_one_link() -> None:
+    [line] = lines_of("a = open_session(b)", "python", names={"open_session"}, marks=[(4, 8)])
+    [(column, pieces)] = [run for run in line.runs if run[0]]
+    assert column == 5
+    assert [(piece.text, piece.is_marked) for piece in pieces] == [
+        ("open", True),
+        ("_session", False),
+    ]
+
+
+def test_names_next_to_each_other_are_links_of_their_own() -> None:
+    assert _linked("a.b;a\r\nb", "javascript", "a", "b").endswith("1:5 a 2:1 b")

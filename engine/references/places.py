@@ -1,0 +1,303 @@
+"""What the name at a place means, who uses that, and what is around a definition.
+
+Unlike ``References``, which is asked by name, this is asked by place, so that of several
+definitions of a name exactly one is meant.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from engine.cache import EntryCache
+from engine.records import SymbolHit, display_path
+from engine.reference_records import (
+    CallAnswer,
+    Certainty,
+    Definition,
+    Direction,
+    FoundUses,
+    NameAtPlace,
+    SymbolRelations,
+    Use,
+    UsesRequest,
+)
+from engine.references.calls import Walk
+from engine.references.finder import reference_of
+from engine.references.lookup import RANK, Found, Lookup, can_mean
+from engine.references.resolve import Resolver, family_of
+from engine.search.features import NOT_SCORED, is_test
+from engine.search.searcher import Searcher
+from engine.search.selection import branch_notes
+from engine.search.symbols import ScoredSymbol, symbol_hit
+from engine.source.git import read_branch
+from engine.store.connection import Handle, Store
+from engine.store.project import BranchRow, count_changes
+from engine.store.symbols import SymbolRow, defined_names, outline
+from engine.syntax.references import Role, name_pattern
+
+_MOST_DEFINITIONS = 20  # of a name
+_MOST_CALLS = 200  # callers, or callees
+_MOST_SUBTYPES = 200
+_TEST_DEPTH = 3  # calls from a test to what it reaches
+_MOST_CACHED_FILES = 64
+#: An identifier; in some languages it can end with ``?`` or ``!``.
+_IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
+_ALL = UsesRequest()
+
+
+class _Snapshot(NamedTuple):
+    """One state of the index, and what was read of it so far."""
+
+    handle: Handle
+    branch: BranchRow
+    lookup: Lookup
+    checked_out: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the limits of an answer."""
+        branch, here = self.branch, self.checked_out
+        told = branch_notes(branch, here, is_elsewhere=branch.name != here)
+        return (*told, *self.lookup.notes)
+
+
+class Places:
+    """Answers questions about places in the files of one project.
+
+    Args:
+        store: The project's database.
+        searcher: Of the project, for branches and coverage.
+        root: The resolved root.
+    """
+
+    def __init__(self, store: Store, searcher: Searcher, root: str) -> None:
+        self._store = store
+        self._searcher = searcher
+        self._root = root
+        self._defined: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
+        self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
+
+    def defined_names(self, text: str, language: str) -> frozenset[str]:
+        """Return the words of a text that are names of definitions its language can refer to."""
+        with self._read() as snapshot:
+            handle, branch = snapshot.handle, snapshot.branch
+            key = (count_changes(handle), branch.id, language, text)
+
+            def read() -> frozenset[str]:
+                words = set(_IDENTIFIER.findall(text))
+                words |= {word[:-1] for word in words if word[-1] in "?!"}
+                found = defined_names(handle, branch.id, sorted(words), sorted(family_of(language)))
+                return frozenset(found)
+
+            return self._defined.get(key, read)
+
+    def imported_names(self, path: str) -> frozenset[str]:
+        """Return the names that a file imports, as they are called where they come from."""
+        with self._read() as snapshot:
+            key = (count_changes(snapshot.handle), snapshot.branch.id, path)
+
+            def read() -> frozenset[str]:
+                source = snapshot.lookup.source(path)
+                if source is None:
+                    return frozenset()
+                pattern = name_pattern(source.language)
+                found = (
+                    pattern.match(source.text, each.offset)
+                    for each in source.marks.within(0, len(source.text))
+                    if each.role is Role.IMPORT
+                )
+                return frozenset(each.group().decode("utf-8", "replace") for each in found if each)
+
+            return self._imported.get(key, read)
+
+    def name_at(
+        self, path: str, line: int, column: int, wanted: UsesRequest = _ALL
+    ) -> NameAtPlace | None:
+        """Return what the name at a place means, or None if there is no name in code.
+
+        If the place means a definition by its name alone, all definitions of the name are returned,
+        and all its uses.
+
+        Args:
+            path: Relative to the root.
+            line: Counted from 1.
+            column: In characters, counted from 1; anywhere in the name.
+            wanted: Which uses to return.
+        """
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
+            source = lookup.source(path)
+            place = source.name_at(line, column) if source else None
+            if source is None or place is None:
+                return None
+            name, offset = place
+            occurrences = list(source.occurrences(name))
+            here = next((each for each in occurrences if each.offset == offset), None)
+            if here is None:  # in a comment or a literal
+                return None
+            known = lookup.definitions(name)
+            resolution = Resolver(source, name, known, occurrences).of(here)
+            targets: Sequence[SymbolRow] = resolution.targets
+            is_sure = bool(targets) and resolution.certainty is not Certainty.NAME
+            family = family_of(source.language)
+            if not is_sure:
+                likelier = list(targets)
+                others = (row for row in known if row.language in family and row not in likelier)
+                targets = [*likelier, *others]
+            found = [
+                each
+                for each in lookup.uses(name)
+                if (not is_sure and _is_within(family, each))
+                or any(can_mean(each.resolution, row) for row in targets)
+            ]
+            return NameAtPlace(
+                name=name,
+                line=source.line_of(offset),
+                column=source.column_of(offset),
+                use=here.use,
+                definitions=tuple(
+                    Definition(symbol=self._hit(row), certainty=resolution.certainty)
+                    for row in targets[:_MOST_DEFINITIONS]
+                ),
+                found=self._uses(snapshot, found, wanted, first=path),
+            )
+
+    def relations(
+        self, path: str, name: str, line: int, wanted: UsesRequest = _ALL
+    ) -> SymbolRelations | None:
+        """Return a definition with its callers, callees, subtypes and uses, or None without one.
+
+        Args:
+            path: Relative to the root.
+            name: Its qualified name; empty: any that begins in the line.
+            line: Of several definitions of the name, the nearest one is meant.
+            wanted: Which uses to return.
+        """
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
+            row = _symbol_at(snapshot, path, name, line)
+            if row is None:
+                return None
+            found = [each for each in lookup.uses(row.name) if can_mean(each.resolution, row)]
+            subtypes = [each for each in found if each.occurrence.use is Use.INHERIT]
+            subtypes.sort(key=lambda each: _order(each, row.path))
+            overloads = [
+                each
+                for each in lookup.definitions(row.name)
+                if each.qualified_name == row.qualified_name
+                and (each.path, each.line_start) != (row.path, row.line_start)
+                and each.language in family_of(row.language)
+            ]
+            return SymbolRelations(
+                symbol=self._hit(row),
+                overloads=tuple(map(self._hit, overloads[:_MOST_DEFINITIONS])),
+                callers=self._calls(snapshot, row, Direction.CALLERS),
+                callees=self._calls(snapshot, row, Direction.CALLEES),
+                subtypes=tuple(map(reference_of, subtypes[:_MOST_SUBTYPES])),
+                found=self._uses(snapshot, found, wanted, first=row.path),
+            )
+
+    def tests_of(self, path: str, name: str, line: int) -> CallAnswer | None:
+        """Return the tests that reach a definition by calls; None if it is not there.
+
+        Args:
+            path: Relative to the root.
+            name: As for ``relations``.
+            line: As for ``relations``.
+        """
+        with self._read() as snapshot:
+            row = _symbol_at(snapshot, path, name, line)
+            if row is None:
+                return None
+            return self._calls(snapshot, row, Direction.CALLERS, depth=_TEST_DEPTH, in_tests=True)
+
+    @contextmanager
+    def _read(self) -> Iterator[_Snapshot]:
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            yield _Snapshot(handle, branch, Lookup(handle, branch), checked_out)
+
+    def _calls(
+        self,
+        snapshot: _Snapshot,
+        row: SymbolRow,
+        direction: Direction,
+        *,
+        depth: int = 1,
+        in_tests: bool = False,
+    ) -> CallAnswer:
+        walk = Walk(snapshot.lookup, direction)
+        edges = [edge for edge in walk.edges([row], depth) if edge.is_test or not in_tests]
+        return CallAnswer(
+            name=row.qualified_name,
+            direction=direction,
+            definitions=(self._hit(row),),
+            edges=tuple(edges[:_MOST_CALLS]),
+            total=len(edges),
+            truncated=len(edges) > _MOST_CALLS or walk.is_cut or snapshot.lookup.is_cut,
+            coverage=self._searcher.coverage(snapshot.handle, snapshot.branch),
+            notes=snapshot.notes,
+        )
+
+    def _uses(
+        self, snapshot: _Snapshot, found: Sequence[Found], wanted: UsesRequest, *, first: str
+    ) -> FoundUses:
+        """Return the uses that are wanted, and count all.
+
+        Args:
+            snapshot: From which they were read.
+            found: All of them.
+            wanted: Which to return.
+            first: The path of the file that comes first.
+        """
+        passing = [
+            each
+            for each in found
+            if wanted.use in (None, each.occurrence.use)
+            and (not wanted.in_tests or is_test(each.source.path))
+        ]
+        passing.sort(key=lambda each: _order(each, first))
+        end = wanted.offset + wanted.limit
+        return FoundUses(
+            references=tuple(map(reference_of, passing[wanted.offset : end])),
+            total=len(passing),
+            uses=dict(Counter(each.occurrence.use.value for each in found)),
+            in_tests=sum(is_test(each.source.path) for each in found),
+            by_name=sum(each.resolution.certainty is Certainty.NAME for each in found),
+            truncated=snapshot.lookup.is_cut,
+            coverage=self._searcher.coverage(snapshot.handle, snapshot.branch),
+            notes=snapshot.notes,
+        )
+
+    def _hit(self, row: SymbolRow) -> SymbolHit:
+        return symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
+
+
+def _is_within(family: Collection[str], found: Found) -> bool:
+    """Return whether a use can belong to a family of languages; what others define cannot."""
+    return found.occurrence.use is not Use.DEFINITION or found.source.language in family
+
+
+def _order(found: Found, first: str) -> tuple[bool, bool, bool, str, int, int]:
+    path = found.source.path
+    certainty = found.resolution.certainty
+    return (
+        certainty is Certainty.NAME,
+        is_test(path),
+        path != first,
+        path,
+        found.occurrence.offset,
+        RANK[certainty],
+    )
+
+
+def _symbol_at(snapshot: _Snapshot, path: str, name: str, line: int) -> SymbolRow | None:
+    rows = outline(snapshot.handle, snapshot.branch.id, path)
+    if name:
+        named = [row for row in rows if row.qualified_name == name]
+        return min(named, key=lambda row: abs(row.line_start - line), default=None)
+    here = [row for row in rows if row.line_start == line]
+    return min(here, key=lambda row: len(row.qualified_name), default=None)

@@ -1,0 +1,243 @@
+/* Names in the code of a file: their panel with definitions and references. Without scripts they are
+   links to the same page with the panel. Uses keys, find, all and say of app.js, which is loaded
+   first, and keys of results.js. */
+"use strict";
+
+{ /* a block, since the scripts of a page share one scope */
+  const panel = find("#names");
+  const body = find("#names-body");
+  const code = find(".file-code");
+  const namesOf = () => all("code a", code);
+  const placeOf = (link) => /[?&]name=(\d+:\d+)/.exec(link.getAttribute("href"))?.[1];
+  const isOpen = () => panel !== null && !panel.hidden;
+
+  let last = null; /* the name of the last click */
+  let afterwards = null; /* what is done when the panel has arrived */
+
+  /* The name of the open panel, and its other places in this file. */
+
+  const mark = () => {
+    const current = panel.hidden ? "" : panel.dataset.name;
+    const places = new Set(all("[data-at]", body).flatMap((each) => each.dataset.at.split(" ")));
+    for (const link of all("code a.same, code a[aria-current]", code)) {
+      link.classList.remove("same");
+      link.removeAttribute("aria-current");
+    }
+    if (!current) return;
+    places.delete(current);
+    for (const place of places) linkAt(place)?.classList.add("same");
+    linkAt(current)?.setAttribute("aria-current", "true");
+  };
+
+  let byPlace = null; /* made once: a large file has thousands of names */
+  const linkAt = (place) => {
+    byPlace ||= new Map(namesOf().map((link) => [placeOf(link), link]));
+    return byPlace.get(place);
+  };
+
+  /* The address: the place of the name, and its line as the fragment. */
+
+  const addressOf = (place) => {
+    const address = new URL(location.href);
+    address.searchParams.delete("uses");
+    if (place) {
+      address.searchParams.set("name", place);
+      address.hash = `L${place.split(":")[0]}`;
+    } else address.searchParams.delete("name");
+    address.search = address.search.replaceAll("%3A", ":");
+    return address;
+  };
+
+  const load = (address) => {
+    panel.classList.add("waiting");
+    panel.dataset.address = address;
+    htmx.ajax("GET", address, { source: body, target: body, swap: "innerHTML" });
+  };
+
+  const open = (place, act) => {
+    afterwards = act || null;
+    if (isOpen() && panel.dataset.name === place && !panel.classList.contains("waiting")) {
+      settle();
+      return;
+    }
+    if (panel.dataset.name !== place) body.replaceChildren();
+    panel.dataset.name = place;
+    panel.hidden = false;
+    mark();
+    const link = linkAt(place);
+    if (link) {
+      last = link;
+      link.scrollIntoView({ block: "nearest" });
+    }
+    const address = addressOf(place);
+    load(address.pathname + address.search);
+  };
+
+  const show = (place, act) => {
+    const address = addressOf(place);
+    if (address.href !== location.href) history.pushState(null, "", address);
+    open(place, act);
+  };
+
+  const hide = () => {
+    panel.hidden = true;
+    panel.dataset.name = "";
+    mark();
+  };
+
+  const close = () => {
+    const place = panel.dataset.name;
+    const hadFocus = panel.contains(document.activeElement);
+    hide();
+    history.pushState(null, "", addressOf(""));
+    if (hadFocus) (linkAt(place) || last)?.focus({ preventScroll: true });
+  };
+
+  const settle = () => {
+    panel.classList.remove("waiting");
+    mark();
+    const act = afterwards;
+    afterwards = null;
+    act?.();
+  };
+
+  document.addEventListener("htmx:after:swap", ({ detail }) => {
+    if (detail.ctx?.target === body) settle();
+  });
+  document.addEventListener("htmx:error", ({ detail }) => {
+    if (detail.ctx?.target !== body) return;
+    panel.classList.remove("waiting");
+    afterwards = null;
+    if (!body.hasChildNodes()) hide();
+  });
+
+  /* Definition: to the only certain one at once, else to their list. References: to their list. */
+
+  const toDefinition = () => {
+    const sure = all("[data-definition][data-sure]", body);
+    const every = all("[data-definition]", body);
+    if (sure.length === 1 && every.length === 1) sure[0].click();
+    else (every[0] || find("[data-entry]", body) || panel).focus();
+  };
+  const toReferences = () => (find("[data-use]", body) || panel).focus();
+
+  /* The name at the focus, of the open panel, or of the last click. */
+  const chosen = () => {
+    const focused = document.activeElement?.closest(".file-code code a");
+    if (focused) return placeOf(focused);
+    if (isOpen()) return panel.dataset.name;
+    return last ? placeOf(last) : null;
+  };
+
+  const act = (then) => () => {
+    const place = chosen();
+    if (place) show(place, then);
+    else say("Click a name in the code first");
+  };
+
+  if (panel && code) {
+    keys.d = act(toDefinition);
+    keys.r = act(toReferences);
+    keys.Escape = () => { if (isOpen()) close(); };
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest(".file-code code a");
+    if (link) {
+      if (event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      show(placeOf(link), event.ctrlKey || event.metaKey ? toDefinition : null);
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const role = event.target.closest("#names [data-role]");
+    if (event.target.closest("[data-close-name]")) {
+      event.preventDefault();
+      close();
+    } else if (role) {
+      event.preventDefault();
+      const address = new URL(role.href);
+      history.replaceState(null, "", address);
+      afterwards = () => find("#names .roles [aria-current]")?.focus();
+      load(address.pathname + address.search);
+    }
+  });
+
+  /* In the panel arrow keys, j and k move from entry to entry. In the code they move from name to
+     name; the code is one stop of the Tab key. */
+
+  const entries = () => all("[data-entry], summary", body).filter((each) => each.checkVisibility());
+
+  const moveInPanel = (by) => {
+    const shown = entries();
+    const at = shown.indexOf(document.activeElement);
+    shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : at + by]?.focus();
+  };
+  const isAmongHits = () => document.activeElement?.closest("[data-hit], .group") !== null;
+  for (const [key, by] of [["j", 1], ["k", -1]]) {
+    const among = keys[key];
+    keys[key] = (event) => (isOpen() && !isAmongHits() ? moveInPanel(by) : among?.(event));
+  }
+
+  const focusName = (link) => {
+    if (!link) return;
+    all('code a[tabindex="0"]', code).forEach((each) => { each.tabIndex = -1; });
+    link.tabIndex = 0;
+    link.focus();
+  };
+
+  const moveInCode = (from, key) => {
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      const names = namesOf();
+      focusName(names[names.indexOf(from) + (key === "ArrowRight" ? 1 : -1)]);
+      return;
+    }
+    const step = key === "ArrowDown" ? "nextElementSibling" : "previousElementSibling";
+    const left = from.getBoundingClientRect().left;
+    let line = from.closest(".line");
+    do {
+      const beyond = line.parentElement[step];
+      line = line[step] || (key === "ArrowDown" ? beyond?.firstElementChild : beyond?.lastElementChild);
+    } while (line && !find("code a", line));
+    const distance = (link) => Math.abs(link.getBoundingClientRect().left - left);
+    if (line) focusName(all("code a", line).sort((a, b) => distance(a) - distance(b))[0]);
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const name = event.target.closest(".file-code code a");
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (name && /^Arrow/.test(event.key)) moveInCode(name, event.key);
+    else if (by && panel?.contains(event.target)) moveInPanel(by);
+    else return;
+    event.preventDefault();
+  });
+
+  const start = () => {
+    namesOf().forEach((link, number) => { link.tabIndex = number ? -1 : 0; });
+    if (isOpen()) {
+      mark();
+      last = linkAt(panel.dataset.name) || null;
+      if (last) {
+        all('code a[tabindex="0"]', code).forEach((each) => { each.tabIndex = -1; });
+        last.tabIndex = 0;
+      }
+    }
+  };
+  if (panel && code) document.addEventListener("DOMContentLoaded", start);
+
+  code?.addEventListener("focusin", ({ target }) => {
+    if (target.matches("code a") && target.tabIndex !== 0) focusName(target);
+  });
+  code?.addEventListener("dragstart", (event) => event.preventDefault()); /* select text instead */
+
+  /* Back and forward. */
+
+  addEventListener("popstate", () => {
+    if (!panel) return;
+    const place = new URLSearchParams(location.search).get("name") || "";
+    if (place === (isOpen() ? panel.dataset.name : "")) return;
+    if (place) open(place);
+    else hide();
+  });
+}

@@ -1,0 +1,159 @@
+"""Reading code by definitions and references: by mouse, by keyboard, without scripts."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import visiting
+from tests.support.pages import project_ids
+from tests.support.server import Server
+
+ROUTER = "app/http/router.py"
+SESSION = "app/session.py"
+
+
+def _address(server: Server, path: str) -> str:
+    with server.client() as client:
+        return f"/p/{project_ids(client)['sample']}/f/{path}"
+
+
+def _back(page: Page, address: str) -> None:
+    page.go_back(wait_until="commit")
+    page.wait_for_url(address)
+
+
+def test_from_a_search_to_a_definition_its_callers_its_test_and_back(
+    page: Page, server: Server
+) -> None:
+    page.goto("/search?q=test_open_session&mode=keyword")
+    page.locator("[data-hit] [data-open]").first.click()
+    page.wait_for_url("**/f/tests/test_session.py**")
+    page.locator("#L5 code a", has_text="open_session").click()
+    panel = page.locator("#names")
+    expect(panel.locator("[data-definition]")).to_have_count(1)
+    expect(panel).to_contain_text("SessionStore.open_session")
+    expect(page).to_have_url(re.compile(r"[?&]name=5:\d+#L5$"))
+    panel.locator("[data-definition]").click()
+    page.wait_for_url("**/f/app/session.py?lines=9-11#L9")
+    page.locator("#L9 code a").click()
+    expect(panel.locator(".chip", has_text="here")).to_be_visible()
+    panel.get_by_role("link", name="Symbol page").click()
+    page.wait_for_url("**/symbol/app/session.py?name=SessionStore.open_session&line=9")
+    callers = page.locator("section", has=page.get_by_role("heading", name="Callers"))
+    callers.get_by_role("link", name="test_open_session_gives_a_token").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("test_open_session_gives_a_token")
+    _back(page, "**/symbol/app/session.py?**")
+    _back(page, "**/f/app/session.py?**name=9:9#L9")
+    expect(panel).to_be_visible()  # the address has the name
+    _back(page, "**/f/app/session.py?lines=9-11#L9")
+    expect(panel).to_be_hidden()
+    _back(page, "**/f/tests/test_session.py?**name=5:*")
+    expect(panel).to_be_visible()
+
+
+def test_the_same_by_keys(page: Page, server: Server) -> None:
+    page.goto(_address(server, "tests/test_session.py"))
+    page.locator("#L1 code a").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#L4 code a:focus")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#L5 code a:focus")).to_have_text("open_session")
+    page.keyboard.press("r")
+    panel = page.locator("#names")
+    expect(panel.locator("[data-use]:focus")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(panel.locator("[data-use]:focus")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(page.locator("#L5 code a:focus")).to_have_text("open_session")
+    page.keyboard.press("Enter")
+    expect(panel.locator("[data-definition]")).to_be_visible()
+    page.keyboard.press("d")  # the only certain definition
+    page.wait_for_url("**/f/app/session.py?lines=9-11#L9")
+    page.go_back()
+    expect(panel.locator("[data-definition]")).to_be_visible()
+
+
+def test_code_is_one_stop_of_the_tab_key(page: Page, server: Server) -> None:
+    page.goto(_address(server, SESSION))
+    page.locator("#L6 code a").first.focus()
+    page.keyboard.press("Tab")
+    expect(page.locator(".file-side a:focus, .file-side input:focus")).to_have_count(1)
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#L6 code a:focus")).to_have_count(1)
+
+
+def test_a_modifier_goes_straight_to_the_definition(page: Page, server: Server) -> None:
+    page.goto(_address(server, ROUTER))
+    page.locator("#L3 code a", has_text="SessionStore").click(modifiers=["ControlOrMeta"])
+    page.wait_for_url("**/f/app/session.py?lines=6-15#L6")
+
+
+def test_d_without_a_name_says_what_to_do(page: Page, server: Server) -> None:
+    page.goto(_address(server, ROUTER))
+    page.keyboard.press("d")
+    expect(page.locator("#told")).to_contain_text("Click a name")
+
+
+def test_roles_narrow_the_references_and_other_places_are_marked(
+    page: Page, server: Server
+) -> None:
+    page.goto(_address(server, SESSION))
+    page.locator("#L6 code a").first.click()
+    panel = page.locator("#names")
+    expect(page.locator("#L6 code a[aria-current]")).to_have_count(1)
+    expect(page.locator(".file-code a.same")).to_have_count(2)
+    uses = panel.locator("[data-use]")
+    whole = uses.count()
+    panel.locator("[data-role]", has_text="call").click()
+    expect(page).to_have_url(re.compile(r"uses=call"))
+    expect(uses).not_to_have_count(whole)
+    panel.locator("[data-use][href='#L20']").click()
+    expect(page.locator("#L20.picked")).to_be_visible()
+    expect(panel).to_be_visible()  # a place in the same file leaves it open
+    panel.get_by_role("link", name="Close").click()
+    expect(panel).to_be_hidden()
+    expect(page).not_to_have_url(re.compile(r"name="))
+    expect(page.locator("a.same, .file-code a[aria-current]")).to_have_count(0)
+
+
+def test_a_place_without_a_name_says_so(page: Page, server: Server) -> None:
+    page.goto(f"{_address(server, SESSION)}?name=1:5#L1")
+    expect(page.locator("#names")).to_contain_text("There is no name in code at this place")
+    page.keyboard.press("Escape")
+    expect(page.locator("#names")).to_be_hidden()
+
+
+def test_a_file_that_vanished_from_the_index_is_told_in_the_panel(
+    page: Page, server: Server
+) -> None:
+    page.goto(_address(server, SESSION))
+    page.evaluate("history.replaceState(null, '', location.pathname.replace('session', 'gone'))")
+    page.locator("#L6 code a").first.click()
+    expect(page.locator("#names")).to_contain_text("app/gone.py is no longer in the index")
+
+
+@pytest.mark.parametrize("width", [320, 1440])
+def test_without_scripts_names_are_links(browser: Browser, server: Server, width: int) -> None:
+    viewport = {"width": width, "height": 700}
+    with visiting(browser, server.url, java_script_enabled=False, viewport=viewport) as page:
+        page.goto(_address(server, "tests/test_session.py"))
+        page.locator("#L5 code a", has_text="open_session").click()
+        panel = page.locator("#names")
+        expect(panel.locator("[data-definition]")).to_be_in_viewport()
+        expect(page.locator("#L5")).to_be_in_viewport()
+        expect(page.locator("#L5 code a[aria-current]")).to_have_text("open_session")
+        panel.locator("[data-role]", has_text="in tests").click()
+        expect(panel.locator("[data-role][aria-current]")).to_contain_text("in tests")
+        panel.get_by_role("link", name="Symbol page").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("SessionStore.open_session")
+        page.get_by_role("link", name="Show the tests").click()
+        expect(page.locator("#tests-list")).to_contain_text("test_open_session_gives_a_token")
+        page.go_back()
+        page.go_back()
+        panel.get_by_role("link", name="Close").click()
+        expect(panel).to_be_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

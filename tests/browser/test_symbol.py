@@ -1,0 +1,48 @@
+"""The page of a symbol in a browser: its graph, its tests, and where its links lead."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.support.pages import project_ids
+from tests.support.server import Server
+
+
+def _symbol(server: Server, path: str, name: str) -> str:
+    with server.client() as client:
+        return f"/p/{project_ids(client)['sample']}/symbol/{path}?name={name}&line=1"
+
+
+def test_the_graph_leads_to_a_caller_by_mouse_and_by_keys(page: Page, server: Server) -> None:
+    page.goto(_symbol(server, "app/session.py", "SessionStore"))
+    node = page.locator("a.node-caller", has_text="default_store")
+    node.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("default_store")
+    page.locator("a.node-callee").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("SessionStore")
+
+
+def test_tests_come_when_they_are_scrolled_to(page: Page, server: Server) -> None:
+    page.goto(_symbol(server, "app/session.py", "SessionStore.open_session"))
+    page.get_by_role("heading", name="Tests that reach it").scroll_into_view_if_needed()
+    expect(page.locator("#tests-list")).to_contain_text("test_open_session_gives_a_token")
+
+
+def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> None:
+    page.goto(_symbol(server, "app/session.py", "SessionStore"))
+    page.locator(".roles a", has_text="import").click()
+    expect(page).to_have_url(re.compile(r"uses=import#references$"))
+    page.locator("[data-use]").first.click()
+    page.wait_for_url("**/f/**#L*")
+    page.go_back()
+    page.locator(".symbol-source code a", has_text="SessionStore").first.click()
+    page.wait_for_url("**/f/app/session.py?name=6:7#L6")
+    expect(page.locator("#names [data-definition]")).to_be_visible()
+
+
+def test_a_symbol_that_is_gone_is_a_page_with_ways_on(page: Page, server: Server) -> None:
+    page.goto(_symbol(server, "app/session.py", "SessionStore.renamed"))
+    expect(page.get_by_role("heading", name="Symbol not found")).to_be_visible()
+    page.get_by_role("link", name="Search the symbols").click()
+    expect(page.locator("main")).to_contain_text("No symbols match")
