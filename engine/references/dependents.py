@@ -41,7 +41,10 @@ _RUN = re.compile(r"test_|Test[A-Z_]|test[A-Z]")
 _WORDS = re.compile(r"\w+")
 #: Here a bare name of another file must be imported.
 _NEEDS_IMPORT = frozenset({"python"})
-_STAR = re.compile(rb"\bimport\s*\*")
+#: A statement that imports a name, or all names. A list in parentheses goes over several lines.
+_IMPORTED = rb"(?m)^[ \t]*(?:from[ \t].*?\bimport[ \t]*(?:\*|\([^)]*\b%s\b|[^\n(]*\b%s\b)|import[ \t].*\b%s\b)"
+_RECEIVER = re.compile(rb"([\w\x80-\xff]+)\s*\.\s*$")
+_RECEIVER_BYTES = 100
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w.]+)", re.MULTILINE)
 
 Key = tuple[str, str]
@@ -191,7 +194,8 @@ class Dependents:
                 continue
             certainty = found.resolution.certainty
             if can_mean(found.resolution, row):
-                yield found, certainty if self._is_in_reach(found, row) else Certainty.NAME
+                if self._is_in_reach(found, row):
+                    yield found, certainty
             elif any(can_mean(found.resolution, each) for each in above):
                 yield found, max(certainty, Certainty.LIKELY, key=RANK.__getitem__)
         yield from self._constructions_of(row)
@@ -199,21 +203,25 @@ class Dependents:
             yield from self._fixture_uses(row)
 
     def _is_in_reach(self, found: Found, row: SymbolRow) -> bool:
-        """Return whether a use can mean a definition elsewhere: a bare name needs an import."""
+        """Return whether a use can mean a definition of another file: its file must import it.
+
+        Of a name behind a dot this is the name before the dot.
+        """
         source, (offset, use), resolution = found
         if (
             resolution.certainty is not Certainty.LIKELY
             or source.path == row.path
             or source.language not in _NEEDS_IMPORT
             or use is Use.IMPORT
-            or source.text[offset - 1 : offset] == b"."
+            or scope_of(row)
         ):
             return True
-        key = (source.path, row.name)
+        receiver = _RECEIVER.search(source.text, max(0, offset - _RECEIVER_BYTES), offset)
+        wanted = receiver[1].decode("utf-8", "replace") if receiver else row.name
+        key = (source.path, wanted)
         if key not in self._imports:
-            self._imports[key] = _STAR.search(source.text) is not None or any(
-                each.use is Use.IMPORT for each in source.occurrences(row.name)
-            )
+            said = re.escape(wanted.encode())
+            self._imports[key] = re.search(_IMPORTED % (said, said, said), source.text) is not None
         return self._imports[key]
 
     def _constructions_of(self, row: SymbolRow) -> Iterator[tuple[Found, Certainty]]:

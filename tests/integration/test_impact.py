@@ -228,15 +228,17 @@ def test_a_wide_tree_is_cut_and_says_so(tmp_path: Path) -> None:
     assert any("were looked for" in note for note in answer.notes)
 
 
-def test_a_bare_name_without_an_import_is_a_guess(tmp_path: Path) -> None:
+def test_what_no_import_brings_is_no_use(tmp_path: Path) -> None:
     tree = {"a.py": "value = 1\n", "b.py": "def f():\n    value = 2\n    return value\n"}
     tree |= {"c.py": "from a import *\n\n\ndef g():\n    return value\n"}
+    tree |= {"d.py": "import b\n\n\ndef h(o):\n    return o.value\n"}
+    tree |= {"e.py": "import a as x\n\n\ndef i(o):\n    return x.value\n"}
     root = write_tree(tmp_path / "tree", tree)
     with catalog_in(tmp_path / "home") as catalog:
         project = catalog.create(str(root))
         project.index()
         told = _told(project.impact(ImpactRequest(name="value")).dependents)
-    assert told == {"g": (1, "likely", "use"), "f": (1, "name", "use")}
+    assert told == {"g": (1, "likely", "use"), "i": (1, "exact", "use")}
 
 
 def test_other_languages(tmp_path: Path) -> None:

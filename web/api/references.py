@@ -1,4 +1,4 @@
-"""References of one project: the uses of a name, and who calls whom."""
+"""References of one project: the uses of a name, who calls whom, and what a change affects."""
 
 from typing import Annotated
 
@@ -9,6 +9,8 @@ from engine.reference_records import (
     CallAnswer,
     CallRequest,
     Direction,
+    ImpactAnswer,
+    ImpactRequest,
     ReferenceAnswer,
     ReferenceRequest,
 )
@@ -63,4 +65,26 @@ async def follow_calls(
     return await service.executors.search.run(follow)
 
 
-HANDLERS = (find_references, follow_calls)
+@get(
+    "/projects/{project_id:str}/impact",
+    operation_id="findImpact",
+    summary="What a change affects",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(ImpactRequest)},
+)
+async def find_impact(
+    service: Service, project_id: ProjectId, wanted: ImpactRequest
+) -> ImpactAnswer:
+    """List what depends on a definition, a file or the uncommitted changes, and the tests of it.
+
+    Give one of `name`, `path` and `changed`.
+    """
+
+    def find() -> ImpactAnswer:
+        with measured_search("impact"):
+            return service.index_of(project_id).impact(wanted)
+
+    return await service.executors.search.run(find)
+
+
+HANDLERS = (find_references, follow_calls, find_impact)

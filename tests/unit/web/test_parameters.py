@@ -18,11 +18,12 @@ from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
 from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
-from engine.reference_records import CallRequest, ReferenceRequest, Use
+from engine.reference_records import CallRequest, ImpactRequest, ReferenceRequest, Use
 from web.api.search import SearchQuestion
 from web.app import create_app
 from web.cli.callees import command as callees_command
 from web.cli.callers import command as callers_command
+from web.cli.impact import command as impact_command
 from web.cli.refs import command as refs_command
 from web.cli.related import command as related_command
 from web.cli.search import command as search_command
@@ -63,6 +64,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
         (refs_command, ReferenceRequest, {"max_tokens", "project", "as_json"}, set()),
         (callers_command, CallRequest, {"output", "project", "as_json"}, set()),
         (callees_command, CallRequest, {"output", "project", "as_json"}, set()),
+        (impact_command, ImpactRequest, {"output", "max_tokens", "project", "as_json"}, set()),
     ],
 )
 def test_a_command_takes_each(
@@ -88,6 +90,7 @@ def test_a_command_takes_each(
         ("/api/v1/projects/{project_id}/symbols", SymbolListRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/references", ReferenceRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/calls", CallRequest, {"project_id", "direction"}),
+        ("/api/v1/projects/{project_id}/impact", ImpactRequest, {"project_id"}),
     ],
 )
 def test_a_url_takes_each(
