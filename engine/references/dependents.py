@@ -42,7 +42,10 @@ _WORDS = re.compile(r"\w+")
 #: Here a bare name of another file must be imported.
 _NEEDS_IMPORT = frozenset({"python"})
 #: A statement that imports a name, or all names. A list in parentheses goes over several lines.
-_IMPORTED = rb"(?m)^[ \t]*(?:from[ \t].*?\bimport[ \t]*(?:\*|\([^)]*\b%s\b|[^\n(]*\b%s\b)|import[ \t].*\b%s\b)"
+_IMPORTED = (
+    rb"(?m)^[ \t]*(?:import[ \t].*\b%s\b"
+    rb"|from[ \t].*?\bimport[ \t]*(?:\*|\([^)]*\b%s\b|[^\n(]*\b%s\b))"
+)
 _RECEIVER = re.compile(rb"([\w\x80-\xff]+)\s*\.\s*$")
 _RECEIVER_BYTES = 100
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([\w.]+)", re.MULTILINE)
