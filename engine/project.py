@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
+    from engine.reference_records import ImpactAnswer, ImpactRequest
     from engine.references.code_map import CodeMap
     from engine.references.finder import References
     from engine.references.places import Places
@@ -199,7 +200,19 @@ class Project:
         """Who uses its names."""
         from engine.references.finder import References
 
-        return References(self._store, self._searcher, self.root)
+        return References(self._store, self._searcher, self.root, self._pool)
+
+    def impact(self, wanted: "ImpactRequest") -> "ImpactAnswer":
+        """Return what depends on a definition, a file (absolute or not) or uncommitted changes.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid, or what changed is asked for
+                outside of git.
+            FileNotIndexedError: The file is not in the index.
+        """
+        if wanted.path is not None:
+            wanted = replace(wanted, path=self.browse.stored_path(wanted.path))
+        return self.references.impact(wanted)
 
     @cached_property
     def code_map(self) -> "CodeMap":

@@ -274,3 +274,82 @@ class SymbolRelations:
     callees: CallAnswer
     subtypes: tuple[Reference, ...]  # where it is extended or implemented
     found: FoundUses
+
+
+class Change(StrEnum):
+    """How a definition differs from the last commit."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactRequest:
+    """What may change: one of a name, a file and the uncommitted changes."""
+
+    name: Annotated[
+        str | None,
+        Parameter(
+            "a name, or Class.method", brief="Name or Class.method", max_length=MAX_NAME_CHARS
+        ),
+    ] = None
+    path: Annotated[str | None, Parameter("all definitions of this file")] = None
+    changed: Annotated[bool, Parameter("what differs from the last commit, staged or not")] = False
+    depth: Annotated[
+        int,
+        Parameter(
+            "1: direct dependents only; 2: those of these too; …", minimum=1, maximum=MAX_DEPTH
+        ),
+    ] = 3
+    limit: Annotated[
+        int,
+        Parameter("maximum number of dependents, and of tests", minimum=1, maximum=MAX_REFERENCES),
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedDefinition:
+    """A definition that changes, or may."""
+
+    name: Annotated[str, "qualified name; of code outside of definitions the path"]
+    path: str
+    line: Annotated[int, "of a deleted one in the last commit"]
+    kind: str
+    change: Annotated[Change | None, WHEN_ANY, "how it differs from the last commit"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A definition that uses what changes, directly or through others."""
+
+    name: Annotated[str, "qualified name; of code outside of definitions the path"]
+    path: str
+    line: Annotated[int, "of the definition; of code outside of one that of the first use"]
+    depth: Annotated[int, "1 for a direct dependent"]
+    certainty: Annotated[Certainty, "of the least certain use on the way"]
+    use: Annotated[Use, "what it does with via; import without a name: of its file"]
+    via: Annotated[str, "qualified name of the definition that it uses"]
+    via_path: Annotated[str, "its file"]
+    lines: Annotated[tuple[int, ...], "of the uses, in path"]
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactAnswer:
+    """What depends on a change: by depth, then the most certain first; tests apart."""
+
+    name: Annotated[str | None, WHEN_ANY, "the name that was asked for"] = None
+    path: Annotated[str | None, WHEN_ANY, "the file that was asked for"] = None
+    definitions: Annotated[tuple[ChangedDefinition, ...], "what changes, or may"]
+    dependents: Annotated[tuple[Dependent, ...], "outside of tests"]
+    tests: Annotated[tuple[Dependent, ...], "that reach what changes"]
+    test_files: Annotated[tuple[str, ...], "with such tests, or changed themselves; nearest first"]
+    total: Annotated[int, "dependents and tests found; a lower bound when truncated"]
+    total_tests: Annotated[int, "tests among these"]
+    files: Annotated[int, "in which they are"]
+    depths: Annotated[dict[str, int], "how many at each depth"]
+    certainties: Annotated[dict[str, int], "how many of each certainty"]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

@@ -1,11 +1,11 @@
 """Callers and callees as a tree, as compact JSON, and as graphs for Mermaid and Graphviz."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from engine.humanize import count
-from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
+from engine.reference_records import CallAnswer, CallEdge, Certainty, Dependent, Direction
 from web.references import Shown, compact_definitions, counts_text
 from web.terminal import Style, printable
 
@@ -17,33 +17,48 @@ _ARROWS = {Certainty.EXACT: "-->", Certainty.LIKELY: "-.->", Certainty.NAME: "-.
 _LINES = {Certainty.EXACT: "solid", Certainty.LIKELY: "dashed", Certainty.NAME: "dotted"}
 
 
-class _Node(NamedTuple):
-    """A function of the tree: one that was asked for, or one that was reached."""
+class Node(NamedTuple):
+    """A definition of a graph: one that was asked for, or one that was reached."""
 
     name: str
     places: tuple[str, ...]
     parent: int | None  # its number in the list of nodes
-    edge: CallEdge | None
+    edge: CallEdge | Dependent | None
 
 
-def _nodes_of(answer: CallAnswer, shown: Shown) -> list[_Node]:
-    """Return the functions of an answer, each after the one by which it was reached.
+def _nodes_of(answer: CallAnswer, shown: Shown) -> list[Node]:
+    """Return the functions of an answer, each after the one by which it was reached."""
+    asked = (
+        (hit.qualified_name, f"{hit.path}:{hit.line_start}")
+        for hit in answer.definitions[: shown.definitions]
+    )
+    return graph_nodes(asked, answer.edges[: shown.items])
+
+
+def graph_nodes(
+    start: Iterable[tuple[str, str]], edges: Iterable[CallEdge | Dependent]
+) -> list[Node]:
+    """Return the nodes of a graph, each after the one by which it was reached.
 
     Definitions that have one qualified name are one node.
+
+    Args:
+        start: The names and places of the definitions that were asked for.
+        edges: What was reached from these, by depth.
     """
     places: dict[str, list[str]] = {}
-    for hit in answer.definitions[: shown.definitions]:
-        places.setdefault(hit.qualified_name, []).append(f"{hit.path}:{hit.line_start}")
-    nodes = [_Node(name, tuple(found), None, None) for name, found in places.items()]
+    for name, place in start:
+        places.setdefault(name, []).append(place)
+    nodes = [Node(name, tuple(found), None, None) for name, found in places.items()]
     asked = {node.name: number for number, node in enumerate(nodes)}
     reached: dict[tuple[int, str, str], int] = {}
-    for edge in answer.edges[: shown.items]:
+    for edge in edges:
         parent = reached.get((edge.depth - 1, edge.via, edge.via_path), asked.get(edge.via))
         if parent is None:  # a definition that is not shown
             parent = asked[edge.via] = len(nodes)
-            nodes.append(_Node(edge.via, (), None, None))
+            nodes.append(Node(edge.via, (), None, None))
         reached[edge.depth, edge.name, edge.path] = len(nodes)
-        nodes.append(_Node(edge.name, (f"{edge.path}:{edge.line}",), parent, edge))
+        nodes.append(Node(edge.name, (f"{edge.path}:{edge.line}",), parent, edge))
     return nodes
 
 
@@ -70,13 +85,14 @@ def calls_text(answer: CallAnswer, shown: Shown, style: Style) -> str:
     return "\n".join(lines(children.get(None, ()), 0))
 
 
-def _line(node: _Node, direction: Direction, style: Style, *, is_brief: bool) -> str:
+def _line(node: Node, direction: Direction, style: Style, *, is_brief: bool) -> str:
     place = style.place(printable(", ".join(node.places)))
     if node.edge is None:
         return "  ".join(filter(None, [place, style.bold(printable(node.name))]))
     parts = [place, style.bold(printable(_name_of(node.edge))), node.edge.certainty.value]
-    if not is_brief and (told := _lines_text(node.edge, direction)):
-        parts.append(style.dim(told))
+    if not is_brief and isinstance(node.edge, CallEdge):
+        told = _lines_text(node.edge, direction)
+        parts += [style.dim(told)] if told else []
     return "  ".join(parts)
 
 
@@ -91,7 +107,7 @@ def _lines_text(edge: CallEdge, direction: Direction) -> str:
     return f"by {printable(edge.call_path)}:{lines.replace(' ', '')}"
 
 
-def _name_of(edge: CallEdge) -> str:
+def _name_of(edge: CallEdge | Dependent) -> str:
     return _OUTSIDE if edge.name == edge.path else edge.name
 
 
@@ -142,14 +158,24 @@ def mermaid(answer: CallAnswer, *, nothing: str) -> str:
         answer: The answer.
         nothing: The comment if there is no function.
     """
-    nodes = _nodes_of(answer, _all_of(answer))
+    return mermaid_of(_nodes_of(answer, _all_of(answer)), answer.direction, nothing=nothing)
+
+
+def mermaid_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> str:
+    """Return a flow chart of nodes.
+
+    Args:
+        nodes: As ``graph_nodes`` returns them.
+        direction: Whether what was reached uses what was asked for, or the other way round.
+        nothing: The comment if there is no node.
+    """
     lines = ["flowchart LR"]
     if not nodes:
         lines.append(f"  %% {printable(nothing)}")
     for number, node in enumerate(nodes):
         label = "<br/>".join(map(_mermaid_text, _label_of(node)))
         lines.append(f'  n{number}["{label}"]')
-    for start, end, edge in _arrows(nodes, answer.direction):
+    for start, end, edge in _arrows(nodes, direction):
         lines.append(f"  n{start} {_ARROWS[edge.certainty]} n{end}")
     return "\n".join(lines) + "\n"
 
@@ -165,14 +191,18 @@ def dot(answer: CallAnswer, *, nothing: str) -> str:
         answer: The answer.
         nothing: The comment if there is no function.
     """
-    nodes = _nodes_of(answer, _all_of(answer))
+    return dot_of(_nodes_of(answer, _all_of(answer)), answer.direction, nothing=nothing)
+
+
+def dot_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> str:
+    """Return a graph of nodes for Graphviz; the arguments are those of ``mermaid_of``."""
     lines = ["digraph calls {", "  rankdir=LR;", "  node [shape=box];"]
     if not nodes:
         lines.append(f"  // {printable(nothing)}")
     for number, node in enumerate(nodes):
         label = "\\n".join(map(_dot_text, _label_of(node)))
         lines.append(f'  n{number} [label="{label}"];')
-    for start, end, edge in _arrows(nodes, answer.direction):
+    for start, end, edge in _arrows(nodes, direction):
         lines.append(f"  n{start} -> n{end} [style={_LINES[edge.certainty]}];")
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -181,13 +211,15 @@ def _dot_text(text: str) -> str:
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _label_of(node: _Node) -> list[str]:
+def _label_of(node: Node) -> list[str]:
     """Return the lines of a node: its name, then where it is."""
     name = _name_of(node.edge) if node.edge else node.name
     return [name, *node.places]
 
 
-def _arrows(nodes: Sequence[_Node], direction: Direction) -> Iterator[tuple[int, int, CallEdge]]:
+def _arrows(
+    nodes: Sequence[Node], direction: Direction
+) -> Iterator[tuple[int, int, CallEdge | Dependent]]:
     """Yield the edges: the number of the caller or subtype, and that of the callee or base."""
     for number, node in enumerate(nodes):
         if node.parent is not None and node.edge is not None:

@@ -90,7 +90,7 @@ class Walk:
                 via=row.qualified_name,
                 via_path=row.path,
                 call_path=path,
-                call_lines=_lines(source, (call.occurrence.offset for call in calls)),
+                call_lines=lines_of(source, (call.occurrence.offset for call in calls)),
                 is_test=is_test(path),
             )
             yield edge, row_of(span, source) if span else None
@@ -134,11 +134,12 @@ class Walk:
                     via=row.qualified_name,
                     via_path=row.path,
                     call_path=source.path,
-                    call_lines=_lines(source, lines),
+                    call_lines=lines_of(source, lines),
                     is_test=is_test(target.path),
                 )
                 yield edge, target
 
 
-def _lines(source: Source, offsets: Iterable[int]) -> tuple[int, ...]:
+def lines_of(source: Source, offsets: Iterable[int]) -> tuple[int, ...]:
+    """Return the lines of some offsets, the first few."""
     return tuple(sorted({source.line_of(offset) for offset in offsets}))[:_MOST_LINES]

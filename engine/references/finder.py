@@ -1,8 +1,10 @@
 """References of a name, and who calls whom."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from engine.errors import FileNotIndexedError
 from engine.parameters import check_request
 from engine.records import SymbolHit, display_path
 from engine.reference_records import (
@@ -11,6 +13,8 @@ from engine.reference_records import (
     Certainty,
     Definition,
     Direction,
+    ImpactAnswer,
+    ImpactRequest,
     InheritanceRequest,
     Reference,
     ReferenceAnswer,
@@ -19,6 +23,7 @@ from engine.reference_records import (
     Use,
 )
 from engine.references.calls import Walk
+from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, may_mean
 from engine.references.relations import relations_of
@@ -30,8 +35,12 @@ from engine.search.searcher import Searcher
 from engine.search.selection import branch_notes, path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.source.git import read_branch
-from engine.store.connection import Store
+from engine.store import files
+from engine.store.connection import Handle, Store
 from engine.store.symbols import SymbolRow
+
+if TYPE_CHECKING:
+    from engine.indexing.workers import WorkerPool
 
 _MOST_SHOWN = 20  # definitions in an answer
 
@@ -43,12 +52,16 @@ class References:
         store: The project's database.
         searcher: Of the project, for branches and coverage.
         root: The resolved root.
+        pool: Returns the workers that parse what changed.
     """
 
-    def __init__(self, store: Store, searcher: Searcher, root: str) -> None:
+    def __init__(
+        self, store: Store, searcher: Searcher, root: str, pool: "Callable[[], WorkerPool]"
+    ) -> None:
         self._store = store
         self._searcher = searcher
         self._root = root
+        self._pool = pool
 
     def find(self, wanted: ReferenceRequest) -> ReferenceAnswer:
         """Return the uses of a name, the most certain first, then code before tests, by place.
@@ -153,6 +166,33 @@ class References:
                 ),
             )
 
+    def impact(self, wanted: ImpactRequest) -> ImpactAnswer:
+        """Return what depends on a definition, on a file or on the uncommitted changes.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid, or there is no git repository
+                to tell what changed.
+            FileNotIndexedError: The file is not in the index.
+        """
+        check_request(wanted)
+        check_one(wanted)
+        checked_out = read_branch(self._root)
+        changed = self._changed(checked_out) if wanted.changed else None
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            lookup = Lookup(handle, branch)
+            if wanted.path is not None:
+                self._check_indexed(handle, branch.id, wanted.path)
+            start = changed or start_of(lookup, wanted)
+            lookup.assume(start.rows)
+            return answer_from(
+                start,
+                wanted,
+                lookup,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=[*branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out)],
+            )
+
     def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
         """Return the definitions that the name at a place can mean, the likeliest first.
 
@@ -178,6 +218,35 @@ class References:
             return tuple(
                 Definition(symbol=symbol, certainty=resolution.certainty)
                 for symbol in self._shown(resolution.targets)
+            )
+
+    def _changed(self, checked_out: str) -> Start:
+        """Return the uncommitted changes.
+
+        Git's files are read, and texts parsed, while no transaction is open.
+        """
+        from engine.references.changes import read_changes, stale_note, start_at_changes
+
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            known = files.read_paths(handle, branch.id)
+        changes = read_changes(self._root, known)
+        start = start_at_changes(changes, self._pool)
+        with self._store.read() as handle:
+            facts = (files.read_file(handle, branch.id, each.path) for each in changes.files)
+            paths = (each.path for each in changes.files)
+            stored = {
+                path: each.content_hash for path, each in zip(paths, facts, strict=True) if each
+            }
+        start.notes += stale_note(changes.files, stored)
+        return start
+
+    def _check_indexed(self, handle: Handle, branch_id: int, path: str) -> None:
+        if files.read_file(handle, branch_id, path) is None:
+            raise FileNotIndexedError(
+                f"{display_path(path)} is not in the index",
+                hint="cairn why PATH shows the reason",
+                path=display_path(path),
             )
 
     def relations(self, path: str) -> list[Relations]:

@@ -1,6 +1,6 @@
 """Definitions and uses of names within one snapshot of a branch, each read once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.humanize import count
@@ -78,6 +78,18 @@ class Lookup:
             ][:_MOST_DEFINITIONS]
         return self._by_name[last]
 
+    def outline(self, path: str) -> list[SymbolRow]:
+        """Return the definitions of a file in text order."""
+        return symbols.outline(self._handle, self._branch.id, path)
+
+    def assume(self, rows: Iterable[SymbolRow]) -> None:
+        """Add definitions that the index does not have, before their names are looked for."""
+        for row in rows:
+            named = self._named(row.name)
+            key = (row.path, row.qualified_name)
+            if key not in {(each.path, each.qualified_name) for each in named}:
+                named.append(row)
+
     def uses(self, name: str) -> Sequence[Found]:
         """Return all uses of a name, with what each means."""
         if name not in self._uses:
@@ -87,7 +99,7 @@ class Lookup:
     def _read_uses(self, name: str) -> Iterator[Found]:
         definitions = self._named(name)
         unread: set[str] = set()
-        for source in self._sources_with(name):
+        for source in self.sources_with(name):
             occurrences = list(source.occurrences(name))
             if not occurrences:
                 continue

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from engine.reference_records import Certainty, Use
 from engine.references.imports import Module, alias_at, likeness, module_of, path_segments
-from engine.references.sources import Occurrence, Source
+from engine.references.sources import CALLABLES, Occurrence, Source
 from engine.search.features import is_test
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -29,7 +29,6 @@ _FAMILIES = (
     frozenset({"elixir", "template"}),
 )
 _MEMBERS = frozenset({"method", "constructor", "property", "field"})
-_CALLABLES = frozenset({"function", "method", "constructor"})
 _TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type"})
 _OWN = frozenset({"self", "this", "cls", "Self", "@", "$this", "static", "base", "super", "parent"})
 _ABOVE = frozenset({"super", "base", "parent"})
@@ -230,7 +229,7 @@ class Resolver:
         """Return whether a definition of this file is a type that is not local to a function."""
         if row.kind not in _TYPES:
             return False
-        return self._source.kinds.get(scope_of(row)) not in _CALLABLES
+        return self._source.kinds.get(scope_of(row)) not in CALLABLES
 
     def _of_member(
         self, receiver: str, around: SpanRow | None, occurrence: Occurrence

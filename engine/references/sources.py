@@ -10,7 +10,10 @@ from engine.reference_records import Use
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern
+from engine.syntax.symbols import MAX_DEPTH
 
+#: Kinds of what can be called.
+CALLABLES = frozenset({"function", "method", "constructor"})
 _MOST_LINE_CHARS = 200
 _WORD_BYTES = frozenset(
     byte for byte in range(256) if byte >= 0x80 or byte == 0x5F or chr(byte).isalnum()
@@ -104,6 +107,22 @@ class Source:
             # The parent of a method can be a type that stands elsewhere.
             place = parent if 0 <= parent < place else place - 1
         return None
+
+    def owner(self, offset: int) -> SpanRow | None:
+        """Return the outermost function around an offset, or else the innermost symbol."""
+        found = span = self.enclosing(offset)
+        for _ in range(MAX_DEPTH):
+            if span is None:
+                break
+            if span.kind in CALLABLES:
+                found = span
+            span = self.parent_of(span)
+        return found
+
+    def parent_of(self, span: SpanRow) -> SpanRow | None:
+        """Return the symbol around another, None at top level."""
+        place = self._place_of.get(span.parent_id or 0)
+        return None if place is None else self.spans[place]
 
     def line_of(self, offset: int) -> int:
         """Return the line of an offset, counted from 1."""

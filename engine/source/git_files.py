@@ -17,7 +17,7 @@ import re
 import stat
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from engine.config import git_user_files
 
@@ -146,6 +146,7 @@ _HEADER_BYTES: Final = 12
 _STAT_BYTES: Final = 40  # of an entry, before its object name
 _SHORT_HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x40  # in the first byte of an entry's flags: two more bytes of flags follow
+_SKIP_WORKTREE: Final = 0x40  # in the first of these
 
 
 class TrackedPaths:
@@ -197,12 +198,59 @@ def read_index(git_dir: str, *, hash_bytes: int, prefix: bytes) -> TrackedPaths:
         prefix: See ``TrackedPaths``.
     """
     try:
-        paths, base = _parse(_read(git_dir, "index"), hash_bytes)
-        if base:
+        data = _read(git_dir, "index")
+        paths, _, end = _parse(data, hash_bytes)
+        if base := _shared_name(data, end, hash_bytes):
             paths += _parse(_read(git_dir, f"sharedindex.{base}"), hash_bytes)[0]
+        paths = [path for path in paths if path]
     except (ValueError, IndexError):  # slicing and searching in malformed bytes
         return NO_TRACKED_PATHS
     return TrackedPaths(paths, prefix)
+
+
+class IndexEntry(NamedTuple):
+    """What git's index says of a file."""
+
+    name: bytes  # of its blob
+    size_bytes: int  # modulo 2**32
+    mtime_ns: int  # 0: not known, as when the entry may be younger than the file
+    is_sparse: bool  # it need not be in the work tree
+
+
+def read_entries(git_dir: str, *, hash_bytes: int) -> dict[bytes, IndexEntry] | None:
+    """Read the entries of the index by path; None if it is missing, damaged or split; never raises.
+
+    Args:
+        git_dir: The folder that holds ``index``.
+        hash_bytes: Length of an object name, 20 or 32.
+    """
+    try:
+        written_ns = os.stat(os.path.join(git_dir, "index"), follow_symlinks=False).st_mtime_ns
+        data = _read(git_dir, "index")
+        paths, starts, end = _parse(data, hash_bytes)
+        if _shared_name(data, end, hash_bytes):
+            return None
+        return {
+            path: _entry_at(data, start, hash_bytes, written_ns)
+            for path, start in zip(paths, starts, strict=True)
+        }
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _entry_at(data: bytes, start: int, hash_bytes: int, written_ns: int) -> IndexEntry:
+    seconds, nanoseconds = (
+        int.from_bytes(data[at : at + 4], "big") for at in (start + 8, start + 12)
+    )
+    mtime_ns = seconds * 1_000_000_000 + nanoseconds
+    flags_at = start + _STAT_BYTES + hash_bytes
+    is_extended = bool(data[flags_at] & _EXTENDED)
+    return IndexEntry(
+        name=data[start + _STAT_BYTES : flags_at],
+        size_bytes=int.from_bytes(data[start + _STAT_BYTES - 4 : start + _STAT_BYTES], "big"),
+        mtime_ns=mtime_ns if mtime_ns < written_ns else 0,
+        is_sparse=is_extended and bool(data[flags_at + 2] & _SKIP_WORKTREE),
+    )
 
 
 def count_entries(git_dir: str) -> int:
@@ -224,8 +272,8 @@ def _read(git_dir: str, name: str) -> bytes:
     return data
 
 
-def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], str]:
-    """Return the paths and, for a split index, the name of the shared part."""
+def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], list[int], int]:
+    """Return the paths, where their entries start, and where the last one ends."""
     version = int.from_bytes(data[4:8], "big")
     count = int.from_bytes(data[8:_HEADER_BYTES], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, 4):
@@ -233,26 +281,26 @@ def _parse(data: bytes, hash_bytes: int) -> tuple[list[bytes], str]:
     if count * (_STAT_BYTES + hash_bytes) > len(data):
         raise ValueError("more entries than bytes")
     parse = _compressed_paths if version == 4 else _padded_paths
-    paths, end = parse(data, count, _STAT_BYTES + hash_bytes)
-    return [path for path in paths if path], _shared_name(data, end, hash_bytes)
+    return parse(data, count, _STAT_BYTES + hash_bytes)
 
 
-def _padded_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
-    paths = []
+def _padded_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], list[int], int]:
+    paths, starts = [], []
     find_end = data.index
     at = _HEADER_BYTES
     for _ in range(count):
         start = at + flags_at + (4 if data[at + flags_at] & _EXTENDED else 2)
         end = find_end(0, start)
         paths.append(data[start:end])
+        starts.append(at)
         at += (end - at + 8) & ~7
     if at > len(data):
         raise ValueError("the last entry is cut off")
-    return paths, at
+    return paths, starts, at
 
 
-def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], int]:
-    paths = []
+def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[bytes], list[int], int]:
+    paths, starts = [], []
     total_bytes = 0
     path = b""
     at = _HEADER_BYTES
@@ -274,8 +322,9 @@ def _compressed_paths(data: bytes, count: int, flags_at: int) -> tuple[list[byte
         if len(path) > _MAX_PATH_BYTES or total_bytes > _MAX_PATHS_BYTES:
             raise ValueError("a path is too long")
         paths.append(path)
+        starts.append(at)
         at = end + 1
-    return paths, at
+    return paths, starts, at
 
 
 def _shared_name(data: bytes, at: int, hash_bytes: int) -> str:

@@ -34,7 +34,8 @@ class Measure(Enum):
         "cairn_search_duration_seconds",
         _HERE,
         ("mode", "face"),
-        "questions that were answered, by mode (also related, symbols, references, calls) and face",
+        "questions that were answered, by mode (also related, symbols, references, calls,"
+        " impact) and face",
         _QUICK,
     )
     SEARCH_ERRORS = (

@@ -1,4 +1,4 @@
-"""Who uses a name, and who calls whom, over HTTP."""
+"""Who uses a name, who calls whom, and what a change affects, over HTTP."""
 
 from collections.abc import Iterator
 
@@ -74,6 +74,30 @@ def test_implementations_and_bases(client: httpx.Client) -> None:
     assert (up["direction"], up["edges"], up["total"]) == ("bases", [], 0)
 
 
+def test_what_a_change_affects(client: httpx.Client) -> None:
+    found = client.get("impact", params={"name": "discounted", "limit": 1}).json()
+    assert [each["name"] for each in found["definitions"]] == ["discounted"]
+    assert found["dependents"] == [
+        {
+            "name": "Cart.total",
+            "path": "shop/cart.py",
+            "line": 10,
+            "depth": 1,
+            "certainty": "exact",
+            "use": "call",
+            "via": "discounted",
+            "via_path": "shop/cart.py",
+            "lines": [12],
+            "is_test": False,
+        }
+    ]
+    assert found["test_files"] == ["tests/test_cart.py"]
+    assert (found["total"], found["truncated"]) == (5, True)
+    of_file = client.get("impact", params={"path": "shop/cart.py", "depth": 1}).json()
+    assert of_file["path"] == "shop/cart.py"
+    assert client.get("impact", params={"path": "nowhere.py"}).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
@@ -84,6 +108,9 @@ def test_implementations_and_bases(client: httpx.Client) -> None:
         ("calls", {"name": "x", "depth": "6"}, "depth"),
         ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),
+        ("impact", {}, "name"),
+        ("impact", {"name": "x", "path": "y"}, "path"),
+        ("impact", {"changed": "true"}, "changed"),  # outside of git
     ],
 )
 def test_wrong_parameters_are_refused(

@@ -1,4 +1,4 @@
-"""References of one project: the uses of a name, who calls whom, and a map of it."""
+"""References of one project: uses, calls, what a change affects, and a map of it."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,6 +10,8 @@ from engine.reference_records import (
     CallAnswer,
     CallRequest,
     Direction,
+    ImpactAnswer,
+    ImpactRequest,
     MapAnswer,
     MapRequest,
     ReferenceAnswer,
@@ -89,4 +91,26 @@ async def draw_map(service: Service, project_id: ProjectId, wanted: MapRequest) 
     return await service.executors.search.run(draw)
 
 
-HANDLERS = (find_references, follow_calls, draw_map)
+@get(
+    "/projects/{project_id:str}/impact",
+    operation_id="findImpact",
+    summary="What a change affects",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(ImpactRequest)},
+)
+async def find_impact(
+    service: Service, project_id: ProjectId, wanted: ImpactRequest
+) -> ImpactAnswer:
+    """List what depends on a definition, a file or the uncommitted changes, and the tests of it.
+
+    Give one of `name`, `path` and `changed`.
+    """
+
+    def find() -> ImpactAnswer:
+        with measured_search("impact"):
+            return service.index_of(project_id).impact(wanted)
+
+    return await service.executors.search.run(find)
+
+
+HANDLERS = (find_references, follow_calls, draw_map, find_impact)

@@ -20,6 +20,7 @@ from engine.parameters import parameters_of
 from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
 from engine.reference_records import (
     CallRequest,
+    ImpactRequest,
     InheritanceRequest,
     MapRequest,
     ReferenceRequest,
@@ -28,6 +29,7 @@ from engine.reference_records import (
 from web.api.search import SearchQuestion
 from web.app import create_app
 from web.cli.calls import bases, callees, callers, implementations
+from web.cli.impact import command as impact_command
 from web.cli.map import command as map_command
 from web.cli.refs import command as refs_command
 from web.cli.related import command as related_command
@@ -73,6 +75,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
         (callees, CallRequest, {"output", "project", "as_json"}, set()),
         (implementations, InheritanceRequest, {"output", "project", "as_json"}, set()),
         (bases, InheritanceRequest, {"output", "project", "as_json"}, set()),
+        (impact_command, ImpactRequest, {"output", "max_tokens", "project", "as_json"}, set()),
     ],
 )
 def test_a_command_takes_each(
@@ -99,6 +102,7 @@ def test_a_command_takes_each(
         ("/api/v1/projects/{project_id}/references", ReferenceRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/map", MapRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/calls", CallRequest, {"project_id", "direction"}),
+        ("/api/v1/projects/{project_id}/impact", ImpactRequest, {"project_id"}),
     ],
 )
 def test_a_url_takes_each(

@@ -1,0 +1,158 @@
+"""What depends on a definition, on a file, or on the uncommitted changes."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.errors import InvalidInputError
+from engine.humanize import count
+from engine.records import Coverage
+from engine.reference_records import (
+    Certainty,
+    Change,
+    ChangedDefinition,
+    Dependent,
+    ImpactAnswer,
+    ImpactRequest,
+)
+from engine.references.dependents import Dependents, Key
+from engine.references.lookup import RANK, Lookup
+from engine.search.features import is_test
+from engine.store.symbols import SymbolRow
+from engine.syntax.references import has_references
+
+_MOST_START = 400  # definitions that are followed, of a file or of the changes
+_NO_TESTS = frozenset({"conftest"})  # a file of fixtures
+
+
+@dataclass(slots=True)
+class Start:
+    """What changes, or may."""
+
+    definitions: list[ChangedDefinition] = field(default_factory=list)
+    rows: list[SymbolRow] = field(default_factory=list)
+    quiet: set[Key] = field(default_factory=set)  # rows whose uses by name alone are left out
+    files: list[str] = field(default_factory=list)  # whose importing tests reach it
+    notes: list[str] = field(default_factory=list)
+    is_cut: bool = False
+
+
+def check_one(wanted: ImpactRequest) -> None:
+    """Refuse a request that asks for none or for several of a name, a file and the changes.
+
+    Raises:
+        InvalidInputError: It does; the details name the field.
+    """
+    given = [wanted.name is not None, wanted.path is not None, wanted.changed]
+    if sum(given) == 1:
+        return
+    field_name = "name" if not any(given) else "changed" if wanted.changed else "path"
+    raise InvalidInputError(
+        "name a definition, or a path, or ask for what is changed: one of the three",
+        field=field_name,
+    )
+
+
+def start_of(lookup: Lookup, wanted: ImpactRequest) -> Start:
+    """Return the definitions of the name or the file of a request."""
+    if wanted.path is not None:
+        rows = lookup.outline(wanted.path)
+        return Start(definitions=[_unchanged(row) for row in rows], rows=rows, files=[wanted.path])
+    return _named(lookup, wanted.name or "")
+
+
+def _named(lookup: Lookup, name: str) -> Start:
+    """Return the definitions of a name, classes with their members."""
+    found = Start()
+    rows = lookup.definitions(name)
+    code = [row for row in rows if has_references(row.language)]  # rather than sections of prose
+    for row in code or rows:
+        found.definitions.append(_unchanged(row))
+        found.rows.append(row)
+        inner = f"{row.qualified_name}."
+        for each in lookup.outline(row.path):
+            if each.qualified_name.startswith(inner):
+                found.rows.append(each)
+                found.quiet.add((each.path, each.qualified_name))
+    return found
+
+
+def answer_from(
+    start: Start,
+    wanted: ImpactRequest,
+    lookup: Lookup,
+    *,
+    coverage: Coverage,
+    notes: Sequence[str],
+) -> ImpactAnswer:
+    """Return what depends on a change.
+
+    Args:
+        start: What changes.
+        wanted: The request.
+        lookup: Definitions and uses.
+        coverage: Of the branch.
+        notes: On the branch.
+    """
+    rows = list({(row.path, row.qualified_name): row for row in start.rows}.values())
+    walk = Dependents(lookup)
+    found = walk.reach(rows[:_MOST_START], wanted.depth, quiet=frozenset(start.quiet))
+    surely = {each.path for each in found if each.certainty is not Certainty.NAME}
+    for path in start.files:
+        if not is_test(path):
+            importing = [each for each in walk.importing_tests(path) if each.path not in surely]
+            surely.update(each.path for each in importing)
+            found += importing
+    found.sort(key=_order)
+    others = [each for each in found if not each.is_test]
+    tests = [each for each in found if each.is_test]
+    told = [*notes, *start.notes, *lookup.notes]
+    if walk.is_cut or len(rows) > _MOST_START:
+        told.append(
+            f"only the first {count(len(found), 'dependent')} were looked for: ask for a part of"
+            " it, or a smaller depth"
+        )
+    is_short = max(len(others), len(tests), len(start.definitions)) > wanted.limit
+    is_cut = walk.is_cut or lookup.is_cut or start.is_cut or len(rows) > _MOST_START
+    return ImpactAnswer(
+        name=wanted.name,
+        path=wanted.path,
+        definitions=tuple(start.definitions[: wanted.limit]),
+        dependents=tuple(others[: wanted.limit]),
+        tests=tuple(tests[: wanted.limit]),
+        test_files=_files_of(start, tests),
+        total=len(found),
+        total_tests=len(tests),
+        files=len({each.path for each in found}),
+        depths={
+            str(depth): many for depth, many in sorted(Counter(e.depth for e in found).items())
+        },
+        certainties=dict(Counter(each.certainty.value for each in found)),
+        truncated=is_short or is_cut,
+        coverage=coverage,
+        notes=tuple(told),
+    )
+
+
+def _files_of(start: Start, tests: Sequence[Dependent]) -> tuple[str, ...]:
+    """Return the files to run: those with tests that reach the change, and changed ones."""
+    changed = [
+        each.path
+        for each in start.definitions
+        if each.change not in (None, Change.DELETED) and is_test(each.path)
+    ]
+    paths = dict.fromkeys([*changed, *(each.path for each in tests)])
+    return tuple(
+        path for path in paths if os.path.splitext(os.path.basename(path))[0] not in _NO_TESTS
+    )
+
+
+def _order(each: Dependent) -> tuple[int, int, str, int, str]:
+    return each.depth, RANK[each.certainty], each.path, each.line, each.name
+
+
+def _unchanged(row: SymbolRow) -> ChangedDefinition:
+    return ChangedDefinition(
+        name=row.qualified_name, path=row.path, line=row.line_start, kind=row.kind
+    )

@@ -1,0 +1,263 @@
+"""What depends on a definition or a file, in real indexes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.errors import FileNotIndexedError, InvalidInputError
+from engine.project import Project
+from engine.reference_records import Dependent, ImpactRequest
+from tests.support.jobs import catalog_in
+from tests.support.trees import write_tree
+
+_TREE = {
+    "shop/__init__.py": "from shop.orders import place_order\n",
+    "shop/limits.py": "MOST = 10\n\n\ndef check(number):\n    return number < MOST\n",
+    "shop/stock.py": '''from .limits import check
+
+
+class Store:
+    """Keeps things."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def take_item(self, item):
+        return item if check(item) else None
+
+
+class Cellar(Store):
+    def take_item(self, item):
+        return item
+
+
+class Item:
+    pass
+
+
+def describe(item: Item) -> str:
+    return str(item)
+''',
+    "shop/orders.py": """from shop.stock import Store
+
+HANDLERS = []
+
+
+def place_order(item):
+    store = Store(1)
+
+    def inner():
+        return store.take_item(item)
+
+    return inner()
+
+
+def ping(number):
+    return pong(number)
+
+
+def pong(number):
+    return ping(number) or place_order(number)
+
+
+HANDLERS.append(place_order)
+""",
+    "tests/conftest.py": """import pytest
+
+from shop.stock import Store
+
+
+@pytest.fixture
+def store():
+    return Store(1)
+
+
+@pytest.fixture
+def full_store(store):
+    return store
+""",
+    "tests/test_orders.py": """from shop import place_order
+
+
+def test_place_order():
+    assert place_order(1)
+""",
+    "tests/test_stock.py": """def test_full(full_store):
+    assert full_store
+
+
+def test_nothing():
+    full_store = 1
+    assert full_store
+""",
+    "tests/test_limits.py": """import shop.limits
+
+
+def test_module():
+    assert shop.limits
+""",
+    "README.md": "# check\n\nCall check.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("impact")
+    root = write_tree(folder / "tree", _TREE)
+    with catalog_in(folder / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        yield project
+
+
+def _told(found: tuple[Dependent, ...]) -> dict[str, tuple[int, str, str]]:
+    return {each.name: (each.depth, each.certainty.value, each.use.value) for each in found}
+
+
+def test_dependents_are_followed_by_depth_and_tests_stand_apart(project: Project) -> None:
+    answer = project.impact(ImpactRequest(name="check"))
+    assert [(each.name, each.path, each.line, each.kind) for each in answer.definitions] == [
+        ("check", "shop/limits.py", 4, "function")
+    ]
+    assert _told(answer.dependents) == {
+        "Store.take_item": (1, "exact", "call"),
+        "Cellar.take_item": (2, "likely", "inherit"),  # overrides it
+        "place_order": (2, "likely", "call"),  # in a function inside of it
+        "shop/__init__.py": (3, "likely", "import"),
+        "pong": (3, "likely", "call"),
+        "shop/orders.py": (3, "likely", "use"),  # passed on by code outside of functions
+    }
+    assert _told(answer.tests) == {"test_place_order": (3, "likely", "call")}
+    assert answer.test_files == ("tests/test_orders.py",)
+    assert (answer.total, answer.total_tests, answer.files) == (7, 1, 4)
+    assert answer.depths == {"1": 1, "2": 2, "3": 4}
+    assert answer.certainties == {"exact": 1, "likely": 6}
+    assert not answer.truncated
+    [caller] = [each for each in answer.dependents if each.name == "Store.take_item"]
+    assert (caller.via, caller.via_path, caller.lines) == ("check", "shop/limits.py", (11,))
+
+
+def test_a_depth_and_a_limit_bound_the_answer(project: Project) -> None:
+    direct = project.impact(ImpactRequest(name="check", depth=1))
+    assert _told(direct.dependents) == {"Store.take_item": (1, "exact", "call")}
+    cut = project.impact(ImpactRequest(name="check", limit=1))
+    assert (len(cut.dependents), cut.total, cut.truncated) == (1, 7, True)
+
+
+def test_constants_types_and_bases_are_uses(project: Project) -> None:
+    constant = project.impact(ImpactRequest(name="MOST", depth=1))
+    assert _told(constant.dependents) == {"check": (1, "exact", "use")}
+    named = project.impact(ImpactRequest(name="Item", depth=1))
+    assert _told(named.dependents) == {"describe": (1, "exact", "type")}
+    base = project.impact(ImpactRequest(name="Store", depth=1))
+    assert _told(base.dependents) == {
+        "Cellar": (1, "exact", "inherit"),
+        "Cellar.take_item": (1, "likely", "inherit"),
+        "place_order": (1, "exact", "call"),
+    }
+
+
+def test_a_constructor_affects_what_constructs_its_class(project: Project) -> None:
+    answer = project.impact(ImpactRequest(name="Store.__init__", depth=1))
+    assert _told(answer.dependents)["place_order"] == (1, "exact", "call")
+
+
+def test_tests_with_a_fixture_depend_on_what_the_fixture_uses(project: Project) -> None:
+    answer = project.impact(ImpactRequest(name="Store.__init__", depth=1))
+    assert _told(answer.tests) == {
+        "store": (1, "exact", "call"),
+        "full_store": (2, "likely", "use"),
+        "test_full": (3, "likely", "use"),  # within tests the depth does not count
+    }
+    assert answer.test_files == ("tests/test_stock.py",)  # without the file of fixtures
+
+
+def test_an_overriding_method_affects_the_callers_of_the_base(project: Project) -> None:
+    answer = project.impact(ImpactRequest(name="Cellar.take_item", depth=1))
+    assert _told(answer.dependents) == {"place_order": (1, "likely", "call")}
+
+
+def test_circles_end(project: Project) -> None:
+    answer = project.impact(ImpactRequest(name="ping", depth=5))
+    assert _told(answer.dependents) == {"pong": (1, "exact", "call")}
+
+
+def test_a_file_is_all_its_definitions_and_the_tests_that_import_it(project: Project) -> None:
+    answer = project.impact(ImpactRequest(path="shop/limits.py"))
+    assert [each.name for each in answer.definitions] == ["MOST", "check"]
+    assert "check" not in _told(answer.dependents)
+    assert _told(answer.tests)["tests/test_limits.py"] == (1, "likely", "import")
+    absolute = project.impact(ImpactRequest(path=f"{project.root}/shop/limits.py"))
+    assert absolute.tests == answer.tests
+    with pytest.raises(FileNotIndexedError):
+        project.impact(ImpactRequest(path="shop/nowhere.py"))
+
+
+def test_names_that_nothing_has_affect_nothing(project: Project) -> None:
+    for name in ("nowhere", "", ".", "\0"):
+        answer = project.impact(ImpactRequest(name=name))
+        assert (answer.definitions, answer.total) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        (ImpactRequest(), "name"),
+        (ImpactRequest(name="a", path="b"), "path"),
+        (ImpactRequest(name="a", changed=True), "changed"),
+        (ImpactRequest(name="a", depth=6), "depth"),
+        (ImpactRequest(name="a", limit=0), "limit"),
+        (ImpactRequest(changed=True), "changed"),  # outside of git
+    ],
+)
+def test_wrong_requests_are_refused(project: Project, wanted: ImpactRequest, field: str) -> None:
+    with pytest.raises(InvalidInputError) as raised:
+        project.impact(wanted)
+    assert raised.value.details["field"] == field
+
+
+def test_a_wide_tree_is_cut_and_says_so(tmp_path: Path) -> None:
+    wide = "".join(f"def f{number}():\n    return root()\n" for number in range(2500))
+    root = write_tree(tmp_path / "tree", {"wide.py": "def root(): pass\n" + wide})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        answer = project.impact(ImpactRequest(name="root", limit=10))
+    assert (answer.total, answer.truncated) == (2500, True)
+    assert any("were looked for" in note for note in answer.notes)
+
+
+def test_what_no_import_brings_is_no_use(tmp_path: Path) -> None:
+    tree = {"a.py": "value = 1\n", "b.py": "def f():\n    value = 2\n    return value\n"}
+    tree |= {"c.py": "from a import *\n\n\ndef g():\n    return value\n"}
+    tree |= {"d.py": "import b\n\n\ndef h(o):\n    return o.value\n"}
+    tree |= {"e.py": "import a as x\n\n\ndef i(o):\n    return x.value\n"}
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        told = _told(project.impact(ImpactRequest(name="value")).dependents)
+    assert told == {"g": (1, "likely", "use"), "i": (1, "exact", "use")}
+
+
+def test_other_languages(tmp_path: Path) -> None:
+    tree = {
+        "src/shape.ts": "export interface Shape { area(): number }\n"
+        "export class Square implements Shape { area() { return 1 } }\n",
+        "src/draw.ts": 'import { Square } from "./shape.js";\n'
+        "export const draw = () => new Square().area();\n",
+        "src/draw.test.ts": 'import { draw } from "./draw.js";\ntest("draw", () => { draw(); });\n',
+        "pkg/a.go": "package pkg\n\nfunc Helper() int { return 1 }\n",
+        "pkg/a_test.go": 'package pkg\n\nimport "testing"\n\n'
+        "func TestHelper(t *testing.T) { Helper() }\n",
+    }
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        shape = project.impact(ImpactRequest(name="Shape"))
+        assert _told(shape.dependents)["Square"] == (1, "exact", "inherit")
+        assert shape.test_files == ("src/draw.test.ts",)
+        helper = project.impact(ImpactRequest(name="Helper"))
+        assert _told(helper.tests) == {"TestHelper": (1, "exact", "call")}

@@ -1,0 +1,157 @@
+"""``cairn impact``: what depends on a definition, a file or the uncommitted changes."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from engine.project import Project
+from engine.records import MIN_TOKENS, bytes_within
+from engine.reference_records import ImpactAnswer, ImpactRequest
+from web.cli.options import (
+    argument_text,
+    examples,
+    json_option,
+    print_json,
+    print_text,
+    project_option,
+    request_options,
+)
+from web.compact_json import compact_text
+from web.impact import (
+    compact_impact,
+    impact_dot,
+    impact_mermaid,
+    impact_shown,
+    impact_text,
+    impact_totals,
+    nothing_affected,
+)
+from web.operations import nothing_called
+from web.project_selection import absolute, index_of, index_of_file
+from web.references import Shown, most_within
+from web.terminal import Style, printable, style_for
+from web.text import coverage_text
+
+_GRAPHS: dict[str, Callable[..., str]] = {"mermaid": impact_mermaid, "dot": impact_dot}
+_MORE = "truncated; raise --limit or --max-tokens for more"
+
+
+@click.command(
+    epilog=examples(
+        "cairn impact parse_config               who depends on it, and which tests reach it",
+        "cairn impact Session.refresh --depth 1  direct dependents only",
+        "cairn impact --path src/session.py      of all definitions of a file",
+        "cairn impact --changed                  of what you have not committed",
+        "pytest $(cairn impact --changed --json | jq -r '.test_files[]')",
+    )
+)
+@click.argument("name", required=False)
+@request_options(ImpactRequest, without=("name",))
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", *_GRAPHS]),
+    help="text (default), or a graph for Mermaid or Graphviz.",
+)
+@click.option(
+    "--max-tokens",
+    type=int,
+    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
+)
+@project_option
+@json_option
+def command(
+    name: str | None,
+    *,
+    output: str | None,
+    project: str | None,
+    max_tokens: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """List what depends on NAME, on a file or on uncommitted changes, and the tests that reach it.
+
+    Dependents call, construct, extend, override, import or otherwise use it, directly or through
+    others. Uses by name alone are told but not followed.
+    """
+    wanted = ImpactRequest(name=None if name is None else argument_text(name), **options)
+    _check(output, max_tokens, as_json=as_json)
+    with Catalog(load_config()) as catalog:
+        if wanted.path is None:
+            index = index_of(catalog, project, by_name=True)
+        else:
+            index = index_of_file(catalog, project, wanted.path)
+            path = absolute(wanted.path, index, from_root=project is not None)
+            wanted = replace(wanted, path=path)
+        answer = index.impact(wanted)
+        nothing = nothing_affected(answer, wanted, _unknown(index, answer, wanted))
+    if as_json:
+        print_json(answer if max_tokens is None else _within(answer, max_tokens))
+    elif output in _GRAPHS:
+        print_text(_GRAPHS[output](answer, nothing=nothing))
+    else:
+        print_text(_text(answer, nothing, max_tokens))
+
+
+def _check(output: str | None, max_tokens: int | None, *, as_json: bool) -> None:
+    """Check that the options are compatible.
+
+    Raises:
+        InvalidInputError: A graph as JSON or within a budget, or a budget that is too small.
+    """
+    if as_json and output is not None:
+        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+    if max_tokens is None:
+        return
+    if max_tokens < MIN_TOKENS:
+        raise InvalidInputError(
+            f"max_tokens is {max_tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
+        )
+    if output in _GRAPHS:
+        raise InvalidInputError(
+            f"--max-tokens cannot be used with --format {output}", field="max_tokens"
+        )
+
+
+def _unknown(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> str:
+    """Say that nothing has the name, if that is so."""
+    is_unknown = wanted.name is not None and not answer.definitions
+    return nothing_called(index, wanted.name) if is_unknown and wanted.name is not None else ""
+
+
+def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
+    """Return an answer as JSON within a budget."""
+
+    def size(shown: Shown) -> int:
+        return len(compact_text(compact_impact(answer, shown)).encode("utf-8", "replace")) + 1
+
+    shown = most_within(impact_shown(answer), size, bytes_within(max_tokens))
+    return compact_impact(answer, shown)
+
+
+def _text(answer: ImpactAnswer, nothing: str, max_tokens: int | None) -> str:
+    whole = impact_shown(answer)
+
+    def written(shown: Shown, style: Style) -> str:
+        blocks = [block for block in (impact_text(answer, shown, style), nothing) if block]
+        lines = []
+        if not shown.is_brief:
+            lines = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+        totals = [impact_totals(answer, is_brief=shown.is_brief)]
+        if not (shown.is_brief and answer.coverage.complete):
+            totals.append(coverage_text(answer.coverage))
+        totals += [_MORE] if answer.truncated or shown[:2] != whole[:2] else []
+        blocks.append("\n".join([*lines, style.dim(", ".join(totals))]))
+        return ("\n" if shown.is_brief else "\n\n").join(blocks) + "\n"
+
+    def size(shown: Shown) -> int:
+        return len(written(shown, Style()).encode("utf-8", "replace"))
+
+    shown = most_within(whole, size, bytes_within(max_tokens)) if max_tokens else whole
+    return written(shown, style_for(sys.stdout))

@@ -1,0 +1,235 @@
+"""What a change affects, as text, as compact JSON and as graphs, as much as a budget has room for.
+
+What is surer and nearer comes first, so that this is what a budget leaves. Tests stand apart, by
+file.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from engine.humanize import count
+from engine.reference_records import (
+    MAX_DEPTH,
+    Certainty,
+    ChangedDefinition,
+    Dependent,
+    Direction,
+    ImpactAnswer,
+    ImpactRequest,
+    Use,
+)
+from web.calls import dot_of, graph_nodes, mermaid_of
+from web.references import Shown, counts_text
+from web.terminal import Style, printable
+
+_VERBS = {
+    Use.CALL: "calls",
+    Use.INHERIT: "extends",
+    Use.TYPE: "has the type",
+    Use.USE: "uses",
+    Use.IMPORT: "imports",
+}
+_MOST_DEFINITIONS = 20  # that a text names
+_MOST_LINES = 4  # of the uses in one definition
+_BY_NAME = "by name alone: perhaps another of this name"
+
+
+def impact_shown(answer: ImpactAnswer) -> Shown:
+    """Return how much there is to show: all that changes, and all dependents and tests."""
+    return Shown(len(answer.definitions), len(answer.dependents) + len(answer.tests))
+
+
+def impact_text(answer: ImpactAnswer, shown: Shown, style: Style) -> str:
+    """Return what changes, then what depends on it by depth, then tests by file.
+
+    The text has no line end, and is empty for nothing.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+        style: Colours or none.
+    """
+    dependents, tests = _parts_of(answer, shown)
+    blocks = ["\n".join(_definition_lines(answer, shown, style))] if shown.definitions else []
+    sure = [each for each in dependents if each.certainty is not Certainty.NAME]
+    by_name = [each for each in dependents if each.certainty is Certainty.NAME]
+    for depth in sorted({each.depth for each in sure}):
+        rows = [each for each in sure if each.depth == depth]
+        blocks.append(_block(f"depth {depth}", rows, style, is_brief=shown.is_brief))
+    if by_name:
+        blocks.append(_block(_BY_NAME, by_name, style, is_brief=shown.is_brief))
+    if tests:
+        blocks.append("\n".join(_test_lines(tests, style, is_brief=shown.is_brief)))
+    return ("\n" if shown.is_brief else "\n\n").join(blocks)
+
+
+def nothing_affected(answer: ImpactAnswer, wanted: ImpactRequest, nothing: str) -> str:
+    """Say what was not found, and what to try; empty if dependents and tests were.
+
+    Args:
+        answer: The answer.
+        wanted: The request.
+        nothing: What to say if there is no such definition.
+    """
+    if not answer.definitions:
+        if wanted.changed:
+            return "nothing differs from the last commit"
+        return nothing if wanted.path is None else "this file defines nothing"
+    if not answer.total:
+        return "nothing was found that depends on it"
+    if not answer.total_tests and wanted.depth < MAX_DEPTH:
+        return (
+            f"no test was found to reach it by {wanted.depth} steps; a greater depth may find one"
+        )
+    return "" if answer.total_tests else "no test was found to reach it"
+
+
+def impact_totals(answer: ImpactAnswer, *, is_brief: bool = False) -> str:
+    """Count what was found, by certainty."""
+    total = count(answer.total, "dependent")
+    if answer.total_tests:
+        total += f", {count(answer.total_tests, 'test')} among them"
+    if is_brief or not answer.total:
+        return total
+    return f"{total}, in {count(answer.files, 'file')}: {counts_text(answer.certainties)}"
+
+
+def compact_impact(answer: ImpactAnswer, shown: Shown) -> dict[str, Any]:
+    """Return an answer as JSON for a budget: what is known and worth its bytes."""
+    dependents, tests = _parts_of(answer, shown)
+    whole = impact_shown(answer)
+    by_file: dict[str, list[Dependent]] = {}
+    for each in tests:
+        by_file.setdefault(each.path, []).append(each)
+    return {
+        "definitions": [
+            _compact_definition(each) for each in answer.definitions[: shown.definitions]
+        ],
+        "dependents": [_compact_dependent(each, is_brief=shown.is_brief) for each in dependents],
+        "tests": [
+            _compact_file(path, found, is_brief=shown.is_brief) for path, found in by_file.items()
+        ],
+        "total": answer.total,
+        "total_tests": answer.total_tests,
+        **({} if shown.is_brief else {"certainties": answer.certainties}),
+        "truncated": answer.truncated or shown[:2] != whole[:2],
+    }
+
+
+def impact_mermaid(answer: ImpactAnswer, *, nothing: str) -> str:
+    """Return a flow chart from dependents to what they depend on; names are escaped."""
+    nodes = graph_nodes(_starts_of(answer), _by_depth(answer))
+    return mermaid_of(nodes, Direction.CALLERS, nothing=nothing)
+
+
+def impact_dot(answer: ImpactAnswer, *, nothing: str) -> str:
+    """Return a graph for Graphviz from dependents to what they depend on; names are escaped."""
+    nodes = graph_nodes(_starts_of(answer), _by_depth(answer))
+    return dot_of(nodes, Direction.CALLERS, nothing=nothing)
+
+
+def _starts_of(answer: ImpactAnswer) -> Iterator[tuple[str, str]]:
+    return ((each.name, f"{each.path}:{each.line}") for each in answer.definitions)
+
+
+def _by_depth(answer: ImpactAnswer) -> list[Dependent]:
+    return sorted([*answer.dependents, *answer.tests], key=lambda each: each.depth)
+
+
+def _parts_of(answer: ImpactAnswer, shown: Shown) -> tuple[list[Dependent], list[Dependent]]:
+    """Return the dependents and the tests that are shown: the surest, then the nearest ones."""
+    ordered = sorted(
+        [*answer.dependents, *answer.tests],
+        key=lambda each: (each.certainty is Certainty.NAME, each.depth),
+    )
+    kept = {(each.path, each.name) for each in ordered[: shown.items]}
+    dependents = [each for each in answer.dependents if (each.path, each.name) in kept]
+    return dependents, [each for each in answer.tests if (each.path, each.name) in kept]
+
+
+def _definition_lines(answer: ImpactAnswer, shown: Shown, style: Style) -> Iterator[str]:
+    named = answer.definitions[: min(shown.definitions, _MOST_DEFINITIONS)]
+    yield from (_definition_line(each, style) for each in named)
+    if more := len(answer.definitions) - len(named):
+        yield style.dim(f"and {more:,} more")
+
+
+def _definition_line(each: ChangedDefinition, style: Style) -> str:
+    place = style.place(printable(f"{each.path}:{each.line}"))
+    name = f"code outside of definitions in {each.path}" if each.kind == "module" else each.name
+    parts = [place, style.bold(printable(name)) if name != each.path else each.kind]
+    return "  ".join([*parts, *([each.change.value] if each.change else [])])
+
+
+def _block(title: str, rows: Sequence[Dependent], style: Style, *, is_brief: bool) -> str:
+    lines = (f"  {_line(each, style, is_brief=is_brief)}" for each in rows)
+    return "\n".join([style.bold(title), *lines])
+
+
+def _line(each: Dependent, style: Style, *, is_brief: bool) -> str:
+    place = style.place(printable(f"{each.path}:{each.line}"))
+    name = style.bold(printable(_name_of(each)))
+    parts = [place, *([name] if name else []), each.certainty.value]
+    return "  ".join(parts if is_brief else [*parts, style.dim(_reason_of(each))])
+
+
+def _name_of(each: Dependent) -> str:
+    """Return the name of a dependent; of code outside of definitions none, as its place says it."""
+    return "" if each.name == each.path else each.name
+
+
+def _reason_of(each: Dependent) -> str:
+    """Describe what a dependent does with what it depends on."""
+    verb = _VERBS[each.use]
+    if each.use is Use.INHERIT and _last(each.name) == _last(each.via):
+        verb = "overrides"
+    perhaps = "perhaps " if each.certainty is Certainty.NAME else ""
+    lines = ", ".join(map(str, each.lines[:_MOST_LINES]))
+    lines += ", …" if len(each.lines) > _MOST_LINES else ""
+    word = "line" if len(each.lines) == 1 else "lines"
+    return f"{perhaps}{verb} {printable(each.via)} in {word} {lines}"
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
+    """Yield the tests by file, the file with the nearest test first."""
+    by_file: dict[str, list[Dependent]] = {}
+    for each in tests:
+        by_file.setdefault(each.path, []).append(each)
+    yield style.bold("tests")
+    for path, found in by_file.items():
+        yield f"  {style.place(printable(path))}"
+        for each in found:
+            parts = [f"{each.line}", printable(_name_of(each)) or "the whole file"]
+            parts += [f"depth {each.depth}", each.certainty.value]
+            if not is_brief:
+                parts.append(style.dim(_reason_of(each)))
+            yield "    " + "  ".join(parts)
+
+
+def _compact_definition(each: ChangedDefinition) -> dict[str, Any]:
+    shape: dict[str, Any] = {"path": each.path, "line": each.line, "symbol": each.name}
+    return {**shape, "change": each.change.value} if each.change else shape
+
+
+def _compact_dependent(each: Dependent, *, is_brief: bool) -> dict[str, Any]:
+    shape: dict[str, Any] = {"path": each.path, "line": each.line}
+    if name := _name_of(each):
+        shape["symbol"] = name
+    shape |= {"depth": each.depth, "certainty": each.certainty.value}
+    return shape if is_brief else {**shape, "use": each.use.value, "via": each.via}
+
+
+def _compact_file(path: str, tests: Sequence[Dependent], *, is_brief: bool) -> dict[str, Any]:
+    """Return the tests of a file, by the nearest and surest of them."""
+    nearest = tests[0]
+    shape: dict[str, Any] = {
+        "path": path,
+        "depth": nearest.depth,
+        "certainty": nearest.certainty.value,
+    }
+    names = [name for each in tests if (name := _name_of(each))]
+    return shape if is_brief or not names else {**shape, "symbols": names}
