@@ -204,7 +204,6 @@ _OF_SHAPES: Mapping[str, object] = {
     "ImpactAnswer.certainties": {"exact": 1},
     "ImpactAnswer.depths": {"1": 1},
     "ImpactAnswer.name": "SessionStore.open_session",
-    "ImpactAnswer.path": None,
     "ImpactAnswer.test_files": ["tests/test_session.py"],
     "ImpactAnswer.tests": [],
     "MapAnswer.files": 980,
