@@ -94,3 +94,26 @@ def test_nothing_found_and_wrong_questions(shop: Catalog) -> None:
         assert error["details"]["field"] == "use"
 
     ask(shop, body)
+
+
+def test_what_a_change_affects(shop: Catalog) -> None:
+    async def body(client: Client) -> None:
+        found = await called(client, "find_impact", name="discounted")
+        assert [each["symbol"] for each in found["definitions"]] == ["discounted"]
+        assert found["dependents"][0] == {
+            "path": "shop/cart.py",
+            "line": 10,
+            "symbol": "Cart.total",
+            "depth": 1,
+            "certainty": "exact",
+            "use": "call",
+            "via": "discounted",
+        }
+        assert [each["path"] for each in found["tests"]] == ["tests/test_cart.py"]
+        assert "tests/test_cart.py" in await text_of(client, "find_impact", path="shop/cart.py")
+        unknown = await called(client, "find_impact", name="dicsounted")
+        assert "discounted" in unknown["notes"][0]
+        for wrong in ({}, {"name": "discounted", "changed": True}, {"changed": True}):
+            assert await refused(client, "find_impact", **wrong)
+
+    ask(shop, body)

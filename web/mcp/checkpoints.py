@@ -98,7 +98,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "!indexed: notes only. To locate code use search_code."
             ),
             parameters=SearchCheckpoints,
-            output_schema=record(checkpoints="records", truncated="boolean"),
+            output_schema=record(checkpoints="list", truncated="boolean"),
             run=checkpoints.search,
             read_only=True,
         ),

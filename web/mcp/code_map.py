@@ -31,7 +31,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Map of the code",
             description="List the most central definitions, to learn a code base in one call.",
             parameters=CodeMap,
-            output_schema=record(files="records", total="integer", truncated="boolean"),
+            output_schema=record(files="list", total="integer", truncated="boolean"),
             run=_Maps(context).draw,
             read_only=True,
         ),

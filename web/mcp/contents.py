@@ -43,7 +43,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="List projects",
             description="List the indexed projects; default is that of calls that name none.",
             parameters=ListProjects,
-            output_schema=record(projects="records", default="text|null", total="integer"),
+            output_schema=record(projects="list", default="text|null", total="integer"),
             run=contents.projects,
             read_only=True,
         ),

@@ -360,11 +360,10 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="index_symbol_graph",
             title="Index code symbols",
             description=(
-                "Index code symbols; incremental by size, time and hash. Use it to add files you "
-                "just wrote (files), to limit it to paths (include, exclude), to recover from a "
-                "damaged or wrong index (force_clean rebuilds it), or after comparing "
-                "symbols://list with project://./structure. A failure has a log, and diagnostics "
-                "with suggested_fixes."
+                "Index code symbols, incremental by size, time and hash: files you just wrote, "
+                "some paths (include, exclude), a damaged index (force_clean rebuilds it), or what "
+                "differs in symbols://list with project://./structure. Failures have "
+                "suggested_fixes."
             ),
             parameters=IndexSymbolGraph,
             output_schema=_SYMBOL_GRAPH_REPORT,

@@ -64,7 +64,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             ),
             parameters=FindReferences,
             output_schema=record(
-                definitions="texts", references="records", total="integer", truncated="boolean"
+                definitions="texts", references="list", total="integer", truncated="boolean"
             ),
             run=_References(context).find,
             read_only=True,

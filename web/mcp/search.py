@@ -220,7 +220,7 @@ class FindRelated(Parameters, kw_only=True, frozen=True):
 
 
 _IN_ALL_ANSWERS = ("total", "truncated", "coverage")
-_FOUND = {**fields_in(SearchAnswer, *_IN_ALL_ANSWERS), "hits": "records"}
+_FOUND = {**fields_in(SearchAnswer, *_IN_ALL_ANSWERS), "hits": "list"}
 
 
 def tools(context: ToolContext) -> tuple[Tool, ...]:
@@ -252,7 +252,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "parts of names and typos."
             ),
             parameters=FindSymbol,
-            output_schema=record(symbols="records", total="integer", truncated="boolean"),
+            output_schema=record(symbols="list", total="integer", truncated="boolean"),
             run=search.find_symbol,
             read_only=True,
         ),

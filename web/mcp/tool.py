@@ -35,6 +35,7 @@ _SHORT: dict[str, Schema] = {
     "record": {"type": "object"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "records": {"type": "array", "items": {"type": "object"}},
+    "list": {"type": "array"},
 }
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
@@ -46,8 +47,8 @@ def record(**fields: str | Schema) -> Schema:
 
     Args:
         fields: For each field a schema, or the name of a short one (``text``, ``integer``,
-            ``number``, ``boolean``, ``record``, ``texts``, ``records``). The suffix ``|null`` makes
-            it nullable.
+            ``number``, ``boolean``, ``record``, ``texts``, ``records``, ``list``). The suffix
+            ``|null`` makes it nullable.
     """
     schemas = {name: _schema_of(each) for name, each in fields.items()}
     return {"type": "object", "properties": schemas}
@@ -89,7 +90,8 @@ def input_schema(parameters: type[msgspec.Struct]) -> Schema:
     """Return the schema of a tool's parameters without redundant parts.
 
     It omits that a parameter may be null, which means the same as leaving it out, and bounds that
-    no sensible call comes near: an empty text where none is needed, and very long lists.
+    no sensible call comes near: an empty text where none is needed, very long texts and lists, and
+    numbers below 1.
     """
     schema: Schema = msgspec.json.schema(parameters)["$defs"][parameters.__name__]
     properties = {field: _simplified(each) for field, each in schema["properties"].items()}
@@ -103,7 +105,9 @@ def _simplified(schema: Schema) -> Schema:
         [alternative] = [each for each in alternatives if each != {"type": "null"}]
         schema = {**schema, **alternative}
         del schema["anyOf"]
-    left_out = {"maxItems"}
+    left_out = {"maxItems", "maxLength"}
+    if schema.get("minimum") == 1:
+        left_out.add("minimum")
     if "default" in schema:
         left_out |= {"minLength"} if schema["default"] is not None else {"minLength", "default"}
     schema = {name: value for name, value in schema.items() if name not in left_out}

@@ -36,6 +36,7 @@ from web.cli.related import command as related_command
 from web.cli.search import command as search_command
 from web.cli.symbols import command as symbols_command
 from web.mcp.code_map import CodeMap
+from web.mcp.impact import FindImpact
 from web.mcp.references import FindReferences
 from web.mcp.search import FindRelated, FindSymbol, SearchCode
 from web.mcp.tool import Parameters, input_schema
@@ -134,14 +135,27 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
             {"direction", "depth", "project_path", "max_tokens"},
             {"path", "limit"},
         ),
+        (FindImpact, ImpactRequest, {"project_path", "max_tokens"}, {"limit"}),
         (CodeMap, MapRequest, {"project_path", "max_tokens"}, {"limit"}),
     ],
 )
 def test_agents_may_set_each_but_the_little_used(
     parameters: type[Parameters], request_type: type, own: set[str], without: set[str]
 ) -> None:
-    schemas = input_schema(parameters)["properties"]
-    _check({n: each for n, each in schemas.items() if n not in own}, request_type, without=without)
+    """Without the bounds that their schemas leave out."""
+    schemas = msgspec.json.schema(parameters)["$defs"][parameters.__name__]["properties"]
+    sent = input_schema(parameters)["properties"]
+    assert sent.keys() == schemas.keys()
+    given = {name: _not_null(each) for name, each in schemas.items() if name not in own}
+    _check(given, request_type, without=without)
+    for name, each in sent.items():
+        assert "maxLength" not in each
+        assert each.items() >= {n: v for n, v in given.get(name, {}).items() if n == "enum"}.items()
+
+
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    [*options] = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    return {**schema, **options[0]} if options else schema
 
 
 def _check(

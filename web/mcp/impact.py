@@ -1,0 +1,103 @@
+"""The tool that tells what a change affects."""
+
+from dataclasses import replace
+
+from engine.project import Project
+from engine.records import bytes_within
+from engine.reference_records import MAX_REFERENCES, ImpactAnswer, ImpactRequest
+from engine.telemetry.metrics import measured_search
+from web.compact_json import compact_text
+from web.impact import (
+    compact_impact,
+    impact_shown,
+    impact_text,
+    impact_totals,
+    nothing_affected,
+)
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, size_of
+from web.mcp.failures import in_tools
+from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
+from web.operations import nothing_called
+from web.parameters import request_from, with_parameters_of
+from web.references import Shown, most_within
+from web.schemas import as_json
+from web.terminal import Style, printable
+from web.text import coverage_text
+
+_MORE = "truncated: raise max_tokens, or lower depth"
+
+
+@with_parameters_of(ImpactRequest, without=("limit",), for_agents=True)
+class FindImpact(Parameters, kw_only=True, frozen=True):
+    """Parameters of ``find_impact``."""
+
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+    project_path: ProjectPath | None = None
+
+
+def tools(context: ToolContext) -> tuple[Tool, ...]:
+    """Return the tool that tells what a change affects."""
+    return (
+        Tool(
+            name="find_impact",
+            title="Find what a change affects",
+            description=(
+                "Find what depends on a name, a file or your uncommitted changes, directly or "
+                "not, and the tests to run."
+            ),
+            parameters=FindImpact,
+            output_schema=record(
+                definitions="list", dependents="list", tests="list", total="integer"
+            ),
+            run=_Impact(context).find,
+            read_only=True,
+        ),
+    )
+
+
+class _Impact:
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+
+    def find(self, params: FindImpact, caller: Caller) -> Answer:
+        wanted = replace(request_from(ImpactRequest, params), limit=MAX_REFERENCES)
+        projects = self._context.projects
+        if wanted.path is None:
+            index = projects.index(params.project_path, caller)
+        else:
+            index = projects.index_of_file(wanted.path, params.project_path, caller)
+        with measured_search("impact"):
+            answer = index.impact(wanted)
+        notes = _notes_on(index, answer, wanted)
+
+        def write(shown: Shown) -> Answer:
+            content = compact_impact(answer, shown)
+            told = [] if shown.is_brief and answer.total else [*notes]
+            told += [_MORE] if content["truncated"] else []
+            lines = [
+                impact_text(answer, shown, Style()),
+                *(f"note: {printable(note)}" for note in told),
+                impact_totals(answer, is_brief=shown.is_brief),
+            ]
+            return Answer(
+                content={**content, **({"notes": told} if told else {})},
+                text="\n".join(filter(None, lines)),
+            )
+
+        def size(shown: Shown) -> int:
+            written = write(shown)
+            return max(size_of(written.text), size_of(compact_text(as_json(written.content))))
+
+        whole = impact_shown(answer)
+        return write(most_within(whole, size, bytes_within(params.max_tokens)))
+
+
+def _notes_on(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> list[str]:
+    """Return what to know of an answer, in the words of tools."""
+    is_unknown = wanted.name is not None and not answer.definitions
+    unknown = nothing_called(index, wanted.name) if is_unknown and wanted.name else ""
+    nothing = nothing_affected(answer, wanted, unknown)
+    notes = [in_tools(note) for note in (nothing, *answer.notes) if note]
+    if not answer.coverage.complete:
+        notes.append(in_tools(coverage_text(answer.coverage)))
+    return notes
