@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from engine.search.name_uses import NameUses, UsedAt, UseTerm
 from engine.search.query import storable
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
-from engine.store.references import SpanRow, read_chunk_starts
+from engine.store.references import SpanRow, read_chunk_starts, read_file_ids
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 from engine.syntax.references import has_references, name_pattern
 
@@ -55,8 +56,19 @@ def find_uses(handle: Handle, branch: BranchRow, terms: Sequence[UseTerm]) -> li
     for term in terms:
         if term.name not in lookups:
             lookups[term.name] = _NameLookup(Lookup(handle, branch), term.name)
-        places, notes = lookups[term.name].find(term.filter)
-        found.append(_uses_of(handle, term.filter, lookups[term.name], places, notes))
+        name = lookups[term.name]
+        places, notes = name.find(term.filter)
+        uses = _uses_of(handle, term.filter, places)
+        paths = sorted({place.source.path for place in places})
+        found.append(
+            replace(
+                uses,
+                file_ids=frozenset(read_file_ids(handle, branch.id, paths)),
+                is_known=bool(places) or name.is_known,
+                is_cut=name.lookup.is_cut,
+                notes=(*name.lookup.notes, *notes),
+            )
+        )
     return found
 
 
@@ -223,13 +235,8 @@ def _place_of_occurrence(source: Source, occurrence: Occurrence, certainty: Cert
     return _Place(source, UsedAt(start, name.end() if name else start + 1, certainty))
 
 
-def _uses_of(
-    handle: Handle,
-    filter_: str,
-    name: _NameLookup,
-    places: Sequence[_Place],
-    notes: Iterable[str],
-) -> NameUses:
+def _uses_of(handle: Handle, filter_: str, places: Sequence[_Place]) -> NameUses:
+    """Return the chunks and definitions in which places are."""
     starts = read_chunk_starts(handle, [place.source.blob_id for place in places])
     of_chunks: dict[int, set[UsedAt]] = defaultdict(set)
     of_symbols: dict[int, set[UsedAt]] = defaultdict(set)
@@ -257,10 +264,6 @@ def _uses_of(
         chunk_ids=frozenset(passing),
         symbol_places={id_: sorted(each) for id_, each in of_symbols.items()},
         innermost=frozenset(innermost),
-        blob_ids=frozenset(place.source.blob_id for place in places),
-        is_known=bool(places) or name.is_known,
-        is_cut=name.lookup.is_cut,
-        notes=(*name.lookup.notes, *notes),
     )
 
 

@@ -153,7 +153,7 @@ class Uses:
     def _notes_on_nothing(self) -> Iterator[str]:
         """Yield how many places there are for each filter alone, when none passes all of them."""
         for term, uses in self._wanted:
-            number = len(uses.blob_ids if term.filter == _FILES else uses.places)
+            number = len(uses.file_ids if term.filter == _FILES else uses.places)
             noun = "file" if term.filter == _FILES else "place"
             verb = term.filter if number == 1 else term.filter.removesuffix("s")
             if number:
@@ -180,16 +180,16 @@ def wants_kind(query: Query, request: SearchRequest) -> bool:
 
 def _rule(term: UseTerm, uses: NameUses, is_narrowed: bool, are_files_listed: bool) -> IdRule:
     if term.filter == _FILES:
-        return IdRule(term.is_negated, blobs=uses.blob_ids)
+        return IdRule(term.is_negated, files=uses.file_ids)
     if term.is_negated:
         return IdRule(
             is_refusal=True,
-            blobs=uses.blob_ids if are_files_listed else None,
+            files=uses.file_ids if are_files_listed else None,
             chunks=uses.chunk_ids,
             symbols=uses.symbol_places.keys(),
         )
     symbol_ids: Collection[int] = uses.symbol_places.keys() if is_narrowed else uses.innermost
-    return IdRule(is_refusal=False, blobs=uses.blob_ids, chunks=uses.chunk_ids, symbols=symbol_ids)
+    return IdRule(is_refusal=False, files=uses.file_ids, chunks=uses.chunk_ids, symbols=symbol_ids)
 
 
 def _places_of(candidate: Candidate, uses: NameUses) -> Sequence[UsedAt]:

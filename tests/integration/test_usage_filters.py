@@ -486,3 +486,22 @@ def _indexed(catalog: Catalog, root: Path) -> Project:
     project = catalog.create(str(root))
     project.index()
     return project
+
+
+def test_a_text_at_two_paths_is_shown_where_it_has_the_use(tmp_path: Path) -> None:
+    text = "from .it import f_one\n\nf_one()\n"
+    files = {
+        "a/it.py": "def f_one(): pass\n",
+        "bb/it.py": "class Two:\n    def f_one(self): pass\n",
+        "a/user.py": text,
+        "bb/user.py": text,
+        "c.py": "from bb.it import Two\n\nTwo().f_one()\n",
+    }
+    root = write_tree(tmp_path / "tree", files)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        assert "bb/user.py:1" in _places(project, "imports:bb.it")
+        assert "a/user.py:1" not in _places(project, "imports:bb.it")
+        assert _places(project, "imports:a.it") == ["a/user.py:1"]
+        left = _places(project, "lang:python -imports:a.it")
+        assert left == ["a/it.py:1", "bb/it.py:1", "bb/user.py:1", "c.py:1"]
