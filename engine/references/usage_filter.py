@@ -32,6 +32,7 @@ _USES = {
 }
 _TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type"})
 _BEFORE_BYTES = 160
+_MOST_NAMED = 5  # definitions in a note
 _BETWEEN = rb"\s*(?:\.|::|->|\\)\s*"
 _AS_WRITTEN = Resolution(Certainty.LIKELY, ())
 # ``impl Trait for Type``: the name of the type.
@@ -102,7 +103,9 @@ class _NameLookup:
     def find(self, filter_: str) -> tuple[list[_Place], list[str]]:
         """Return the places that a filter is about, and notes on them."""
         if filter_ == "imports":
-            return self._imports(), []
+            places = self._imports()
+            is_only_defined = not places and self.is_known
+            return places, [f"nothing imports {self.name}"] if is_only_defined else []
         wanted = _USES[filter_]
         found = [each for each in self._meant if each.occurrence.use in wanted]
         places = [_place_of(each) for each in found]
@@ -175,6 +178,10 @@ class _NameLookup:
             )
         elif (self.asked or self.of_module) and not others:
             yield f"{self.name} is defined, but nothing uses it by name"
+        elif not meant and self.qualifiers:
+            known = dict.fromkeys(row.qualified_name for row in self.lookup.definitions(self.last))
+            if known:
+                yield f"{self.last} is defined as {', '.join(list(known)[:_MOST_NAMED])}"
         if meant and not (self.asked or self.of_module) and self.last != self.name:
             yield (
                 f"{self.name} is not defined in this project: found is what is written so, or"

@@ -135,11 +135,17 @@ class Uses:
 
     def unknown(self, handle: Handle) -> tuple[list[MissingName], list[MissingName]]:
         """Return the names that are neither defined nor used, and those that no text has."""
-        names = list(dict.fromkeys(term.name for term, uses in self._found if not uses.is_known))
+        filters: dict[str, set[str]] = {}
+        for term, uses in self._found:
+            if not uses.is_known:
+                filters.setdefault(term.name, set()).add(term.filter)
         unknown: list[MissingName] = [
-            UnknownName(name, _similar_name(handle, name)) for name in names
+            (UnknownModule if of_name == {_FILES} else UnknownName)(
+                name, _similar_name(handle, name)
+            )
+            for name, of_name in filters.items()
         ]
-        return unknown, [MissingName(name, "") for name in names if not is_indexed(handle, name)]
+        return unknown, [MissingName(name, "") for name in filters if not is_indexed(handle, name)]
 
     def _show(self, candidate: Candidate) -> None:
         known = {part.name for part in candidate.breakdown.shares}  # of a place that is listed
@@ -166,11 +172,19 @@ class Uses:
 class UnknownName(MissingName):
     """A name in a filter that the project neither defines nor uses."""
 
+    _WHAT = "no definition and no use of"
+
     @property
     def note(self) -> str:
         """What to say of it."""
         suggestion = f", did you mean {self.similar!r}?" if self.similar else ""
-        return f"no definition and no use of {self.name!r} in this project{suggestion}"
+        return f"{self._WHAT} {self.name!r} in this project{suggestion}"
+
+
+class UnknownModule(UnknownName):
+    """A name that is only asked for as a module, and that nothing imports."""
+
+    _WHAT = "no import of"
 
 
 def wants_kind(query: Query, request: SearchRequest) -> bool:

@@ -359,6 +359,12 @@ def test_what_is_known_of_a_name_without_such_a_use_is_told(project: Project) ->
     assert _answer(project, "calls:take_all").notes == (
         "take_all is defined, but nothing uses it by name",
     )
+    assert _answer(project, "imports:nunpy").notes == ("no import of 'nunpy' in this project",)
+    assert _answer(project, "imports:lonely").notes == ("nothing imports lonely",)
+    assert _answer(project, "calls:Shelf.open").notes == (
+        "open is defined as Store.open, Cache.open",
+        "no definition and no use of 'Shelf.open' in this project",
+    )
     assert _answer(project, "open -calls:nowhere_at_all").notes == (
         "no definition and no use of 'nowhere_at_all' in this project",
     )
