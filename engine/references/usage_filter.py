@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from engine.humanize import count
 from engine.reference_records import Certainty, Use
-from engine.references.import_statements import imports_of, is_asked_module, module_word
+from engine.references.imported_names import imports_of, is_asked_module, module_word
 from engine.references.imports import module_of, path_segments
 from engine.references.lookup import Found, Lookup, can_mean, may_mean
 from engine.references.resolve import Resolution, scope_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.references.import_statements import (
+from engine.references.imported_names import (
     Imported,
     imports_of,
     is_asked_module,
