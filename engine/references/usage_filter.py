@@ -212,7 +212,7 @@ class _Written:
         offset = occurrence.offset
         if before.search(source.text, max(0, offset - _BEFORE_BYTES), offset):
             return True
-        last = source.text[:offset][-_BEFORE_BYTES:].rstrip()[-1:]
+        last = source.text[max(0, offset - _BEFORE_BYTES) : offset].rstrip()[-1:]
         return is_imported and last not in (b".", b":", b">")
 
     def _read(self, source: Source) -> tuple[re.Pattern[bytes], bool]:

@@ -123,13 +123,13 @@ class Uses:
         facts = chunks.read_chunks(handle, sorted(ids), filters)
         return {chunk.blob_id: chunk for _, chunk in sorted(facts.items(), reverse=True)}
 
-    def shown_in(self, found: RankedCandidates) -> RankedCandidates:
+    def shown_in(self, found: RankedCandidates, mode: Mode) -> RankedCandidates:
         """Return candidates that show where they use the names, and say so; with notes."""
         for candidate in found.shown:
             self._show(candidate)
         notes = dict.fromkeys(note for _, uses in self._found for note in uses.notes)
         if not found.scores and not found.is_capped:
-            notes.update(dict.fromkeys(self._notes_on_nothing()))
+            notes.update(dict.fromkeys(self._notes_on_nothing(mode)))
         is_capped = found.is_capped or any(uses.is_cut for _, uses in self._found)
         return found._replace(is_capped=is_capped, notes=(*found.notes, *notes))
 
@@ -156,16 +156,17 @@ class Uses:
         ]
         _add(candidate, shown)
 
-    def _notes_on_nothing(self) -> Iterator[str]:
+    def _notes_on_nothing(self, mode: Mode) -> Iterator[str]:
         """Yield how many places there are for each filter alone, when none passes all of them."""
+        where = "no definition around" if mode is Mode.SYMBOL else "nothing there"
         for term, uses in self._wanted:
             number = len(uses.file_ids if term.filter == _FILES else uses.places)
             noun = "file" if term.filter == _FILES else "place"
             verb = term.filter if number == 1 else term.filter.removesuffix("s")
             if number:
                 yield (
-                    f"{count(number, noun)} {verb} {term.name}, but nothing there matches the rest"
-                    " of the query"
+                    f"{count(number, noun)} {verb} {term.name}, but {where} matches the rest of"
+                    " the query"
                 )
 
 

@@ -271,6 +271,18 @@ def test_symbol_mode_lists_the_definitions(project: Project) -> None:
     assert symbols("lang:python path:app/web.py -calls:open_session") == ["View.head", "lonely"]
 
 
+def test_uses_outside_of_definitions_are_told_in_symbol_mode(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": "import it\n\nit.start_all()\n"})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        assert _places(project, "calls:start_all") == ["a.py:3"]
+        answer = _answer(project, "calls:start_all", Mode.SYMBOL)
+    assert (answer.hits, answer.notes) == (
+        (),
+        ("1 place calls start_all, but no definition around matches the rest of the query",),
+    )
+
+
 def test_a_kind_or_a_name_wants_the_definition_around(project: Project) -> None:
     hits = _answer(project, "kind:class calls:open_session").hits
     assert [(hit.symbol, hit.matches[0].line) for hit in hits] == [("View", 7)]
