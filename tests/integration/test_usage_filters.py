@@ -523,3 +523,22 @@ def test_a_text_at_two_paths_is_shown_where_it_has_the_use(tmp_path: Path) -> No
         assert _places(project, "imports:a.it") == ["a/user.py:1"]
         left = _places(project, "lang:python -imports:a.it")
         assert left == ["a/it.py:1", "bb/it.py:1", "bb/user.py:1", "c.py:1"]
+
+
+def test_filters_apply_before_every_limit(tmp_path: Path) -> None:
+    files = {f"f{number}.py": "# alpha beta\n" * 3 for number in range(300)}
+    files["far/away.py"] = "def far(x):\n    return rare_one(x)  # alpha of many other words\n"
+    body = "".join(f"    value_{number} = {number} * {number}\n" for number in range(300))
+    files["gamma.py"] = f'"""gamma"""\n\n\ndef first():\n{body}\n\ndef last():\n    rare_two()\n'
+    root = write_tree(tmp_path / "tree", files)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        for mode in (Mode.HYBRID, Mode.KEYWORD, Mode.MEANING):
+            request = SearchRequest(query="alpha calls:rare_one", mode=mode, limit=1)
+            [hit] = project.search(request).hits
+            assert (hit.path, hit.line_start) == ("far/away.py", 2), mode
+        for query in ("rare_one calls:rare_one", "/alpha/ calls:rare_one"):
+            assert _places(project, query)[0].startswith("far/away.py:")
+        # Of a file that is found by its name, the place that passes is shown.
+        [named] = _answer(project, "gamma calls:rare_two", Mode.KEYWORD).hits
+        assert (named.path, named.symbol) == ("gamma.py", "last")
