@@ -4,12 +4,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 from engine.humanize import count
 from engine.reference_records import Certainty, Use
-from engine.references.import_statements import imports_of, is_asked_module, module_word
+from engine.references.imported_names import imports_of, is_asked_module, module_word
 from engine.references.imports import module_of, path_segments
 from engine.references.lookup import Found, Lookup, can_mean, may_mean
 from engine.references.resolve import Resolution, scope_of
@@ -19,7 +20,7 @@ from engine.search.name_uses import NameUses, UsedAt, UseTerm
 from engine.search.query import storable
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
-from engine.store.references import SpanRow, read_chunk_starts
+from engine.store.references import SpanRow, read_chunk_starts, read_file_ids
 from engine.syntax.languages import DOCUMENT_LANGUAGES
 from engine.syntax.references import has_references, name_pattern
 
@@ -31,6 +32,7 @@ _USES = {
 }
 _TYPES = frozenset({"class", "struct", "interface", "trait", "enum", "type"})
 _BEFORE_BYTES = 160
+_MOST_NAMED = 5  # definitions in a note
 _BETWEEN = rb"\s*(?:\.|::|->|\\)\s*"
 _AS_WRITTEN = Resolution(Certainty.LIKELY, ())
 # ``impl Trait for Type``: the name of the type.
@@ -55,8 +57,19 @@ def find_uses(handle: Handle, branch: BranchRow, terms: Sequence[UseTerm]) -> li
     for term in terms:
         if term.name not in lookups:
             lookups[term.name] = _NameLookup(Lookup(handle, branch), term.name)
-        places, notes = lookups[term.name].find(term.filter)
-        found.append(_uses_of(handle, term.filter, lookups[term.name], places, notes))
+        name = lookups[term.name]
+        places, notes = name.find(term.filter)
+        uses = _uses_of(handle, term.filter, places)
+        paths = sorted({place.source.path for place in places})
+        found.append(
+            replace(
+                uses,
+                file_ids=frozenset(read_file_ids(handle, branch.id, paths)),
+                is_known=bool(places) or name.is_known,
+                is_cut=name.lookup.is_cut,
+                notes=(*name.lookup.notes, *notes),
+            )
+        )
     return found
 
 
@@ -90,7 +103,9 @@ class _NameLookup:
     def find(self, filter_: str) -> tuple[list[_Place], list[str]]:
         """Return the places that a filter is about, and notes on them."""
         if filter_ == "imports":
-            return self._imports(), []
+            places = self._imports()
+            is_only_defined = not places and self.is_known
+            return places, [f"nothing imports {self.name}"] if is_only_defined else []
         wanted = _USES[filter_]
         found = [each for each in self._meant if each.occurrence.use in wanted]
         places = [_place_of(each) for each in found]
@@ -163,6 +178,10 @@ class _NameLookup:
             )
         elif (self.asked or self.of_module) and not others:
             yield f"{self.name} is defined, but nothing uses it by name"
+        elif not meant and self.qualifiers:
+            known = dict.fromkeys(row.qualified_name for row in self.lookup.definitions(self.last))
+            if known:
+                yield f"{self.last} is defined as {', '.join(list(known)[:_MOST_NAMED])}"
         if meant and not (self.asked or self.of_module) and self.last != self.name:
             yield (
                 f"{self.name} is not defined in this project: found is what is written so, or"
@@ -193,7 +212,7 @@ class _Written:
         offset = occurrence.offset
         if before.search(source.text, max(0, offset - _BEFORE_BYTES), offset):
             return True
-        last = source.text[:offset][-_BEFORE_BYTES:].rstrip()[-1:]
+        last = source.text[max(0, offset - _BEFORE_BYTES) : offset].rstrip()[-1:]
         return is_imported and last not in (b".", b":", b">")
 
     def _read(self, source: Source) -> tuple[re.Pattern[bytes], bool]:
@@ -223,13 +242,8 @@ def _place_of_occurrence(source: Source, occurrence: Occurrence, certainty: Cert
     return _Place(source, UsedAt(start, name.end() if name else start + 1, certainty))
 
 
-def _uses_of(
-    handle: Handle,
-    filter_: str,
-    name: _NameLookup,
-    places: Sequence[_Place],
-    notes: Iterable[str],
-) -> NameUses:
+def _uses_of(handle: Handle, filter_: str, places: Sequence[_Place]) -> NameUses:
+    """Return the chunks and definitions in which places are."""
     starts = read_chunk_starts(handle, [place.source.blob_id for place in places])
     of_chunks: dict[int, set[UsedAt]] = defaultdict(set)
     of_symbols: dict[int, set[UsedAt]] = defaultdict(set)
@@ -257,10 +271,6 @@ def _uses_of(
         chunk_ids=frozenset(passing),
         symbol_places={id_: sorted(each) for id_, each in of_symbols.items()},
         innermost=frozenset(innermost),
-        blob_ids=frozenset(place.source.blob_id for place in places),
-        is_known=bool(places) or name.is_known,
-        is_cut=name.lookup.is_cut,
-        notes=(*name.lookup.notes, *notes),
     )
 
 

@@ -44,9 +44,9 @@ class NameUses:
     chunk_ids: frozenset[int]  # that pass
     symbol_places: Mapping[int, Sequence[UsedAt]]  # by definition with such a place in it
     innermost: frozenset[int]  # of these definitions
-    blob_ids: frozenset[int]
-    is_known: bool  # the name has a definition or a use
-    is_cut: bool
+    file_ids: frozenset[int] = frozenset()
+    is_known: bool = True  # the name has a definition or a use
+    is_cut: bool = False
     notes: tuple[str, ...] = ()
 
     @property

@@ -210,7 +210,7 @@ class Searcher:
                     read = _find_in_words(handle, query, request, embedding.query_vector, scope)
                     query, lexical, found, looser = read
                 if scope.uses:
-                    found = scope.uses.shown_in(found)
+                    found = scope.uses.shown_in(found, request.mode)
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
                 hits = hits_of(handle, found.shown, request, scope.filters, context)

@@ -123,23 +123,29 @@ class Uses:
         facts = chunks.read_chunks(handle, sorted(ids), filters)
         return {chunk.blob_id: chunk for _, chunk in sorted(facts.items(), reverse=True)}
 
-    def shown_in(self, found: RankedCandidates) -> RankedCandidates:
+    def shown_in(self, found: RankedCandidates, mode: Mode) -> RankedCandidates:
         """Return candidates that show where they use the names, and say so; with notes."""
         for candidate in found.shown:
             self._show(candidate)
         notes = dict.fromkeys(note for _, uses in self._found for note in uses.notes)
         if not found.scores and not found.is_capped:
-            notes.update(dict.fromkeys(self._notes_on_nothing()))
+            notes.update(dict.fromkeys(self._notes_on_nothing(mode)))
         is_capped = found.is_capped or any(uses.is_cut for _, uses in self._found)
         return found._replace(is_capped=is_capped, notes=(*found.notes, *notes))
 
     def unknown(self, handle: Handle) -> tuple[list[MissingName], list[MissingName]]:
         """Return the names that are neither defined nor used, and those that no text has."""
-        names = list(dict.fromkeys(term.name for term, uses in self._found if not uses.is_known))
+        filters: dict[str, set[str]] = {}
+        for term, uses in self._found:
+            if not uses.is_known:
+                filters.setdefault(term.name, set()).add(term.filter)
         unknown: list[MissingName] = [
-            UnknownName(name, _similar_name(handle, name)) for name in names
+            (UnknownModule if of_name == {_FILES} else UnknownName)(
+                name, _similar_name(handle, name)
+            )
+            for name, of_name in filters.items()
         ]
-        return unknown, [MissingName(name, "") for name in names if not is_indexed(handle, name)]
+        return unknown, [MissingName(name, "") for name in filters if not is_indexed(handle, name)]
 
     def _show(self, candidate: Candidate) -> None:
         known = {part.name for part in candidate.breakdown.shares}  # of a place that is listed
@@ -150,27 +156,36 @@ class Uses:
         ]
         _add(candidate, shown)
 
-    def _notes_on_nothing(self) -> Iterator[str]:
+    def _notes_on_nothing(self, mode: Mode) -> Iterator[str]:
         """Yield how many places there are for each filter alone, when none passes all of them."""
+        where = "no definition around" if mode is Mode.SYMBOL else "nothing there"
         for term, uses in self._wanted:
-            number = len(uses.blob_ids if term.filter == _FILES else uses.places)
+            number = len(uses.file_ids if term.filter == _FILES else uses.places)
             noun = "file" if term.filter == _FILES else "place"
             verb = term.filter if number == 1 else term.filter.removesuffix("s")
             if number:
                 yield (
-                    f"{count(number, noun)} {verb} {term.name}, but nothing there matches the rest"
-                    " of the query"
+                    f"{count(number, noun)} {verb} {term.name}, but {where} matches the rest of"
+                    " the query"
                 )
 
 
 class UnknownName(MissingName):
     """A name in a filter that the project neither defines nor uses."""
 
+    _WHAT = "no definition and no use of"
+
     @property
     def note(self) -> str:
         """What to say of it."""
         suggestion = f", did you mean {self.similar!r}?" if self.similar else ""
-        return f"no definition and no use of {self.name!r} in this project{suggestion}"
+        return f"{self._WHAT} {self.name!r} in this project{suggestion}"
+
+
+class UnknownModule(UnknownName):
+    """A name that is only asked for as a module, and that nothing imports."""
+
+    _WHAT = "no import of"
 
 
 def wants_kind(query: Query, request: SearchRequest) -> bool:
@@ -180,16 +195,16 @@ def wants_kind(query: Query, request: SearchRequest) -> bool:
 
 def _rule(term: UseTerm, uses: NameUses, is_narrowed: bool, are_files_listed: bool) -> IdRule:
     if term.filter == _FILES:
-        return IdRule(term.is_negated, blobs=uses.blob_ids)
+        return IdRule(term.is_negated, files=uses.file_ids)
     if term.is_negated:
         return IdRule(
             is_refusal=True,
-            blobs=uses.blob_ids if are_files_listed else None,
+            files=uses.file_ids if are_files_listed else None,
             chunks=uses.chunk_ids,
             symbols=uses.symbol_places.keys(),
         )
     symbol_ids: Collection[int] = uses.symbol_places.keys() if is_narrowed else uses.innermost
-    return IdRule(is_refusal=False, blobs=uses.blob_ids, chunks=uses.chunk_ids, symbols=symbol_ids)
+    return IdRule(is_refusal=False, files=uses.file_ids, chunks=uses.chunk_ids, symbols=symbol_ids)
 
 
 def _places_of(candidate: Candidate, uses: NameUses) -> Sequence[UsedAt]:

@@ -55,10 +55,10 @@ _ALL_PATHS = PathRule()
 
 
 class IdRule(NamedTuple):
-    """Blobs, chunks and symbols that pass by their ids, or that do not; None says nothing."""
+    """Files, chunks and symbols that pass by their ids, or that do not; None says nothing."""
 
     is_refusal: bool
-    blobs: Collection[int] | None = None
+    files: Collection[int] | None = None
     chunks: Collection[int] | None = None
     symbols: Collection[int] | None = None
 
@@ -128,13 +128,14 @@ class _IdConditions(NamedTuple):
 
 
 def _of_ids(rules: Sequence[IdRule], values: dict[str, object]) -> _IdConditions:
+    """Return the conditions of rules; with a plus, SQLite looks up no ids one by one."""
     conditions = _IdConditions([], [], [], [])
     for number, rule in enumerate(rules):
         of_symbols = conditions.refused_symbols if rule.is_refusal else conditions.wanted_symbols
         for column, name, ids, parts in (
-            ("f.blob_id", "blobs", rule.blobs, conditions.files),
-            ("c.id", "chunks", rule.chunks, conditions.chunks),
-            ("s.id", "symbols", rule.symbols, of_symbols),
+            ("+f.id", "files", rule.files, conditions.files),
+            ("+c.id", "chunks", rule.chunks, conditions.chunks),
+            ("+s.id", "symbols", rule.symbols, of_symbols),
         ):
             if ids is not None:
                 key = f"ids_{name}_{number}"

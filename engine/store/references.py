@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
+from engine.store.filters import hexadecimal
 
 
 class SourceRow(NamedTuple):
@@ -101,6 +102,16 @@ def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[
     for blob_id, path in rows:
         paths.setdefault(blob_id, []).append(os.fsdecode(path))
     return paths
+
+
+def read_file_ids(handle: Handle, branch_id: int, paths: Sequence[str]) -> list[int]:
+    """Return the ids of some files of a branch."""
+    rows = handle.execute(
+        """SELECT f.id FROM json_each(:paths) wanted
+           CROSS JOIN files f ON f.branch_id = :branch_id AND f.path = unhex(wanted.value)""",
+        {"branch_id": branch_id, "paths": hexadecimal(paths)},
+    )
+    return [file_id for (file_id,) in rows]
 
 
 def _source_of(path: bytes, *rest: Any) -> SourceRow:

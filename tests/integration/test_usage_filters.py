@@ -271,6 +271,18 @@ def test_symbol_mode_lists_the_definitions(project: Project) -> None:
     assert symbols("lang:python path:app/web.py -calls:open_session") == ["View.head", "lonely"]
 
 
+def test_uses_outside_of_definitions_are_told_in_symbol_mode(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", {"a.py": "import it\n\nit.start_all()\n"})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        assert _places(project, "calls:start_all") == ["a.py:3"]
+        answer = _answer(project, "calls:start_all", Mode.SYMBOL)
+    assert (answer.hits, answer.notes) == (
+        (),
+        ("1 place calls start_all, but no definition around matches the rest of the query",),
+    )
+
+
 def test_a_kind_or_a_name_wants_the_definition_around(project: Project) -> None:
     hits = _answer(project, "kind:class calls:open_session").hits
     assert [(hit.symbol, hit.matches[0].line) for hit in hits] == [("View", 7)]
@@ -358,6 +370,12 @@ def test_what_is_known_of_a_name_without_such_a_use_is_told(project: Project) ->
     )
     assert _answer(project, "calls:take_all").notes == (
         "take_all is defined, but nothing uses it by name",
+    )
+    assert _answer(project, "imports:nunpy").notes == ("no import of 'nunpy' in this project",)
+    assert _answer(project, "imports:lonely").notes == ("nothing imports lonely",)
+    assert _answer(project, "calls:Shelf.open").notes == (
+        "open is defined as Store.open, Cache.open",
+        "no definition and no use of 'Shelf.open' in this project",
     )
     assert _answer(project, "open -calls:nowhere_at_all").notes == (
         "no definition and no use of 'nowhere_at_all' in this project",
@@ -486,3 +504,41 @@ def _indexed(catalog: Catalog, root: Path) -> Project:
     project = catalog.create(str(root))
     project.index()
     return project
+
+
+def test_a_text_at_two_paths_is_shown_where_it_has_the_use(tmp_path: Path) -> None:
+    text = "from .it import f_one\n\nf_one()\n"
+    files = {
+        "a/it.py": "def f_one(): pass\n",
+        "bb/it.py": "class Two:\n    def f_one(self): pass\n",
+        "a/user.py": text,
+        "bb/user.py": text,
+        "c.py": "from bb.it import Two\n\nTwo().f_one()\n",
+    }
+    root = write_tree(tmp_path / "tree", files)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        assert "bb/user.py:1" in _places(project, "imports:bb.it")
+        assert "a/user.py:1" not in _places(project, "imports:bb.it")
+        assert _places(project, "imports:a.it") == ["a/user.py:1"]
+        left = _places(project, "lang:python -imports:a.it")
+        assert left == ["a/it.py:1", "bb/it.py:1", "bb/user.py:1", "c.py:1"]
+
+
+def test_filters_apply_before_every_limit(tmp_path: Path) -> None:
+    files = {f"f{number}.py": "# alpha beta\n" * 3 for number in range(300)}
+    files["far/away.py"] = "def far(x):\n    return rare_one(x)  # alpha of many other words\n"
+    body = "".join(f"    value_{number} = {number} * {number}\n" for number in range(300))
+    files["gamma.py"] = f'"""gamma"""\n\n\ndef first():\n{body}\n\ndef last():\n    rare_two()\n'
+    root = write_tree(tmp_path / "tree", files)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        for mode in (Mode.HYBRID, Mode.KEYWORD, Mode.MEANING):
+            request = SearchRequest(query="alpha calls:rare_one", mode=mode, limit=1)
+            [hit] = project.search(request).hits
+            assert (hit.path, hit.line_start) == ("far/away.py", 2), mode
+        for query in ("rare_one calls:rare_one", "/alpha/ calls:rare_one"):
+            assert _places(project, query)[0].startswith("far/away.py:")
+        # Of a file that is found by its name, the place that passes is shown.
+        [named] = _answer(project, "gamma calls:rare_two", Mode.KEYWORD).hits
+        assert (named.path, named.symbol) == ("gamma.py", "last")

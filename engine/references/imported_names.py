@@ -2,7 +2,8 @@
 
 The marks of references have the imported names only; a filter also asks for modules, such as
 ``numpy``, ``app.session``, ``tmux.h`` or ``github.com/spf13/cobra``. So the statements are read
-from the text, by one pattern a language, outside of comments and literals.
+from the text, by patterns, outside of comments and literals. No pattern goes back over what it has
+read of a statement (``+`` behind a number of repetitions), so that no file takes minutes.
 """
 
 import os
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from engine.references.sources import Source
+
+_MOST = 4000  # bytes of a statement
 
 _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
 _C = frozenset({"c", "cpp", "objective-c"})
@@ -39,9 +42,8 @@ class Imported(NamedTuple):
 
 def imports_of(source: Source) -> Iterator[Imported]:
     """Yield what the import statements of a file name."""
-    read = _READERS.get(source.language)
-    for statement, reader in read or ():
-        for match in statement.finditer(source.text):
+    for find, reader in _READERS.get(source.language, ()):
+        for match in find(source.text):
             if not (source.is_marked and source.marks.is_text(match.start("begin"))):
                 yield from reader(source, match)
 
@@ -166,11 +168,14 @@ def _python_from(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
 
 def _ecmascript_from(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
     """Yield the module of ``import X, {a as b, type C} from "…"``, and the names."""
+    names = match["names"].rstrip()
+    if not names.endswith(b"from"):
+        return
     written = _text(match["module"])
     segments, is_whole = _resolved(written, source)
     yield Imported(*match.span("module"), written, segments, is_whole=is_whole)
-    pattern = rb"(?:\btype\s+)?([\w$]+)(?:\s+as\s+[\w$]+)?"
-    for each in re.finditer(pattern, match["names"]):
+    pattern = rb"(?:\btype\s+|\*\s*as\s+)?([\w$]+)(?:\s+as\s+[\w$]+)?"
+    for each in re.finditer(pattern, names.removesuffix(b"from")):
         start, end = (match.start("names") + at for at in each.span(1))
         yield Imported(start, end, written, segments, _text(each[1]), is_whole)
 
@@ -205,18 +210,43 @@ def _rust_use(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
             path = segments
 
 
+_Find = Callable[[bytes], Iterator[re.Match[bytes]]]
 _Reader = Callable[[Source, re.Match[bytes]], Iterator[Imported]]
-_Readers = tuple[tuple[re.Pattern[bytes], _Reader], ...]
+_Readers = tuple[tuple[_Find, _Reader], ...]
 
 
-def _of(pattern: bytes, reader: _Reader = _module) -> tuple[re.Pattern[bytes], _Reader]:
-    return re.compile(pattern, re.MULTILINE), reader
+def _of(pattern: bytes, reader: _Reader = _module) -> tuple[_Find, _Reader]:
+    return re.compile(pattern, re.MULTILINE).finditer, reader
+
+
+def _between(stops: bytes, keyword: bytes, pattern: bytes) -> _Find:
+    """Return what finds statements from the last keyword before one of some characters on.
+
+    A pattern alone would read on from each of many keywords to the same end.
+    """
+    run = re.compile(rb"[^%s]*+(?:[%s]|\Z)" % (stops, stops))
+    begin = re.compile(keyword)
+    statement = re.compile(pattern)
+
+    def find(text: bytes) -> Iterator[re.Match[bytes]]:
+        for each in run.finditer(text):
+            first = max(each.start(), each.end() - _MOST)
+            starts = [match.start() for match in begin.finditer(text, first, each.end())]
+            found = statement.match(text, starts[-1]) if starts else None
+            if found:
+                yield found
+
+    return find
 
 
 _LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
 _ECMASCRIPT_READERS: _Readers = (
-    _of(
-        rb"(?P<begin>\b(?:import|export)\b)(?P<names>[^;\"'`()=]{0,4000}?)\bfrom\s*" + _LITERAL,
+    (
+        _between(
+            rb";\"'`()=",
+            rb"\b(?:import|export)\b",
+            rb"(?P<begin>import|export)(?P<names>[^;\"'`()=]*+)" + _LITERAL,
+        ),
         _ecmascript_from,
     ),
     _of(rb"(?P<begin>\bimport\b)\s*" + _LITERAL),
@@ -237,8 +267,8 @@ _DOTTED: _Readers = (
 _READERS: dict[str, _Readers] = {
     "python": (
         _of(
-            rb"(?:^|;)[ \t]*(?P<begin>from)[ \t]+(?P<module>\.*[\w.]*)[ \t]+import[ \t]*"
-            rb"(?P<names>\([^()]{0,4000}\)|(?:[^\n;\\]|\\\r?\n){0,4000})",
+            rb"(?:^|;)[ \t]*(?P<begin>from)[ \t]+(?P<module>[\w.]*+)[ \t]+import[ \t]*"
+            rb"(?P<names>\([^()]{0,4000}+\)|(?:[^\n;\\]|\\\r?\n){0,4000}+)",
             _python_from,
         ),
         _of(rb"(?:^|;)[ \t]*(?P<begin>import)[ \t]+(?P<modules>[\w., \t\\]+)", _python_import),
@@ -251,7 +281,10 @@ _READERS: dict[str, _Readers] = {
         _of(rb"^(?P<begin>import)[ \t]*\((?P<modules>[^()]{0,100000})\)", _go_group),
     ),
     "rust": (
-        _of(rb"(?P<begin>\buse)\s+(?P<tree>[^;=()]{1,4000});", _rust_use),
+        (
+            _between(rb";=()", rb"\buse\s", rb"(?P<begin>use)\s+(?P<tree>[^;=()]++);"),
+            _rust_use,
+        ),
         _of(rb"(?P<begin>\bextern\s+crate)\s+(?P<module>\w+)"),
     ),
     "csharp": (
