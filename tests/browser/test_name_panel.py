@@ -77,6 +77,16 @@ def test_the_same_by_keys(page: Page, server: Server) -> None:
     expect(panel.locator("[data-definition]")).to_be_visible()
 
 
+def test_symbols_of_the_file_are_still_reached(page: Page, server: Server) -> None:
+    page.goto(f"{_address(server, SESSION)}?name=9:9#L9")
+    page.keyboard.press("s")
+    expect(page.locator("#names")).to_be_hidden()
+    expect(page.locator(".outline a:focus")).to_contain_text("open_session")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("SessionStore.open_session")
+
+
 def test_code_is_one_stop_of_the_tab_key(page: Page, server: Server) -> None:
     page.goto(_address(server, SESSION))
     page.locator("#L6 code a").first.focus()

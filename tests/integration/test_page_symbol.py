@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -165,6 +166,31 @@ def test_a_symbol_that_is_not_there_is_a_page_with_ways_on(
     assert f"/p/{project}/f/{path}" in page.links
     part = pages_client.get(f"/p/{project}/symbol/{path}", params=wanted, headers=_HTMX)
     assert "no longer in the index" in Page.of(part).text
+
+
+def test_symbols_of_files_with_odd_names_have_pages(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    found = pages_client.get(f"/api/v1/projects/{sample_id}/files?limit=1000").json()["files"]
+    odd = [each["path"] for each in found if each["path"].startswith("odd/")]
+    assert len(odd) == 5
+    for path in odd:
+        file = Page.of(pages_client.get(f"/p/{sample_id}/f/{quote(path)}?name=1:5"))
+        [own] = {link for link in file.links if "/symbol/" in link}
+        symbol = Page.of(pages_client.get(own))
+        assert "odd_name_" in symbol.text
+        uses = [each["href"] for each in symbol.all("a") if "data-use" in each]
+        assert [pages_client.get(use.partition("#")[0]).status_code for use in uses] == [200]
+
+
+@pytest.mark.parametrize("path", ["../secret", "%2e%2e/%2e%2e/etc/passwd", "a%00b", "a" * 3000])
+def test_paths_lead_nowhere_else(pages_client: httpx.Client, project: str, path: str) -> None:
+    for room in ("symbol", "f"):
+        address = f"/p/{project}/{room}/{path}?name=1:1&line=1"
+        for headers in ({"Accept": "text/html"}, {**_HTMX, "Accept": "text/html"}):
+            answer = pages_client.get(address, headers=headers)
+            assert answer.status_code in (200, 400, 404), answer.text
+            assert "root:" not in Page.of(answer).text
 
 
 @pytest.mark.parametrize("wanted", [{"line": "-1"}, {"page": "0"}, {"line": "x"}])
