@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import NamedTuple
 
 from engine.cache import EntryCache
@@ -42,6 +43,7 @@ _MOST_CALLS = 200  # callers, or callees
 _MOST_SUBTYPES = 200
 _TEST_DEPTH = 3  # calls from a test to what it reaches
 _MOST_CACHED_FILES = 64
+_MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _ALL = UsesRequest()
@@ -80,10 +82,16 @@ class Places:
         self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
 
     def defined_names(self, text: str, language: str) -> frozenset[str]:
-        """Return the words of a text that are names of definitions its language can refer to."""
+        """Return the words of a text that are names of definitions its language can refer to.
+
+        Of a text of more than half a million characters none are returned.
+        """
+        if len(text) > _MOST_CHARS:
+            return frozenset()
+        digest = blake2b(text.encode("utf-8", "replace")).digest()
         with self._read() as snapshot:
             handle, branch = snapshot.handle, snapshot.branch
-            key = (count_changes(handle), branch.id, language, text)
+            key = (count_changes(handle), branch.id, language, digest)
 
             def read() -> frozenset[str]:
                 words = set(_IDENTIFIER.findall(text))

@@ -146,6 +146,17 @@ def test_a_file_that_vanished_from_the_index_is_told_in_the_panel(
     expect(page.locator("#names")).to_contain_text("app/gone.py is no longer in the index")
 
 
+def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, server: Server) -> None:
+    context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
+    page = context.new_page()  # it may complain of the request
+    page.goto(_address(server, SESSION))
+    page.route("**/f/app/session.py?name=*", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.locator("#L6 code a").first.click()
+    expect(page.locator("#names")).to_be_hidden()
+    context.close()
+
+
 @pytest.mark.parametrize("width", [320, 1440])
 def test_without_scripts_names_are_links(browser: Browser, server: Server, width: int) -> None:
     viewport = {"width": width, "height": 700}

@@ -75,6 +75,7 @@ def test_names_of_a_text_are_those_that_its_language_defines(project: Project) -
     assert names(text, "text") == frozenset()
     assert names("place? place! valid$", "ruby") == frozenset()
     assert names("", "python") == frozenset()
+    assert names("place " * 100_000, "python") == frozenset()  # too long
 
 
 def test_imported_names_are_those_of_where_they_come_from(project: Project) -> None:
