@@ -89,7 +89,7 @@ def test_subtypes_overloads_and_places_without_a_graph(
     assert base.text.count("What runs.") == 1  # in the source
     twice = _page(pages_client, project, "two.py", name="twice", line="4")
     assert "two.py:4" in twice.text
-    assert "Also defined 1 def twice(a)" in twice.text
+    assert "Other definitions of this name 1 def twice(a)" in twice.text
     assert f"/p/{project}/symbol/two.py?name=twice&line=1" in twice.links
     assert not twice.all("figure")
     assert "No calls were found" in twice.text
