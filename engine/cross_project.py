@@ -5,7 +5,7 @@ A project that fails is reported and does not fail the others.
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -167,6 +167,7 @@ def _merged(
     files = sum(answer.coverage.files for answer in answers)
     missing = _missing_from_all(answers)
     elsewhere = {name.note for each in found for name in each.missing if name.name not in missing}
+    elsewhere.update(_known_elsewhere(found))
     return SearchAnswer(
         query=request.query,
         mode=request.mode,
@@ -205,6 +206,15 @@ def _missing_from_all(answers: Sequence[SearchAnswer]) -> tuple[str, ...]:
     """Return the names that no project has, of those that answered."""
     named = dict.fromkeys(name for answer in answers for name in answer.missing)
     return tuple(name for name in named if all(name in answer.missing for answer in answers))
+
+
+def _known_elsewhere(found: Sequence[ProjectAnswer]) -> Iterator[str]:
+    """Yield the notes on names that a project does not know, and another one does."""
+    unknown = [{each.name for each in answer.unknown} for answer in found]
+    for answer in found:
+        yield from (
+            each.note for each in answer.unknown if not all(each.name in of for of in unknown)
+        )
 
 
 def _weighted(shares: Sequence[tuple[float, int]]) -> float:

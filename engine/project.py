@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from engine.jobs.ledger import Ledger
     from engine.memories.checkpoints import Checkpoints
     from engine.project_indexer import ProjectIndexer
+    from engine.references.code_map import CodeMap
     from engine.references.finder import References
     from engine.references.places import Places
     from engine.search.merge import ProjectAnswer
+    from engine.search.name_uses import NameUses, UseTerm
     from engine.state_records import ProjectStatus, ProjectSummary
 
 
@@ -81,7 +83,9 @@ class Project:
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
         self._questions = QueryEmbedder(config, open_embedder)
-        self._searcher = Searcher(self._store, display_path(root), root, config, self._questions)
+        self._searcher = Searcher(
+            self._store, display_path(root), root, config, self._questions, _find_uses
+        )
         if create:
             self.make()
 
@@ -198,6 +202,13 @@ class Project:
         return References(self._store, self._searcher, self.root)
 
     @cached_property
+    def code_map(self) -> "CodeMap":
+        """Its most central definitions."""
+        from engine.references.code_map import CodeMap
+
+        return CodeMap(self._store, self._searcher, self.root)
+
+    @cached_property
     def places(self) -> "Places":
         """What the names at places of its files mean, and what is around a definition."""
         from engine.references.places import Places
@@ -228,11 +239,13 @@ class Project:
     @property
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
-        return self._searcher.size_bytes
+        drawn = self.__dict__.get("code_map")  # not made for this
+        return self._searcher.size_bytes + (drawn.size_bytes if drawn else 0)
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
         self._searcher.evict()
+        self.__dict__.pop("code_map", None)
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Return code similar to a place, whose path may be absolute, by stored vectors.
@@ -393,6 +406,14 @@ class Project:
 
     def _branch_here(self, handle: Handle) -> BranchRow:
         return self._searcher.branch(handle, None, self._checked_out())
+
+
+def _find_uses(
+    handle: Handle, branch: BranchRow, terms: "Sequence[UseTerm]"
+) -> "Sequence[NameUses]":
+    from engine.references.usage_filter import find_uses
+
+    return find_uses(handle, branch, terms)
 
 
 def _no_workers(config: Config) -> "WorkerPool":

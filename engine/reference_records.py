@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from engine.parameters import Parameter
-from engine.records import MAX_NAME_CHARS, WHEN_ANY, Coverage, SymbolHit
+from engine.records import MAX_NAME_CHARS, MAX_QUERY_CHARS, WHEN_ANY, Coverage, SymbolHit
 
 MAX_REFERENCES = 1000  # of an answer
 MAX_DEPTH = 5  # of callers of callers
@@ -32,10 +32,12 @@ class Certainty(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way to follow calls."""
+    """Which way to follow calls, or bases of types."""
 
     CALLERS = "callers"
     CALLEES = "callees"
+    IMPLEMENTATIONS = "implementations"  # subtypes too; of a method those that override it
+    BASES = "bases"  # of a method those that it overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,25 @@ class CallRequest:
     ] = 1
     limit: Annotated[
         int, Parameter("maximum number of functions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InheritanceRequest:
+    """A type or method whose implementations or bases are looked for."""
+
+    name: Annotated[
+        str,
+        Parameter(
+            "a type, or Class.method", brief="Type or Class.method", max_length=MAX_NAME_CHARS
+        ),
+    ]
+    depth: Annotated[
+        int,
+        Parameter("1: direct ones only; 2: those of these too; …", minimum=1, maximum=MAX_DEPTH),
+    ] = MAX_DEPTH
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
     ] = 100
 
 
@@ -117,29 +138,91 @@ class ReferenceAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEdge:
-    """A function that calls, or is called."""
+    """A function that calls or is called, or a type or method that implements or is a base."""
 
     name: Annotated[str, "qualified name; of code outside of functions the path"]
     path: str
     line: Annotated[int, "of the definition"]
-    depth: Annotated[int, "1 for a direct caller or callee"]
-    certainty: Annotated[Certainty, "of the least certain call on the way"]
-    via: Annotated[str, "qualified name of the function nearer to the asked one"]
+    depth: Annotated[int, "1 for a direct one"]
+    certainty: Annotated[Certainty, "of the least certain step on the way"]
+    via: Annotated[str, "qualified name of the one nearer to the asked one"]
     via_path: Annotated[str, "its file"]
     call_path: str
-    call_lines: Annotated[tuple[int, ...], "of the calls, in call_path"]
+    call_lines: Annotated[
+        tuple[int, ...], "in call_path: of the calls, or where the base is named or implemented"
+    ]
     is_test: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnswer:
-    """Callers or callees of a function: by depth, then the most certain first."""
+    """What is found in one direction from a name: by depth, then the most certain first."""
 
     name: str
     direction: Direction
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
-    total: Annotated[int, "functions found; a lower bound when truncated"]
+    total: Annotated[int, "of all found; a lower bound when truncated"]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """The names that a definition refers to, of those that the project defines."""
+
+    symbol: Annotated[str, "qualified name"]
+    line: int
+    calls: tuple[str, ...]
+    extends: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRequest:
+    """What a map of the code is about."""
+
+    query: Annotated[
+        str | None,
+        Parameter(
+            "what the reader is looking for: what answers it, and what that uses, comes first",
+            brief="what you are working on",
+            max_length=MAX_QUERY_CHARS,
+        ),
+    ] = None
+    path: Annotated[
+        str | None,
+        Parameter(
+            "a file, a folder or a glob: its definitions, and those that it uses, come first",
+            brief="file or folder to start from",
+        ),
+    ] = None
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedSymbol:
+    """A definition of a map."""
+
+    path: str
+    line: int
+    name: Annotated[str, "qualified name"]
+    kind: str
+    signature: str
+    rank: Annotated[float, "share of the attention of a reader who follows references"]
+    users: Annotated[int, "other files that refer to its name"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapAnswer:
+    """The most central definitions of a project, by rank."""
+
+    symbols: tuple[MappedSymbol, ...]
+    total: Annotated[int, "definitions that could be shown"]
+    files: Annotated[int, "files that were looked at"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

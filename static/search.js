@@ -135,7 +135,7 @@
      page that only reads needs no write access. */
 
   const MOST = { recent: 12, saved: 50 };
-  const AWAITS_VALUE = /(^|\s)-?(lang|path|kind|sym|branch|project|tag|case):"?$/;
+  const AWAITS_VALUE = /(^|\s)-?(lang|path|kind|sym|calls|uses|extends|imports|branch|project|tag|case):"?$/;
   const LONGEST = 4096;
   let isUnfinished = false; /* the last filter is a prefix of an existing value */
 

@@ -17,6 +17,8 @@ from web.terminal import Style, printable, printable_block, shortened
 from web.text import coverage_text, share_text
 
 _BACKTICKS = re.compile("`+")
+_BY_USE = re.compile(r"(?<!\S)(?:calls|uses|extends|imports):(?!:|//)[^\s\"]+")
+_MAX_TRIED = 3
 _DOUBTFUL = 0.15  # confidence in the best hit
 _ABOUT_COLUMNS = 80  # of what a place says of itself
 
@@ -221,7 +223,11 @@ def _nothing_found(answer: SearchAnswer, request: SearchRequest, *, is_brief: bo
     lines = [f"{asked}, in {count(answer.coverage.files, 'file')}"]
     if filters:
         lines.append("  try: without " + printable(" ".join(filters)))
-    if answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
+    by_use = _BY_USE.findall(request.query)
+    if by_use:
+        lines.append("  try: without " + printable(" or ".join(by_use[:_MAX_TRIED])))
+        lines.append(f"  try: cairn refs {printable(by_use[0].partition(':')[2])}")
+    elif answer.mode in (Mode.HYBRID, Mode.MEANING, Mode.KEYWORD):
         lines.append("  try: other or fewer words, or parts of a name (user id for getUserById)")
     elif answer.mode is Mode.REGEX:
         case = "case:no, and " if any(map(str.isupper, answer.query)) else ""

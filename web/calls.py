@@ -9,6 +9,8 @@ from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
 from web.references import Shown, compact_definitions, counts_text
 from web.terminal import Style, printable
 
+_OF_CALLS = frozenset({Direction.CALLERS, Direction.CALLEES})
+_MOST_LINES = 5  # of the methods of an interface
 _OUTSIDE = "outside of functions"
 _SPECIAL = re.compile(r"[^\w ./:-]")  # to Mermaid, within quotes
 _ARROWS = {Certainty.EXACT: "-->", Certainty.LIKELY: "-.->", Certainty.NAME: "-.->|by name|"}
@@ -60,21 +62,33 @@ def calls_text(answer: CallAnswer, shown: Shown, style: Style) -> str:
 
     def lines(numbers: Sequence[int], depth: int) -> Iterator[str]:
         for number in numbers:
-            yield "  " * depth + _line(nodes[number], style, is_brief=shown.is_brief)
+            yield "  " * depth + _line(
+                nodes[number], answer.direction, style, is_brief=shown.is_brief
+            )
             yield from lines(children.get(number, ()), depth + 1)
 
     return "\n".join(lines(children.get(None, ()), 0))
 
 
-def _line(node: _Node, style: Style, *, is_brief: bool) -> str:
+def _line(node: _Node, direction: Direction, style: Style, *, is_brief: bool) -> str:
     place = style.place(printable(", ".join(node.places)))
     if node.edge is None:
         return "  ".join(filter(None, [place, style.bold(printable(node.name))]))
     parts = [place, style.bold(printable(_name_of(node.edge))), node.edge.certainty.value]
-    if not is_brief:
-        calls = ", ".join(map(str, node.edge.call_lines))
-        parts.append(style.dim(f"calls in line {calls}"))
+    if not is_brief and (told := _lines_text(node.edge, direction)):
+        parts.append(style.dim(told))
     return "  ".join(parts)
+
+
+def _lines_text(edge: CallEdge, direction: Direction) -> str:
+    """Say where an edge stands in the text; nothing if it is where the definition is."""
+    if direction in _OF_CALLS:
+        return f"calls in line {', '.join(map(str, edge.call_lines))}"
+    more = ", …" if len(edge.call_lines) > _MOST_LINES else ""
+    lines = ", ".join(map(str, edge.call_lines[:_MOST_LINES])) + more
+    if edge.call_path == edge.path:
+        return "" if edge.call_lines == (edge.line,) else f"in line {lines}"
+    return f"by {printable(edge.call_path)}:{lines.replace(' ', '')}"
 
 
 def _name_of(edge: CallEdge) -> str:
@@ -174,11 +188,12 @@ def _label_of(node: _Node) -> list[str]:
 
 
 def _arrows(nodes: Sequence[_Node], direction: Direction) -> Iterator[tuple[int, int, CallEdge]]:
-    """Yield the calls between nodes: the number of the caller, and that of the callee."""
+    """Yield the edges: the number of the caller or subtype, and that of the callee or base."""
     for number, node in enumerate(nodes):
         if node.parent is not None and node.edge is not None:
             ends = (number, node.parent)
-            caller, callee = ends if direction is Direction.CALLERS else reversed(ends)
+            is_up = direction in (Direction.CALLERS, Direction.IMPLEMENTATIONS)
+            caller, callee = ends if is_up else reversed(ends)
             yield caller, callee, node.edge
 
 

@@ -35,6 +35,7 @@ from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
 from engine.records import SkipReason, display_path
 from engine.search.query import storable
+from engine.search.query_pieces import BY_USE
 from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate
 from engine.store import blobs, files, listing, project, symbols
 from engine.store.compression import unpack_text
@@ -49,6 +50,7 @@ _PATH_FUNCTION = "listed_path_passes"
 _WILDCARDS = frozenset("*?")  # a bracket alone is a part of a name: pages/[id].tsx
 _OF_A_PLACE = [int, str, str, int, int]
 _MOST_COUNTED = 32
+_OF_NAMES = frozenset({"sym", *BY_USE})  # filters whose values are names of definitions
 
 Counts = list[tuple[str, str, int]]  # kind, language, number
 
@@ -267,7 +269,7 @@ class Browser:
             return typeahead.files_beginning(handle, branch.id, text, limit)
 
     def filter_values(self, name: str, start: str) -> tuple[FilterValue, ...]:
-        """Return the values of a filter (lang, kind, path, tag, sym, branch) with this prefix."""
+        """Return the values of a filter with this prefix; of one by use, defined names."""
         if name == "branch":
             found = [each for each in self.branches() if each.name.startswith(start)]
             return tuple(FilterValue(value=e.name, number=e.files) for e in found if e.name)
@@ -280,7 +282,8 @@ class Browser:
         with self._checkout.read() as (handle, branch):
             if name == "kind":
                 return typeahead.kinds_beginning(self._symbols.kinds(handle, branch), start)
-            return typeahead.names_beginning(handle, branch.id, start) if name == "sym" else ()
+            is_name = name in _OF_NAMES
+            return typeahead.names_beginning(handle, branch.id, start) if is_name else ()
 
     def content(self, path: str, *, branch_name: str | None = None) -> FileContent:
         """Return the text of a file as it was indexed; the disk is not read.

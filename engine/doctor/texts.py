@@ -22,9 +22,9 @@ from engine.state_records import FindingCode
 from engine.store import checks, fulltext, memories, repair
 from engine.store.blobs import read_pieces
 from engine.store.checks import BlobText, ChunkSpan, KeywordIndex
-from engine.store.compression import unpack_marks, unpack_text
+from engine.store.compression import unpack_hashes, unpack_marks, unpack_text
 from engine.store.connection import Handle
-from engine.syntax.references import offset_of
+from engine.syntax.references import has_names, offset_of
 
 #: Blobs in one snapshot: some 100 ms, so that a verification holds up no checkpoint.
 _TEXTS_AT_ONCE = 200
@@ -67,11 +67,14 @@ def _is_sound(blob: BlobText, spans: list[ChunkSpan]) -> bool:
     try:
         text = unpack_text(blob.packed)
         marks = [] if blob.marks is None else unpack_marks(blob.marks)
+        names = b"" if blob.names is None else unpack_hashes(blob.names)
     except IndexCorruptError:
         return False
     if len(text) != blob.size_bytes or sha256(text).digest() != blob.text_hash:
         return False
     if marks and offset_of(marks[-1]) > len(text):
+        return False
+    if has_names(marks) != bool(names):
         return False
     at, line = 0, 1
     for span in spans:

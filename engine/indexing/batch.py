@@ -85,6 +85,7 @@ class Batch:
         self.size_bytes = 0
         self._blobs: list[blobs.BlobRow] = []
         self._texts: list[tuple[int, bytes, bytes | None]] = []
+        self._names: list[tuple[int, bytes]] = []
         self._symbols: list[tuple[object, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
         self._chunk_terms: list[tuple[int, str, str, str]] = []
@@ -121,6 +122,8 @@ class Batch:
             )
         )
         self._texts.append((blob_id, analysis.packed_text, analysis.packed_marks))
+        if analysis.packed_names is not None:
+            self._names.append((blob_id, analysis.packed_names))
         if parsed.vectors is not None:
             self._vectors.append(parsed.vectors)
             self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
@@ -211,6 +214,7 @@ class Batch:
         files.delete_files(handle, self._deleted_files)
         blobs.insert_blobs(handle, self._blobs)
         blobs.insert_texts(handle, self._texts)
+        blobs.insert_names(handle, self._names)
         blobs.insert_symbols(handle, self._symbols)
         blobs.insert_chunks(handle, self._chunks)
         fulltext.insert_chunk_terms(handle, self._chunk_terms)

@@ -1,15 +1,18 @@
 """Callers and callees: calls followed from function to function."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from engine.reference_records import CallEdge, Certainty, Direction, Use
-from engine.references.lookup import RANK, Found, Lookup, can_mean
+from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
 from engine.references.resolve import Resolver
 from engine.references.sources import Occurrence, Source
 from engine.search.features import is_test
-from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import Role, name_pattern
+
+if TYPE_CHECKING:
+    from engine.store.references import SpanRow
 
 _MOST_FUNCTIONS = 400  # that are followed for callers of callers
 _MOST_LINES = 20  # of calls in one edge
@@ -22,6 +25,15 @@ class Walk:
         self._lookup = lookup
         self._step = self._callers_of if direction is Direction.CALLERS else self._callees_of
         self.is_cut = False
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What to know of the edges, after they were followed."""
+        return ()
+
+    def starts(self, asked: list[SymbolRow]) -> list[SymbolRow]:
+        """Return those of the definitions of a name from which to start."""
+        return asked
 
     def edges(self, start: Sequence[SymbolRow], depth: int) -> list[CallEdge]:
         """Return the functions that are reached, by depth, then the most certain first."""
@@ -81,7 +93,7 @@ class Walk:
                 call_lines=_lines(source, (call.occurrence.offset for call in calls)),
                 is_test=is_test(path),
             )
-            yield edge, _row_of(span, source) if span else None
+            yield edge, row_of(span, source) if span else None
 
     def _callees_of(
         self, row: SymbolRow, depth: int, certainty: Certainty
@@ -126,24 +138,6 @@ class Walk:
                     is_test=is_test(target.path),
                 )
                 yield edge, target
-
-
-def _row_of(span: SpanRow, source: Source) -> SymbolRow:
-    return SymbolRow(
-        span.id,
-        span.blob_id,
-        source.path,
-        source.language,
-        False,
-        span.name,
-        span.qualified_name,
-        span.kind,
-        span.signature,
-        "",
-        span.line_start,
-        span.line_start,
-        True,
-    )
 
 
 def _lines(source: Source, offsets: Iterable[int]) -> tuple[int, ...]:

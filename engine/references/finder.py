@@ -11,14 +11,18 @@ from engine.reference_records import (
     Certainty,
     Definition,
     Direction,
+    InheritanceRequest,
     Reference,
     ReferenceAnswer,
     ReferenceRequest,
+    Relations,
     Use,
 )
 from engine.references.calls import Walk
-from engine.references.lookup import RANK, Found, Lookup, can_mean
-from engine.references.resolve import Resolution, Resolver
+from engine.references.inheritance import InheritanceWalk
+from engine.references.lookup import RANK, Found, Lookup, may_mean
+from engine.references.relations import relations_of
+from engine.references.resolve import Resolver
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.query import storable
@@ -62,7 +66,7 @@ class References:
             found = [
                 each
                 for each in lookup.uses(last_name_of(storable(wanted.name).strip()))
-                if _may_mean(each.resolution, asked, wanted.name)
+                if may_mean(each.resolution, asked, wanted.name)
                 and (passes is None or passes(each.source.path, each.source.language))
             ]
             uses = Counter(each.occurrence.use.value for each in found)
@@ -92,7 +96,7 @@ class References:
         Raises:
             InvalidInputError: A field of the request is invalid.
         """
-        return self._calls(wanted, Direction.CALLERS)
+        return self.follow(wanted, Direction.CALLERS)
 
     def callees(self, wanted: CallRequest) -> CallAnswer:
         """Return the functions of the project that one calls, directly or through others.
@@ -100,7 +104,54 @@ class References:
         Raises:
             InvalidInputError: A field of the request is invalid.
         """
-        return self._calls(wanted, Direction.CALLEES)
+        return self.follow(wanted, Direction.CALLEES)
+
+    def implementations(self, wanted: InheritanceRequest) -> CallAnswer:
+        """Return the subtypes and implementations of a type, or what overrides a method.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        return self.follow(wanted, Direction.IMPLEMENTATIONS)
+
+    def bases(self, wanted: InheritanceRequest) -> CallAnswer:
+        """Return the bases of a type, or what a method overrides.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        return self.follow(wanted, Direction.BASES)
+
+    def follow(self, wanted: CallRequest | InheritanceRequest, direction: Direction) -> CallAnswer:
+        """Return what is found in one direction from a name, directly or through others.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+        """
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            lookup = Lookup(handle, branch)
+            asked = lookup.definitions(wanted.name)
+            is_call = direction in (Direction.CALLERS, Direction.CALLEES)
+            walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
+            asked = walk.starts(asked)
+            edges = walk.edges(asked, wanted.depth)
+            return CallAnswer(
+                name=wanted.name,
+                direction=direction,
+                definitions=self._shown(asked),
+                edges=tuple(edges[: wanted.limit]),
+                total=len(edges),
+                truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *lookup.notes,
+                    *walk.notes,
+                ),
+            )
 
     def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
         """Return the definitions that the name at a place can mean, the likeliest first.
@@ -129,41 +180,23 @@ class References:
                 for symbol in self._shown(resolution.targets)
             )
 
-    def _calls(self, wanted: CallRequest, direction: Direction) -> CallAnswer:
-        check_request(wanted)
-        checked_out = read_branch(self._root)
+    def relations(self, path: str) -> list[Relations]:
+        """Return what the definitions of a file refer to; empty for one that is not indexed.
+
+        Args:
+            path: Relative to the root.
+        """
         with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
+            branch = self._searcher.branch(handle, None, read_branch(self._root))
             lookup = Lookup(handle, branch)
-            asked = lookup.definitions(wanted.name)
-            walk = Walk(lookup, direction)
-            edges = walk.edges(asked, wanted.depth)
-            return CallAnswer(
-                name=wanted.name,
-                direction=direction,
-                definitions=self._shown(asked),
-                edges=tuple(edges[: wanted.limit]),
-                total=len(edges),
-                truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *lookup.notes,
-                ),
-            )
+            source = lookup.source(path)
+            return relations_of(source, lookup) if source else []
 
     def _shown(self, rows: Sequence[SymbolRow]) -> tuple[SymbolHit, ...]:
         return tuple(
             symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
             for row in rows[:_MOST_SHOWN]
         )
-
-
-def _may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
-    """Return whether a use can mean one of the definitions that were asked for."""
-    if last_name_of(name) == name:
-        return True
-    return any(can_mean(resolution, row) for row in asked)
 
 
 def _order(found: Found) -> tuple[int, bool, bool, str, int]:

@@ -72,6 +72,12 @@ def alias_at(text: bytes, end: int) -> str | None:
     return found[1].decode("utf-8", "replace") if found else None
 
 
+def imported_as(text: bytes, alias: str) -> str | None:
+    """Return the name that an import of a text gives another name, or None."""
+    found = re.search(rb"([\w\x80-\xff]+)\s+as\s+%s\b" % re.escape(alias.encode()), text)
+    return found[1].decode("utf-8", "replace") if found else None
+
+
 def path_segments(path: str) -> tuple[str, ...]:
     """Return the folders and the stem of a path; of a file that stands for its folder, these."""
     segments = os.path.splitext(path)[0].split("/")

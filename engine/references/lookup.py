@@ -15,6 +15,7 @@ from engine.store import references, symbols
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
+from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import has_references
 from engine.syntax.terms import words_of
@@ -112,6 +113,10 @@ class Lookup:
             self._keep(rows)
         return self._sources.get(path)
 
+    def sources_with(self, text: str) -> list[Source]:
+        """Return the files that have a text, by path."""
+        return [each for each in self._sources_with(text) if text.encode() in each.text]
+
     def _sources_with(self, name: str) -> list[Source]:
         words = words_of(name)
         limit = _MOST_FILES + 1
@@ -139,6 +144,16 @@ class Lookup:
             self._sources[row.path] = Source(row, texts[row.path], spans.get(row.blob_id, []))
 
 
+def may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
+    """Return whether a use can mean a name that is asked for, or one of its definitions.
+
+    A name alone can be any of its definitions, or one that is not in the project.
+    """
+    if last_name_of(name) == name:
+        return True
+    return any(can_mean(resolution, row) for row in asked)
+
+
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:
     """Return whether a use can mean a definition, or an overload of it."""
     if not resolution.targets:
@@ -146,4 +161,23 @@ def can_mean(resolution: Resolution, row: SymbolRow) -> bool:
     return any(
         (each.path, each.qualified_name) == (row.path, row.qualified_name)
         for each in resolution.targets
+    )
+
+
+def row_of(span: SpanRow, source: Source) -> SymbolRow:
+    """Return a symbol of a file as symbols are looked up."""
+    return SymbolRow(
+        id=span.id,
+        blob_id=span.blob_id,
+        path=source.path,
+        language=source.language,
+        is_generated=False,
+        name=span.name,
+        qualified_name=span.qualified_name,
+        kind=span.kind,
+        signature=span.signature,
+        doc="",
+        line_start=span.line_start,
+        line_end=span.line_start,
+        is_exported=True,
     )

@@ -46,7 +46,7 @@ _HIDES_NESTED = frozenset({"python", "javascript", "typescript", "tsx", "go", "l
 #: Here the type of a parameter stands before its name.
 _TYPE_FIRST = frozenset({"java", "c", "cpp", "csharp", "php", "groovy"})
 #: Methods of what every language brings along: a single definition of such a name proves nothing.
-_EVERYDAY = frozenset(
+EVERYDAY_NAMES = frozenset(
     """add all any append apply bind call catch clear clone close collect contains copy count
     default delete drop each end entries equals error every exec exists extend fetch filter find
     flush forEach format from get group has hasNext hash hashCode head index indexOf info init
@@ -173,7 +173,8 @@ class Resolver:
         most = max((score for score, _ in scored), default=0)
         found = tuple(each for score, each in scored if score == most)
         if not most:
-            is_ours = module.is_whole or module.segments[:1] in self._roots()
+            first = module.segments[:1]  # none: of the crate itself
+            is_ours = module.is_whole or not first or first in self._roots()
             # A module of the project may pass on what it imports itself.
             return self._only(self._candidates) if is_ours else Resolution(Certainty.NAME, ())
         outer = tuple(each for each in found if not _is_member(each)) or found
@@ -255,7 +256,7 @@ class Resolver:
             if found:
                 return found
         members = [each for each in candidates if scope_of(each) and each.kind != "function"]
-        if self._name in _EVERYDAY:
+        if self._name in EVERYDAY_NAMES:
             return Resolution(Certainty.NAME, tuple(members))
         return self._only(members or candidates)
 

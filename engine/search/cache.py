@@ -27,6 +27,7 @@ from engine.store.project import BranchRow
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors
+    from engine.search.name_uses import FindUses, NameUses, UseTerm
 
 #: A branch is cached after this many queries in the same state: the first one of a process, or
 #: between two writes of a running indexer, is answered sooner without.
@@ -34,6 +35,7 @@ _QUERIES_BEFORE_CACHING = 1
 _MAX_BRANCHES = 2
 _SPELLINGS_BYTES = 1 << 20
 _SPELLING_BYTES = 256  # of memory per word
+_USES_BYTES = 8 << 20
 _MAX_SUGGESTED = 3  # names for which a similar one is looked up; that can take 4 ms a name
 
 
@@ -118,14 +120,15 @@ class IndexState:
         self._words: LruCache[str, int] = LruCache(_SPELLINGS_BYTES)  # how many chunks have them
         self._has_name: LruCache[str, bool] = LruCache(_SPELLINGS_BYTES)
         self._similar: LruCache[str, str] = LruCache(_SPELLINGS_BYTES)
+        self._uses: LruCache[tuple[int, str, str], NameUses] = LruCache(_USES_BYTES)
         self._chunk_count: int | None = None
         self._lock = threading.Lock()
 
     @property
     def size_bytes(self) -> int:
-        """The memory of the cached branches; all else is small."""
+        """The memory of the cached branches and uses; all else is small."""
         cached = [*self._branch_indexes.values(), *self._vectors.values()]
-        return sum(each.size_bytes for each in cached if each)
+        return sum(each.size_bytes for each in cached if each) + self._uses.size_bytes
 
     def file_count(self, handle: Handle, branch_id: int) -> int:
         """Return the number of indexed files of a branch."""
@@ -221,6 +224,24 @@ class IndexState:
             similar = similar_name(handle, name)
             self._similar.put(name, similar, _SPELLING_BYTES + len(name))
         return similar
+
+    def uses(
+        self,
+        handle: Handle,
+        branch: BranchRow,
+        terms: "Sequence[UseTerm]",
+        find_uses: "FindUses",
+    ) -> "list[tuple[UseTerm, NameUses]]":
+        """Return what filters by use are about; a process looks each up once."""
+        known = {term: self._uses.get((branch.id, term.filter, term.name)) for term in terms}
+        wanted = [term for term, uses in known.items() if uses is None]
+        if wanted:
+            known.update(zip(wanted, find_uses(handle, branch, wanted), strict=True))
+        for term in wanted:
+            uses = known[term]
+            if uses:
+                self._uses.put((branch.id, term.filter, term.name), uses, uses.size_bytes)
+        return [(term, uses) for term, uses in known.items() if uses]
 
     def no_filters(self, branch_id: int) -> Filters:
         """Return the conditions of a search that only chooses the branch."""

@@ -6,6 +6,7 @@ what a process has cached of a branch.
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -160,20 +161,24 @@ def _excluded(
 def _best_chunks_by_path(
     handle: Handle, lexical: Lexical, filters: Filters, known: Collection[int]
 ) -> dict[int, float]:
-    """Return the best chunk, or the first, of each file that is found by its path alone."""
+    """Return the best chunk that passes, or the first, of each file found by its path alone."""
     if not lexical.path_match:
         return {}
     ranked = fulltext.match_paths(handle, lexical.path_match, filters, MAX_BY_PATH)
     ranges = chunks.chunks_of_files(handle, [row.id for row in ranked])
+    passing = None if filters.chooses_files else chunks.passing_among(handle, ranges, filters)
     ids = sorted(known)
     found: dict[int, float] = {}
-    for first, last in ranges.values():
+    for file_id, (first, last) in ranges.items():
         at = bisect_left(ids, first)
         if at < len(ids) and ids[at] <= last:
             continue
         matching = fulltext.match_chunks_of_blob(handle, lexical.chunk_match, first, last)
-        best = matching[0] if matching else Scored(first, 0.0)
-        found[best.id] = best.score
+        ids_inside = [first] if passing is None else passing.get(file_id, [])
+        if passing is not None:
+            matching = [each for each in matching if each.id in ids_inside]
+        for best in (matching or [Scored(id_, 0.0) for id_ in ids_inside])[:1]:
+            found[best.id] = best.score
     return found
 
 
@@ -246,7 +251,9 @@ def _by_name(handle: Handle, query: Query, filters: Filters, limit: int) -> Rank
             if known is None or known.score < symbol.score:
                 scored[symbol.row.id] = symbol
     places = chunks.chunks_at(handle, list(scored))
-    facts = chunks.read_chunks(handle, sorted(set(places.values())), filters)
+    # The definition itself passes, though the chunk in which it begins may not.
+    of_files = replace(filters, chunk_condition="TRUE")
+    facts = chunks.read_chunks(handle, sorted(set(places.values())), of_files)
     shown = chunks.read_symbols(handle, list(scored))
     candidates = [
         Candidate(

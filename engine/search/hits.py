@@ -172,7 +172,10 @@ def hits_of(
     excerpts = _excerpts(handle, detailed, context, with_snippet=request.context)
     excerpts += [_without_text(candidate.chunk) for candidate in candidates[len(detailed) :]]
     fresh = _freshness(handle, detailed, context) if context.is_checked_out and detailed else {}
-    shown = [candidate.symbol or owners.get(candidate.chunk.id) for candidate in candidates]
+    shown = [
+        candidate.symbol or (None if candidate.is_outside else owners.get(candidate.chunk.id))
+        for candidate in candidates
+    ]
     docs = {}
     if request.summaries:
         docs = symbols.read_docs(handle, [owner.id for owner in shown if owner])

@@ -31,6 +31,7 @@ class ProjectAnswer(NamedTuple):
     counts: WordCounts
     looser: tuple[str, ...] = ()  # notes on the looser reading of the query, if that found it
     missing: Sequence[MissingName] = ()
+    unknown: Sequence[MissingName] = ()  # names in filters that the project neither has nor uses
 
 
 def without_looser(answers: Sequence[ProjectAnswer]) -> list[ProjectAnswer]:

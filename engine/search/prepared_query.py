@@ -7,6 +7,7 @@ from engine.parameters import check_request
 from engine.records import Mode, SearchRequest
 from engine.search.lexical import Lexical, lexical_of
 from engine.search.query import FilterTerm, PatternTerm, Query, Term, parse_query
+from engine.search.query_pieces import BY_USE
 from engine.search.weights import (
     ANY_SIMILARITY,
     MAX_BY_WORDS,
@@ -20,7 +21,7 @@ from engine.syntax.terms import words_of
 
 #: Modes that compare meanings; hybrid also works without.
 MODES_WITH_VECTORS = frozenset({Mode.HYBRID, Mode.MEANING})
-_CHOOSING = ("lang", "path", "kind", "tag")  # filters that choose what to list
+_CHOOSING = ("lang", "path", "kind", "tag", *BY_USE)  # filters that choose what to list
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def read_request(request: SearchRequest) -> Query:
         raise InvalidQueryError(
             "the query has nothing to search for",
             position=0,
-            hint="add a word, a phrase, a /pattern/ or sym: to search, or lang: path: kind: tag: to"
-            " list; terms with a leading - only exclude",
+            hint="add a word, a phrase, a /pattern/ or sym: to search, or lang: path: kind: tag:"
+            " calls: uses: extends: imports: to list; terms with a leading - only exclude",
         )
     return query
 

@@ -1,7 +1,8 @@
 r"""Parse the query language into a ``Query``.
 
     words "exact phrase" /pattern/ lang:go path:src/ kind:function sym:Name branch:main
-    project:name tag:.md case:yes        a leading - or NOT negates any of them
+    project:name tag:.md case:yes calls:name uses:name extends:Name imports:module
+    a leading - or NOT negates any of them
 
 What people paste is read as far as it makes sense, and ``Query.notes`` say how: an unknown
 ``name:`` is text, as are ``--flag``, ``-x`` and a quote that is not closed. In a sentence (five
@@ -26,10 +27,12 @@ from engine.did_you_mean import did_you_mean
 from engine.errors import InvalidQueryError
 from engine.records import MAX_QUERY_CHARS
 from engine.search.query_pieces import (
+    BY_USE,
     NOT_NEGATED,
     Kind,
     Piece,
     as_sentence,
+    is_name,
     is_sentence,
     with_operators,
 )
@@ -37,7 +40,7 @@ from engine.search.query_pieces import (
 MAX_TERMS = 64
 MAX_TERM_CHARS = 256
 
-FILTERS = ("lang", "path", "kind", "sym", "branch", "project", "tag", "case")
+FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "branch", "project", "tag", "case")
 _ALIASES = {"language": "lang", "symbol": "sym", "file": "path"}
 
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
@@ -358,6 +361,8 @@ class _Scanner:
         value = self._quoted() if self._text[after] == '"' else None
         if value is None:
             value = self._bare()
+            if name in BY_USE:
+                value = value.removesuffix("()")
             if value.endswith(")") and "(" not in value:
                 value = value.rstrip(")")
         if not value:
@@ -441,6 +446,7 @@ class _PatternScanner(_Scanner):
             and _ALIASES.get(match[1], match[1]) in FILTERS
             and not text[match.end() : match.end() + 1].isspace()
             and match.end() < len(text)
+            and (match[1] not in BY_USE or self._is_name_at(match.end()))
         )
         if (is_filter and match and self._read_filter(match, start, negated)) or (
             text[self._at] == "/" and self._read_pattern(start, negated)
@@ -448,6 +454,11 @@ class _PatternScanner(_Scanner):
             self._is_run_open = False
         else:
             self._read_rest(start, negated)
+
+    def _is_name_at(self, start: int) -> bool:
+        """Return whether a name stands there, and not a pattern."""
+        word = _NOT_BLANK.match(self._text, start)
+        return word is not None and is_name(word[0].strip('"').removesuffix("()"))
 
     def _with_blanks(self, start: int, end: int) -> tuple[int, int]:
         """Extend a piece of the rest by the blanks around it, except one beside a filter."""

@@ -14,6 +14,8 @@ from engine.syntax.languages import kinds_of, language_named
 
 #: Filters that choose one thing and cannot exclude.
 NOT_NEGATED = frozenset({"branch", "case"})
+#: Filters by what the code does with a name.
+BY_USE = ("calls", "uses", "extends", "imports")
 #: The treatments of upper and lower case.
 CASES = ("yes", "no", "auto")
 
@@ -26,8 +28,15 @@ _JOINING = frozenset({"AND", "OR"})
 _IN_PATTERNS = re.compile(r"[\\*+?|(){}^$]|\[")
 # What programs fill in: %s, {name}, ${NAME}, <name>.
 _PLACEHOLDER = re.compile(r"%\w|\{\w*\}|<\w+>")
+# A name, a qualified name or a module: no blanks and no signs of patterns.
+_NAME = re.compile(r"[<.~#@$/]*[^\W\d][\w$@~#./:>\\-]*[?!]?")
 _NOT_REQUIRED = "ranks but is not required"
 _OR_NOTE = "OR joins words and quoted phrases; in a pattern write /a|b/"
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be a name, a qualified name or a module."""
+    return _NAME.fullmatch(text) is not None
 
 
 class Kind(StrEnum):
@@ -179,4 +188,5 @@ def _makes_sense(piece: Piece) -> bool:
         (piece.name == "lang" and language_named(piece.text) is None)
         or (piece.name == "kind" and kinds_of(piece.text) is None)
         or (piece.name == "case" and piece.text.lower() not in CASES)
+        or (piece.name in BY_USE and not is_name(piece.text))
     )

@@ -50,6 +50,7 @@ class Candidate:
     breakdown: Breakdown = NOT_SCORED
     spans: Sequence[tuple[int, int]] = ()  # of pattern matches, in bytes of the text
     is_defined: bool = False  # a pattern matches the definition of ``symbol``
+    is_outside: bool = False  # what it shows is outside of all definitions
 
 
 class Ranked(NamedTuple):

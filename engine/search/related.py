@@ -6,7 +6,7 @@ definitions, plain code first.
 
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import FileNotIndexedError, InvalidInputError, UnavailableError
 from engine.parameters import check_request
@@ -37,6 +37,9 @@ from engine.store.connection import Handle
 from engine.store.filters import Filters
 from engine.store.models import ModelRow
 from engine.syntax.languages import DOCUMENT_LANGUAGES
+
+if TYPE_CHECKING:
+    from engine.search.usage import Uses
 
 
 class Source(NamedTuple):
@@ -144,9 +147,15 @@ def _breakdown(chunk: ChunkFacts, cosine: float, source: Source, *, is_copy: boo
 
 
 def find_by_filters(
-    handle: Handle, query: Query, request: SearchRequest, filters: Filters
+    handle: Handle,
+    query: Query,
+    request: SearchRequest,
+    filters: Filters,
+    uses: "Uses | None" = None,
 ) -> RankedCandidates:
     """List what passes the filters: definitions if a kind or the mode requires them, else files.
+
+    Filters by use list places, but for ``imports:``.
 
     Plain code comes first, then by path and place: tests and generated files come last.
 
@@ -155,15 +164,19 @@ def find_by_filters(
         query: The query.
         request: The request it is part of.
         filters: Of both.
+        uses: What the filters by use let pass, if there are any.
     """
     limit = request.limit
     kinds = any(not term.negated for term in query.values("kind"))
     if kinds or request.kind or request.mode is Mode.SYMBOL:
         return _definitions(handle, filters, limit)
+    if uses and uses.lists_places:
+        return uses.list_places(handle, filters, limit)
     files = sorted(chunks.files_with_chunks(handle, filters), key=_by_worth)
     ids = chunks.first_chunks(handle, [file.blob_id for file in files[:limit]], filters)
     facts = chunks.read_chunks(handle, ids, filters)
-    shown = [_listed(facts[id_]) for id_ in ids if id_ in facts]
+    importing = uses.importing_chunks(handle, filters) if uses else {}
+    shown = [_listed(importing.get(facts[id_].blob_id, facts[id_])) for id_ in ids if id_ in facts]
     return RankedCandidates(shown, [0.0] * len(files), is_capped=False)
 
 

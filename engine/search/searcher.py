@@ -23,7 +23,7 @@ from engine.records import (
     SymbolHit,
     SymbolRequest,
 )
-from engine.search.cache import Contents, IndexState, StateCache, WordCounts
+from engine.search.cache import Contents, IndexState, MissingName, StateCache, WordCounts
 from engine.search.candidates import (
     RankedCandidates,
     find_candidates,
@@ -51,6 +51,7 @@ from engine.search.selection import (
     chosen_branch,
     coverage_of,
     filters_of,
+    has_use_filters,
     is_unfiltered,
     requested_branch,
 )
@@ -64,9 +65,11 @@ from engine.telemetry.metrics import Span, measured_search, span
 if TYPE_CHECKING:
     from engine.search.branch_index import BranchIndex
     from engine.search.branch_vectors import BranchVectors, Similarities
+    from engine.search.name_uses import FindUses
     from engine.search.ngram_filter import NgramFilter
     from engine.search.pattern_search import SearchLimits
     from engine.search.patterns import Pattern
+    from engine.search.usage import Uses
 
 _WARM_UP = "main"
 _BY_SPELLING = frozenset({Mode.HYBRID, Mode.KEYWORD})  # modes that find by words
@@ -78,7 +81,8 @@ class _Scope(NamedTuple):
     state: IndexState
     branch: BranchRow
     filters: Filters
-    branch_index: "BranchIndex | None"  # the cached branch, if no filter applies
+    branch_index: "BranchIndex | None" = None  # the cached branch, if no filter applies
+    uses: "Uses | None" = None  # what filters by use let pass, if there are any
 
 
 class Searcher:
@@ -90,6 +94,7 @@ class Searcher:
         root: The resolved root, for freshness.
         config: The settings in force.
         query_embedder: Embeds queries.
+        find_uses: Finds the uses of names that filters are about.
     """
 
     def __init__(
@@ -99,11 +104,13 @@ class Searcher:
         root: str,
         config: Config,
         query_embedder: QueryEmbedder,
+        find_uses: "FindUses",
     ) -> None:
         self._store = store
         self._project_name = project_name
         self._root = root
         self._config = config
+        self._find_uses = find_uses
         self._cache = StateCache()
         self._embeddings = QueryEmbeddings(store, self._cache, query_embedder)
         self._has_seen_patterns = False  # until then an n-gram filter is no use
@@ -198,21 +205,19 @@ class Searcher:
                 elif is_filters_only(query, request):
                     from engine.search.related import find_by_filters
 
-                    found = find_by_filters(handle, query, request, scope.filters)
+                    found = find_by_filters(handle, query, request, scope.filters, scope.uses)
                 else:
                     read = _find_in_words(handle, query, request, embedding.query_vector, scope)
                     query, lexical, found, looser = read
+                if scope.uses:
+                    found = scope.uses.shown_in(found)
             context = self._answer_context(scope, checked_out)
             with span("search.snippets"):
                 hits = hits_of(handle, found.shown, request, scope.filters, context)
             is_elsewhere = named is None and not context.is_checked_out
             coverage = self.coverage(handle, scope.branch, is_elsewhere=is_elsewhere)
             with span("search.missing"):
-                missing = (
-                    scope.state.missing_names(handle, query)
-                    if request.mode in MODES_WITH_WORDS
-                    else []
-                )
+                missing, unknown = _missing_names(handle, query, request, scope)
             words = lexical.path_words if found.peaks else ()
             counts = scope.state.count_words(handle, words)
             hits = with_evidence(handle, hits, found, request, lexical, counts)
@@ -221,7 +226,7 @@ class Searcher:
             *branch_notes(scope.branch, checked_out, is_elsewhere=is_elsewhere),
             *embedding_notes(embedding, coverage.embedded),
             *found.notes,
-            *(each.note for each in missing if each.note),
+            *(each.note for each in (*unknown, *missing) if each.note),
         )
         answer = SearchAnswer(
             query=request.query,
@@ -232,10 +237,10 @@ class Searcher:
             coverage=coverage,
             hits=tuple(hits),
             notes=notes,
-            missing=tuple(each.name for each in missing),
+            missing=tuple(dict.fromkeys(each.name for each in missing)),
         )
         breakdowns = [each.breakdown for each in found.shown]
-        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser, missing)
+        return ProjectAnswer(answer, breakdowns, found.peaks, counts, looser, missing, unknown)
 
     def related(self, wanted: RelatedRequest, checked_out: str) -> SearchAnswer:
         """Return code similar to a place, by the stored vectors.
@@ -358,7 +363,22 @@ class Searcher:
         if is_unfiltered(query, request):
             filters = state.no_filters(branch.id)
             return _Scope(state, branch, filters, state.branch_index(handle, branch.id))
-        return _Scope(state, branch, filters_of(handle, query, request, branch.id), None)
+        uses = self._uses(handle, query, state, branch)
+        rules = uses.rules(query, request) if uses else ()
+        filters = filters_of(handle, query, request, branch.id, rules)
+        return _Scope(state, branch, filters, uses=uses)
+
+    def _uses(
+        self, handle: Handle, query: Query, state: IndexState, branch: BranchRow
+    ) -> "Uses | None":
+        """Return what the filters by use of a query let pass, or None without any."""
+        if not has_use_filters(query):
+            return None
+        from engine.search.name_uses import use_terms  # most queries have none
+        from engine.search.usage import Uses
+
+        terms = use_terms(query)
+        return Uses(state.uses(handle, branch, terms, self._find_uses))
 
     def _pattern_limits(self, scope: _Scope) -> "SearchLimits":
         """Return the limits of a pattern search.
@@ -387,6 +407,19 @@ class Searcher:
     def _answer_context(self, scope: _Scope, checked_out: str) -> AnswerContext:
         is_here = scope.branch.name == checked_out
         return AnswerContext(self._project_name, self._root, is_here, scope.branch_index)
+
+
+def _missing_names(
+    handle: Handle, query: Query, request: SearchRequest, scope: _Scope
+) -> tuple[list[MissingName], list[MissingName]]:
+    """Return the names that no text has, and those of filters that nothing defines or uses."""
+    missing: list[MissingName] = []
+    if request.mode in MODES_WITH_WORDS:
+        missing = scope.state.missing_names(handle, query)
+    if not scope.uses:
+        return missing, []
+    unknown, nowhere = scope.uses.unknown(handle)
+    return [*missing, *nowhere], unknown
 
 
 def _patterns_of(query: Query) -> "tuple[Pattern, ...] | list[Pattern]":

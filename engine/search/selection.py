@@ -7,9 +7,16 @@ from engine.did_you_mean import unknown
 from engine.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from engine.records import Coverage, SearchRequest
 from engine.search.query import FilterTerm, Query
+from engine.search.query_pieces import BY_USE
 from engine.store import project
 from engine.store.connection import Handle
-from engine.store.filters import Filters, PathRule, build_filters, register_path_filter
+from engine.store.filters import (
+    Filters,
+    IdRule,
+    PathRule,
+    build_filters,
+    register_path_filter,
+)
 from engine.store.project import BranchRow
 from engine.syntax.languages import DIALECTS, KINDS, LANGUAGES, kinds_of, language_named
 
@@ -23,8 +30,21 @@ _FILE_TAGS = frozenset({"indexed", "repository"})
 FilePredicate = Callable[[str, str], bool]
 
 
-def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: int) -> Filters:
+def filters_of(
+    handle: Handle,
+    query: Query,
+    request: SearchRequest,
+    branch_id: int,
+    ids: Sequence[IdRule] = (),
+) -> Filters:
     """Return the conditions of a query and a request; both must hold.
+
+    Args:
+        handle: A read transaction.
+        query: The query.
+        request: The request it is part of.
+        branch_id: The branch.
+        ids: The rules of the filters by use, see ``usage``.
 
     Raises:
         InvalidQueryError: An unknown language or kind, or a bad path glob, with its position.
@@ -53,6 +73,7 @@ def filters_of(handle: Handle, query: Query, request: SearchRequest, branch_id: 
         languages=(_common(languages[0]), frozenset().union(*languages[1])),
         kinds=(_common(kinds[0]), frozenset().union(*kinds[1])),
         symbol_names=_names(query),
+        ids=ids,
     )
 
 
@@ -65,6 +86,11 @@ def is_unfiltered(query: Query, request: SearchRequest) -> bool:
         and not any(word.negated for word in query.words)
         and not request.has_filters
     )
+
+
+def has_use_filters(query: Query) -> bool:
+    """Return whether a query has a filter by use, see ``usage``."""
+    return any(name in BY_USE for name, _ in query.filters)
 
 
 def _from_root(handle: Handle, pattern: str) -> str:

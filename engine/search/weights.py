@@ -61,6 +61,8 @@ GENERATED_FACTOR = 0.5
 REEXPORT_FACTOR = 0.5
 STUB_FACTOR = 0.7
 DOCUMENT_FACTOR = 0.3
+#: Of places that filters by use list, by how certain the use is.
+USE_FACTORS = {"exact": 1.0, "likely": 0.9, "name": 0.6}
 #: Folders below which a file gets nothing for being near the root.
 MAX_SHALLOW_DEPTH = 6
 #: Shorter words of a query are not looked for in paths.

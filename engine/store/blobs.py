@@ -83,6 +83,11 @@ def insert_texts(handle: Handle, rows: Iterable[tuple[int, bytes, bytes | None]]
     handle.executemany("INSERT INTO blob_texts (blob_id, packed, marks) VALUES (?, ?, ?)", rows)
 
 
+def insert_names(handle: Handle, rows: Iterable[tuple[int, bytes]]) -> None:
+    """Insert the names that texts refer to: (blob id, packed hashes)."""
+    handle.executemany("INSERT INTO blob_names (blob_id, packed) VALUES (?, ?)", rows)
+
+
 def insert_symbols(handle: Handle, rows: Iterable[tuple[object, ...]]) -> None:
     """Insert symbols, in the order of the columns."""
     handle.executemany(

@@ -185,6 +185,22 @@ def chunks_of_files(handle: Handle, file_ids: Sequence[int]) -> dict[int, tuple[
     return {file_id: (first, last) for file_id, first, last in rows}
 
 
+def passing_among(
+    handle: Handle, file_ids: Iterable[int], filters: Filters
+) -> dict[int, list[int]]:
+    """Return, for each of some files, its chunks that pass, in order."""
+    rows = handle.execute(
+        f"""SELECT f.id, c.id FROM json_each(:ids) wanted
+            CROSS JOIN files f ON f.id = wanted.value CROSS JOIN chunks c ON c.blob_id = f.blob_id
+            WHERE {filters.chunk_condition} ORDER BY c.id""",  # noqa: S608 - constant fragments
+        {"ids": json.dumps(list(file_ids)), **filters.values},
+    )
+    passing: dict[int, list[int]] = {}
+    for file_id, chunk_id in rows:
+        passing.setdefault(file_id, []).append(chunk_id)
+    return passing
+
+
 def chunks_at(handle: Handle, symbol_ids: Sequence[int]) -> dict[int, int]:
     """Return, for each symbol, the chunk in which it starts."""
     rows = handle.execute(

@@ -100,6 +100,27 @@ def unpack_marks(packed: bytes) -> list[int]:
     return list(accumulate(gaps))
 
 
+def pack_hashes(hashes: Sequence[int]) -> bytes:
+    """Pack 32-bit hashes as they are, behind their CRC-32: nothing shortens them."""
+    packed = array("I", hashes)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    flat = packed.tobytes()
+    return crc32(flat).to_bytes(_CHECKSUM_BYTES, "little") + flat
+
+
+def unpack_hashes(packed: bytes) -> bytes:
+    """Return what ``pack_hashes`` packed, as little-endian 32-bit integers.
+
+    Raises:
+        IndexCorruptError: It is not what was packed.
+    """
+    flat = packed[_CHECKSUM_BYTES:]
+    if crc32(flat) != int.from_bytes(packed[:_CHECKSUM_BYTES], "little"):
+        raise _damaged("the checksum of its names is wrong")
+    return flat
+
+
 def pack_paths(paths: list[str]) -> bytes:
     """Pack a list of paths; for any thread."""
     joined = b"".join(os.fsencode(path) + b"\0" for path in paths)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,6 +54,15 @@ class PathRule(NamedTuple):
 _ALL_PATHS = PathRule()
 
 
+class IdRule(NamedTuple):
+    """Blobs, chunks and symbols that pass by their ids, or that do not; None says nothing."""
+
+    is_refusal: bool
+    blobs: Collection[int] | None = None
+    chunks: Collection[int] | None = None
+    symbols: Collection[int] | None = None
+
+
 def build_filters(
     *,
     branch_id: int,
@@ -61,6 +70,7 @@ def build_filters(
     languages: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     kinds: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     symbol_names: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+    ids: Sequence[IdRule] = (),
 ) -> Filters:
     """Put conditions together from constant fragments.
 
@@ -71,6 +81,7 @@ def build_filters(
         kinds: Symbol kinds wanted and refused; a chunk passes by the symbols that start in it
             and the one that it is a part of.
         symbol_names: Lower-case symbol names wanted and refused, likewise.
+        ids: Rules that must all hold. A wanted symbol must be the one that has the kind and name.
     """
     values: dict[str, object] = {"branch_id": branch_id}
     file_parts = [_ON_BRANCH, *_of_paths(paths, values)]
@@ -79,7 +90,8 @@ def build_filters(
         file_parts.append(of_blob.format(wanted))
     if refused := _members("b.language", "language_refused", languages[1], values):
         file_parts.append("NOT " + of_blob.format(refused))
-    file_condition = " AND ".join(file_parts)
+    of_ids = _of_ids(ids, values)
+    file_condition = " AND ".join(file_parts + of_ids.files)
     wanted_symbol, refused_symbol = [], []
     for column, name, (named, unnamed) in (
         ("s.kind", "kind", kinds),
@@ -93,7 +105,9 @@ def build_filters(
     symbol_parts = [*wanted_symbol, *(f"NOT ({condition})" for condition in refused_symbol)]
     chunk_parts = [f"NOT {_OF_CHUNK.format(condition)}" for condition in refused_symbol]
     if wanted_symbol:
-        chunk_parts.append(_OF_CHUNK.format(" AND ".join(wanted_symbol)))
+        chunk_parts.append(_OF_CHUNK.format(" AND ".join(wanted_symbol + of_ids.wanted_symbols)))
+    symbol_parts += of_ids.wanted_symbols + of_ids.refused_symbols
+    chunk_parts += of_ids.chunks
     return Filters(
         file_condition,
         f"""(SELECT f.id FROM files f WHERE f.blob_id = {{}}.blob_id AND {file_condition}
@@ -102,6 +116,33 @@ def build_filters(
         " AND ".join(symbol_parts) or "TRUE",
         values,
     )
+
+
+class _IdConditions(NamedTuple):
+    """Conditions of rules on ids."""
+
+    files: list[str]
+    chunks: list[str]
+    wanted_symbols: list[str]
+    refused_symbols: list[str]
+
+
+def _of_ids(rules: Sequence[IdRule], values: dict[str, object]) -> _IdConditions:
+    conditions = _IdConditions([], [], [], [])
+    for number, rule in enumerate(rules):
+        of_symbols = conditions.refused_symbols if rule.is_refusal else conditions.wanted_symbols
+        for column, name, ids, parts in (
+            ("f.blob_id", "blobs", rule.blobs, conditions.files),
+            ("c.id", "chunks", rule.chunks, conditions.chunks),
+            ("s.id", "symbols", rule.symbols, of_symbols),
+        ):
+            if ids is not None:
+                key = f"ids_{name}_{number}"
+                values[key] = json.dumps(sorted(ids))
+                verdict = "NOT IN" if rule.is_refusal else "IN"
+                members = f"(SELECT value FROM json_each(:{key}))"  # noqa: S608 - constants
+                parts.append(f"{column} {verdict} {members}")
+    return conditions
 
 
 def _of_paths(paths: PathRule, values: dict[str, object]) -> Iterator[str]:

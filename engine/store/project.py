@@ -237,8 +237,18 @@ def delete_contents(handle: Handle) -> None:
     models.drop_models(handle)
     handle.execute("INSERT INTO chunk_terms (chunk_terms) VALUES ('delete-all')")
     handle.execute("INSERT INTO file_paths (file_paths) VALUES ('delete-all')")
-    for table in ("files", "skips", "symbols", "chunks", "blob_texts", "blobs", "branches"):
-        handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
+    tables = (
+        "files",
+        "skips",
+        "symbols",
+        "chunks",
+        "blob_names",
+        "blob_texts",
+        "blobs",
+        "branches",
+    )
+    for table in tables:
+        handle.execute(f"DELETE FROM {table}")  # noqa: S608 - names from above
 
 
 def adopt(handle: Handle, *, project_id: str, root: bytes, max_file_size: int, now_ms: int) -> None:

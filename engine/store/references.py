@@ -66,6 +66,29 @@ def read_sources(
     return [_source_of(*row) for row in rows]
 
 
+def read_names(handle: Handle, branch_id: int) -> list[tuple[int, bytes]]:
+    """Return the names that the texts of a branch refer to: blob id, packed hashes."""
+    rows = handle.execute(
+        """SELECT n.blob_id, n.packed FROM
+             (SELECT DISTINCT blob_id FROM files WHERE branch_id = :branch_id) f
+           CROSS JOIN blob_names n ON n.blob_id = f.blob_id""",
+        {"branch_id": branch_id},
+    )
+    return list(rows)
+
+
+def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]]:
+    """Return the texts of a branch: blob id, shortest path, language; by path, each text once."""
+    rows = handle.execute(
+        """SELECT f.blob_id, f.path, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY length(f.path) DESC, f.path DESC""",
+        {"branch_id": branch_id},
+    )
+    # The last one of a blob, which is its shortest path, stays.
+    shown = {blob_id: (os.fsdecode(path), language) for blob_id, path, language in rows}
+    return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
+
+
 def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the paths at which a branch has each of some blobs, in order."""
     rows = handle.execute(
@@ -99,3 +122,25 @@ def read_symbol_spans(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list
     for row in rows:
         spans.setdefault(row[0], []).append(SpanRow(*row))
     return spans
+
+
+class ChunkStart(NamedTuple):
+    """Where a chunk begins in its text."""
+
+    byte_start: int
+    id: int
+
+
+def read_chunk_starts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[ChunkStart]]:
+    """Return the chunks of blobs, those of each in text order; a text has no gaps between them."""
+    rows = handle.execute(
+        """SELECT c.blob_id, c.byte_start, c.id FROM json_each(:ids) wanted
+           CROSS JOIN chunks c ON c.blob_id = wanted.value""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    starts: dict[int, list[ChunkStart]] = {}
+    for blob_id, byte_start, chunk_id in rows:
+        starts.setdefault(blob_id, []).append(ChunkStart(byte_start, chunk_id))
+    for of_blob in starts.values():
+        of_blob.sort()
+    return starts

@@ -53,7 +53,7 @@ def empty_blobs(handle: Handle, blob_ids: Sequence[int]) -> None:
         ids,
     )
     # By their blob, for what chunks say of their symbols may be the damage.
-    for table in ("symbols", "chunks"):
+    for table in ("symbols", "chunks", "blob_names"):
         handle.execute(
             f"DELETE FROM {table} WHERE blob_id IN (SELECT value FROM json_each(:ids))",  # noqa: S608
             ids,

@@ -95,6 +95,28 @@ def find_symbols(
     return list(_rows_of(rows))
 
 
+def read_definitions(handle: Handle, kinds: Sequence[str]) -> list[tuple[int, int, str, str, bool]]:
+    """Return id, blob id, name, kind and visibility of the symbols of some kinds, by id."""
+    rows = handle.execute(
+        """SELECT id, blob_id, name, kind, is_exported FROM symbols
+           WHERE kind IN (SELECT value FROM json_each(:kinds)) ORDER BY id""",
+        {"kinds": json.dumps(kinds)},
+    )
+    return list(rows)
+
+
+def read_symbols(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, SymbolRow]:
+    """Return the symbols with these ids that pass, by id."""
+    rows = handle.execute(
+        f"""SELECT {_COLUMNS} FROM json_each(:ids) wanted
+            CROSS JOIN symbols s ON s.id = wanted.value
+            {_JOINS.format(filters.shown_file.format("s"))}
+            WHERE {filters.symbol_condition}""",  # noqa: S608 - constant fragments
+        {"ids": json.dumps(ids), **filters.values},
+    )
+    return {row.id: row for row in _rows_of(rows)}
+
+
 def read_docs(handle: Handle, ids: Sequence[int]) -> dict[int, str]:
     """Return the documentation of symbols by id; those without any are left out."""
     rows = handle.execute(

@@ -9,9 +9,10 @@ from hashlib import blake2b, sha256
 from typing import NamedTuple
 
 from engine.records import ChunkSpan, Symbol, tokens_of
-from engine.store.compression import pack_marks, pack_text
+from engine.store.compression import pack_hashes, pack_marks, pack_text
 from engine.syntax.chunker import chunks_of
 from engine.syntax.parser import Parsed, parse
+from engine.syntax.references import names_of
 from engine.syntax.terms import name_terms_of, terms_of
 
 _ONE_LINERS = frozenset({"constant", "field", "macro", "property", "variable"})
@@ -42,6 +43,7 @@ class Analysis(NamedTuple):
     symbols: list[Symbol]
     chunks: list[ChunkRow]
     packed_marks: bytes | None  # by store.compression.pack_marks; None without references
+    packed_names: bytes | None  # by store.compression.pack_hashes; None if it refers to none
 
 
 def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
@@ -56,6 +58,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         deadline_ms: As for ``parse``; 0 skips parsing, with the result ``failed``.
     """
     parsed = parse(text, language, deadline_ms=deadline_ms) if deadline_ms else _NOT_PARSED
+    names = names_of(parsed.marks, text, language) if parsed.marks else ()
     spans = chunks_of(text, parsed.symbols, language, parsed.comment_starts)
     return Analysis(
         packed_text=pack_text(text),
@@ -67,6 +70,7 @@ def analyse(text: bytes, language: str, *, deadline_ms: int) -> Analysis:
         symbols=parsed.symbols,
         chunks=_rows_of(text, parsed.symbols, spans),
         packed_marks=None if parsed.marks is None else pack_marks(parsed.marks),
+        packed_names=pack_hashes(names) if names else None,
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from importlib import resources
 from typing import NamedTuple
+from zlib import crc32
 
 from tree_sitter import Node
 
@@ -92,6 +93,29 @@ def _marks_by_words(code: int, nodes: Sequence[Node], text: bytes) -> Iterator[i
             # A qualified name is a single node.
             start = max(start, text.rfind(b".", start, node.end_byte) + 1)
             yield start << _BITS | own
+
+
+def names_of(marks: Sequence[int], text: bytes, language: str) -> list[int]:
+    """Return the hashes of the names that marks refer to, rising, each once; see ``name_hash``.
+
+    Args:
+        marks: As ``marks_of`` returns them.
+        text: The text.
+        language: Of the text.
+    """
+    name_at = name_pattern(language).match
+    found = (name_at(text, mark >> _BITS) for mark in marks if mark & _MASK < _TEXT_END)
+    return sorted(map(crc32, {match.group() for match in found if match}))
+
+
+def has_names(marks: Sequence[int]) -> bool:
+    """Return whether marks refer to names."""
+    return any(mark & _MASK < _TEXT_END for mark in marks)
+
+
+def name_hash(name: str) -> int:
+    """Return the hash of a name, 32 bits: the CRC-32 of its UTF-8."""
+    return crc32(name.encode())
 
 
 def name_pattern(language: str) -> re.Pattern[bytes]:

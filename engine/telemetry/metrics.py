@@ -311,7 +311,7 @@ def measured_search(mode: str) -> AbstractContextManager[Span]:
     """Measure the search within the context, unless it is part of another one.
 
     Args:
-        mode: Of the search, or ``related``, ``symbols``, ``references`` or ``calls``.
+        mode: Of the search, or ``related``, ``symbols``, ``references``, ``calls`` or ``map``.
     """
     if not (_meter or _tracer) or _is_searching.get():
         return _NO_SPAN

@@ -82,6 +82,8 @@ BROKEN: dict[str, tuple[Damage, FindingCode]] = {
         rows("UPDATE blob_texts SET marks = zeroblob(40) WHERE marks IS NOT NULL"),
         FindingCode.TEXTS,
     ),
+    "names": (rows("UPDATE blob_names SET packed = zeroblob(40)"), FindingCode.TEXTS),
+    "names are gone": (rows("DELETE FROM blob_names"), FindingCode.TEXTS),
     "text is gone": (rows("DELETE FROM blob_texts WHERE blob_id = 2"), FindingCode.TEXTS),
     "hash of a text": (rows("UPDATE blobs SET text_hash = zeroblob(32)"), FindingCode.TEXTS),
     "hash of a chunk": (

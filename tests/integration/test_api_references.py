@@ -57,13 +57,32 @@ def test_callers_and_callees(client: httpx.Client) -> None:
     assert (edge["name"], edge["via"], edge["call_lines"]) == ("Cart.total", "Cart.receipt", [16])
 
 
+def test_a_map(client: httpx.Client) -> None:
+    found = client.get("map", params={"query": "total of a cart", "limit": 1}).json()
+    [first] = found["symbols"]
+    assert (first["path"], found["truncated"]) == ("shop/cart.py", True)
+    assert list(first) == ["path", "line", "name", "kind", "signature", "rank", "users"]
+    whole = client.get("map").json()
+    assert "Cart" in [symbol["name"] for symbol in whole["symbols"]]
+
+
+def test_implementations_and_bases(client: httpx.Client) -> None:
+    down = client.get("inheritance", params={"name": "Cart"}).json()
+    assert (down["direction"], down["edges"]) == ("implementations", [])
+    assert [each["path"] for each in down["definitions"]] == ["shop/cart.py"]
+    up = client.get("inheritance", params={"name": "Cart", "direction": "bases"}).json()
+    assert (up["direction"], up["edges"], up["total"]) == ("bases", [], 0)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
         ("references", {"name": "x", "use": "eat"}, "use"),
         ("references", {}, "name"),
         ("calls", {"name": "x", "direction": "sideways"}, "direction"),
+        ("calls", {"name": "x", "direction": "bases"}, "direction"),
         ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),
     ],
 )

@@ -113,6 +113,27 @@ def test_calls_are_drawn(cairn: Command) -> None:
     )
 
 
+def test_implementations_and_bases_are_told(tmp_path: Path) -> None:
+    tree = {
+        "base.py": "class Base:\n    def run(self): ...\n",
+        "more.py": "from base import Base\n\n\nclass More(Base):\n    def run(self): ...\n",
+    }
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    assert cairn("index", "--quiet").code == 0
+    down = cairn("implementations", "Base").out
+    assert down.startswith(
+        "base.py:1  Base\n  more.py:4  More  exact\n\n1 implementation: 1 exact,"
+    )
+    up = cairn("bases", "More").out
+    assert up.startswith("more.py:4  More\n  base.py:1  Base  exact  by more.py:4\n\n1 base: 1 ")
+    [edge] = cairn("implementations", "Base.run", "--json").json()["edges"]
+    assert (edge["name"], edge["via"], edge["depth"]) == ("More.run", "Base.run", 1)
+    chart = cairn("bases", "More", "--format", "mermaid").out
+    assert "\n  n0 --> n1\n" in chart
+    assert "no bases of 'Base' were found" in cairn("bases", "Base").out
+    assert cairn("implementations", "nowhere").out.startswith("nothing is called 'nowhere'\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
@@ -121,6 +142,7 @@ def test_calls_are_drawn(cairn: Command) -> None:
         (("refs", "x", "--limit", "0"), "limit"),
         (("callers", "x", "--depth", "6"), "depth"),
         (("callees", "x", "--format", "dot"), "format"),
+        (("bases", "x", "--depth", "0"), "depth"),
     ],
 )
 def test_wrong_options_are_refused(cairn: Command, arguments: tuple[str, ...], field: str) -> None:

@@ -69,6 +69,8 @@ def test_no_answer_of_any_tool_exceeds_the_default(catalog: Catalog, tree: Path)
         ("find_symbol", {"name": "parse", "match": "fuzzy", **place, "limit": 1000}),
         ("find_related", {"path": "many.py", "line": 2, **many}),
         ("find_references", {"name": "text", **place}),
+        ("code_map", place),
+        ("code_map", {"query": "parser of the configuration", **place}),
         ("find_references", {"name": "text", "direction": "callers", "depth": 5, **place}),
         ("list_projects", {}),
         ("outline", {"path": "many.py", **place}),

@@ -50,6 +50,8 @@ def test_callers_and_callees(shop: Catalog) -> None:
             "certainty": "exact",
             "call_lines": [12],
         }
+        none = await called(client, "find_references", name="Cart", direction="implementations")
+        assert (none["definitions"], none["total"]) == (["shop/cart.py:4 class Cart"], 0)
         down = await called(
             client, "find_references", name="Cart.receipt", direction="callees", depth=2
         )

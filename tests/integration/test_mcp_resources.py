@@ -77,6 +77,7 @@ def test_symbols_are_read(catalog: Catalog, tree: Path) -> None:
         assert [symbol["name"] for symbol in found["symbols"]] == ["App"]
         outline = json.loads(await read(client, "symbols://file/src/app.py"))
         assert [symbol["name"] for symbol in outline["symbols"]] == ["App", "run"]
+        assert outline["relations"] == []
         odd = quote("src/deep/näme #1?.py")
         outline = json.loads(await read(client, f"symbols://file/{odd}?project={tree}"))
         assert [symbol["name"] for symbol in outline["symbols"]] == ["odd"]

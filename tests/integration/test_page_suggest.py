@@ -35,6 +35,9 @@ def _suggested(client: httpx.Client, typed: str) -> list[dict[str, str]]:
         ("project:sam", "project:sample "),
         ("case:a", "case:auto "),
         ("sym:open_s", "sym:open_session "),
+        ("x call", "x calls:"),
+        ("x -calls:open_s", "x -calls:open_session "),
+        ("imports:Sess", "imports:SessionStore "),
     ],
 )
 def test_filters_and_their_values_are_completed(

@@ -225,3 +225,13 @@ def test_edits_change_the_answer(tmp_path: Path) -> None:
         (root / "c.py").write_text("from a import f_one\n")
         project.index()
         assert set(_places(project, "f_one")) == {"a.py:1", "c.py:1"}
+
+
+def test_relations_are_names_that_the_project_defines(project: Project) -> None:
+    relations = {each.symbol: each for each in project.references.relations("shop/orders.py")}
+    assert relations["Orders"].extends == ("Base",)
+    assert relations["Orders.__init__"].types == ("Stock",)
+    assert relations["Orders.add"].calls == ("check", "take", "_log")
+    assert relations["place_order"].calls == ("Orders", "Stock", "add")
+    assert "Base" not in relations
+    assert project.references.relations("nowhere.py") == []

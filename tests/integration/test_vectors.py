@@ -353,7 +353,7 @@ def test_an_index_without_vectors_gets_them_and_is_not_parsed_again(
         catalog.create(str(tree)).index()
     handle = apsw.Connection(str(database(config, tree)))
     handle.execute(
-        """ALTER TABLE blob_texts DROP COLUMN marks; DROP TABLE map_axes;
+        """ALTER TABLE blob_texts DROP COLUMN marks; DROP TABLE map_axes; DROP TABLE blob_names;
            ALTER TABLE project DROP COLUMN model_id; DROP TABLE models;
            ALTER TABLE project DROP COLUMN looked_pages;
            ALTER TABLE project DROP COLUMN looked_chunks;

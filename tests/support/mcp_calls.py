@@ -88,6 +88,8 @@ def _searching(project: str) -> Tour:
     assert [symbol["path"] for symbol in found["symbols"]] == ["app/session.py"]
     near = yield _call("find_related", path="app/session.py", line=9, project_path=project)
     assert near["hits"]
+    drawn = yield _call("code_map", project_path=project)
+    assert drawn["files"]
     uses = yield _call("find_references", name="open_session", project_path=project)
     assert [each["path"] for each in uses["references"]] == ["tests/test_session.py"]
     listed = yield _call("list_projects")

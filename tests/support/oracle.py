@@ -79,12 +79,17 @@ def contents(file: Path) -> dict[str, object]:
             """SELECT b.content_hash, b.language, t.marks FROM blobs b
                JOIN blob_texts t ON t.blob_id = b.id ORDER BY 1, 2"""
         ).fetchall()
+        names = handle.execute(
+            """SELECT b.content_hash, b.language, n.packed FROM blobs b
+               JOIN blob_names n ON n.blob_id = b.id ORDER BY 1, 2"""
+        ).fetchall()
         skips = handle.execute("SELECT path, reason, is_folder FROM skips ORDER BY path").fetchall()
         return {
             "files": files,
             "chunks": chunks,
             "symbols": symbols,
             "marks": marks,
+            "names": names,
             "skips": skips,
             **_vectors(handle),
         }

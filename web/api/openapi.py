@@ -243,6 +243,8 @@ _ELSEWHERE: Mapping[str, Mapping[str, object]] = {
 _PARAMETERS: Mapping[str, object] = {
     "path": _FILE,
     "findReferences.path": "app/",
+    "followInheritance.direction": "implementations",
+    "followInheritance.name": "Store",
     "project": [_ROOT],
     "context": True,
     "backUpIndex.name": "before-the-upgrade.db",

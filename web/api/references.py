@@ -1,5 +1,6 @@
-"""References of one project: the uses of a name, and who calls whom."""
+"""References of one project: the uses of a name, who calls whom, and a map of it."""
 
+from enum import StrEnum
 from typing import Annotated
 
 from litestar import get
@@ -9,6 +10,8 @@ from engine.reference_records import (
     CallAnswer,
     CallRequest,
     Direction,
+    MapAnswer,
+    MapRequest,
     ReferenceAnswer,
     ReferenceRequest,
 )
@@ -16,6 +19,13 @@ from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
 from web.api.shapes import ProjectId
+
+
+class Calls(StrEnum):
+    """Which way to follow calls."""
+
+    CALLERS = Direction.CALLERS
+    CALLEES = Direction.CALLEES
 
 
 @get(
@@ -49,18 +59,34 @@ async def follow_calls(
     project_id: ProjectId,
     wanted: CallRequest,
     direction: Annotated[
-        Direction, QueryParameter(description="who calls it, or whom it calls")
-    ] = Direction.CALLERS,
+        Calls, QueryParameter(description="who calls it, or whom it calls")
+    ] = Calls.CALLERS,
 ) -> CallAnswer:
     """List the functions that call one, or that it calls, directly or through others."""
 
     def follow() -> CallAnswer:
         with measured_search("calls"):
             references = service.index_of(project_id).references
-            is_up = direction is Direction.CALLERS
-            return references.callers(wanted) if is_up else references.callees(wanted)
+            return references.follow(wanted, Direction(direction.value))
 
     return await service.executors.search.run(follow)
 
 
-HANDLERS = (find_references, follow_calls)
+@get(
+    "/projects/{project_id:str}/map",
+    operation_id="drawMap",
+    summary="Map of the code",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(MapRequest)},
+)
+async def draw_map(service: Service, project_id: ProjectId, wanted: MapRequest) -> MapAnswer:
+    """List the most central definitions, those first that answer a query or that a path uses."""
+
+    def draw() -> MapAnswer:
+        with measured_search("map"):
+            return service.index_of(project_id).code_map.draw(wanted)
+
+    return await service.executors.search.run(draw)
+
+
+HANDLERS = (find_references, follow_calls, draw_map)

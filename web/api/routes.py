@@ -6,12 +6,34 @@ from copy import copy
 from litestar import Response, Router, route
 from litestar.handlers import HTTPRouteHandler
 
-from web.api import doctor, events, files, jobs, memories, projects, references, search, symbols
+from web.api import (
+    doctor,
+    events,
+    files,
+    jobs,
+    memories,
+    projects,
+    references,
+    relations,
+    search,
+    symbols,
+)
 from web.api.requests import RESPONSES, refuse_unknown_parameters
 from web.api.shapes import RecordResponse
 
 #: The modules with ``HANDLERS``; add a new resource here.
-RESOURCES = (projects, search, symbols, references, files, memories, doctor, jobs, events)
+RESOURCES = (
+    projects,
+    search,
+    symbols,
+    references,
+    relations,
+    files,
+    memories,
+    doctor,
+    jobs,
+    events,
+)
 
 
 def api_router() -> Router:

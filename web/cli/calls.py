@@ -1,4 +1,4 @@
-"""The commands that follow calls: ``cairn callers`` and ``cairn callees``."""
+"""``cairn callers``, ``callees``, ``implementations`` and ``bases``: calls and bases, followed."""
 
 import sys
 from typing import Any
@@ -8,10 +8,11 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
-from engine.reference_records import CallAnswer, CallRequest, Direction
+from engine.reference_records import CallAnswer, CallRequest, Direction, InheritanceRequest
 from web.calls import calls_text, calls_totals, dot, mermaid
 from web.cli.options import (
     argument_text,
+    examples,
     json_option,
     print_json,
     print_text,
@@ -27,18 +28,25 @@ from web.text import coverage_text
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
 
 
-def calls_command(direction: Direction, *, summary: str, epilog: str) -> click.Command:
-    """Return a command that follows calls.
+def _command(
+    direction: Direction,
+    *,
+    request: type[CallRequest] | type[InheritanceRequest] = CallRequest,
+    summary: str,
+    epilog: str,
+) -> click.Command:
+    """Return a command that follows calls or bases.
 
     Args:
         direction: Which way.
+        request: Declares its options.
         summary: The line of its help.
         epilog: Its examples.
     """
 
     @click.command(help=summary, epilog=epilog)
     @click.argument("name")
-    @request_options(CallRequest)
+    @request_options(request)
     @click.option(
         "--format",
         "output",
@@ -52,12 +60,10 @@ def calls_command(direction: Direction, *, summary: str, epilog: str) -> click.C
     ) -> None:
         if as_json and output is not None:
             raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
-        wanted = CallRequest(name=argument_text(name), **options)
+        wanted = request(name=argument_text(name), **options)
         with Catalog(load_config()) as catalog:
             index = index_of(catalog, project, by_name=True)
-            follow = index.references
-            called = follow.callers if direction is Direction.CALLERS else follow.callees
-            answer = called(wanted)
+            answer = index.references.follow(wanted, direction)
             nothing = "" if answer.definitions else nothing_called(index, wanted.name)
         if as_json:
             print_json(answer)
@@ -80,3 +86,48 @@ def _text(answer: CallAnswer, nothing: str) -> str:
     totals += ["truncated; raise --limit for more"] if answer.truncated else []
     blocks.append("\n".join([*notes, style.dim(", ".join(totals))]))
     return "\n\n".join(blocks) + "\n"
+
+
+callers = _command(
+    Direction.CALLERS,
+    summary="List the functions that call NAME, directly or through others.",
+    epilog=examples(
+        "cairn callers parse_config",
+        "cairn callers Session.refresh --depth 3            also callers of callers",
+        "cairn callers parse_config --format mermaid        a flow chart for Markdown",
+        "cairn callers parse_config --format dot | dot -Tsvg -o calls.svg",
+    ),
+)
+
+callees = _command(
+    Direction.CALLEES,
+    summary="List the functions of the project that NAME calls, directly or through others.",
+    epilog=examples(
+        "cairn callees main",
+        "cairn callees Session.refresh --depth 3      also what these call",
+        "cairn callees main --format mermaid          a flow chart for Markdown",
+    ),
+)
+
+implementations = _command(
+    Direction.IMPLEMENTATIONS,
+    request=InheritanceRequest,
+    summary="List the subtypes and implementations of NAME; of a method, those that override it.",
+    epilog=examples(
+        "cairn implementations Reader",
+        "cairn implementations Reader --depth 1             direct ones only",
+        "cairn implementations Reader.read                  the methods that override it",
+        "cairn implementations Reader --format mermaid      a flow chart for Markdown",
+    ),
+)
+
+bases = _command(
+    Direction.BASES,
+    request=InheritanceRequest,
+    summary="List the bases of NAME, and theirs; of a method, those that it overrides.",
+    epilog=examples(
+        "cairn bases FileReader",
+        "cairn bases FileReader.read                        the methods that it overrides",
+        "cairn bases FileReader --format dot | dot -Tsvg -o bases.svg",
+    ),
+)

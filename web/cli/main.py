@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import click
 
-#: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``.
+#: Subcommands and their lines in the help of the group; ``web.cli.<name>`` has the ``command``,
+#: except for those that share a module.
 COMMANDS: dict[str, str] = {
     "index": "Index a folder, or bring its index up to date.",
     "search": "Find code by meaning, word, symbol or pattern.",
@@ -19,6 +20,9 @@ COMMANDS: dict[str, str] = {
     "refs": "Find who uses a name.",
     "callers": "List the functions that call a function.",
     "callees": "List the functions that a function calls.",
+    "map": "List the most central definitions.",
+    "implementations": "List the subtypes of a type, or what overrides a method.",
+    "bases": "List the bases of a type, or what a method overrides.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
@@ -33,6 +37,8 @@ COMMANDS: dict[str, str] = {
     "mcp": "Connect coding agents over the Model Context Protocol.",
     "eval": "Measure search quality with your own queries.",
 }
+
+_MODULES = dict.fromkeys(("callers", "callees", "implementations", "bases"), "calls")
 
 _EPILOG = """\b
 Examples:
@@ -58,7 +64,9 @@ class LazyGroup(click.Group):
         """Import a subcommand; return None if there is none with that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"web.cli.{cmd_name}").command
+        shared = _MODULES.get(cmd_name)
+        module = importlib.import_module(f"web.cli.{shared or cmd_name}")
+        command: click.Command = getattr(module, cmd_name if shared else "command")
         return command
 
     def resolve_command(

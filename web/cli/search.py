@@ -37,6 +37,7 @@ Searcher = Callable[[SearchRequest], SearchAnswer]
         "cairn search --mode regex 'func \\w+Handler'  the whole query is one pattern",
         "cairn search --mode regex '\"a[0] = {\"'       this text literally",
         "cairn search 'lang:python path:src/ -path:tests \"exact words\"'",
+        "cairn search 'retry calls:open_session'       only code that calls it",
         "cairn search --kind enum --path src/          all of them, without a query",
         "cairn search retry --limit 50 --no-snippets   places only",
         "cairn search -- '-path:tests parse'           a query that begins with -",
@@ -79,8 +80,9 @@ def command(
     lines. With --mode regex the whole QUERY, apart from its filters, is the pattern. Case is
     ignored unless the pattern has a capital letter.
 
-    Filters in the query narrow it: lang: path: kind: sym: branch: project: tag: case:. A leading
-    minus negates one. Filters alone list everything they match: kind:enum path:src/
+    Filters in the query narrow it: lang: path: kind: sym: calls: uses: extends: imports: branch:
+    project: tag: case:. A leading minus negates one. Filters alone list everything they match:
+    kind:enum path:src/
     """
     output = _output_of(output, as_json=as_json, batch=batch)
     request = SearchRequest(query=argument_text(query or ""), **options)

@@ -55,7 +55,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
                 "read it before you open a long file."
             ),
             parameters=Outline,
-            output_schema=record(path="text", symbols="texts?", entries="texts?", total="integer"),
+            output_schema=record(path="text", symbols="texts", entries="texts", total="integer"),
             run=contents.outline,
             read_only=True,
         ),

@@ -68,7 +68,7 @@ _LOG_POLL_S = 0.02
 
 _SYMBOL_GRAPH_REPORT = record(
     status="text",
-    task_id="text?",
+    task_id="text",
     files_indexed="integer",
     symbols_extracted="integer",
     embeddings_generated="integer",
@@ -89,12 +89,12 @@ _REPORT = record(
     files_unchanged="integer",
     files_skipped="integer",
     files_failed="integer",
-    skipped="record?",
+    skipped="record",
     errors="records",
-    include_patterns="texts?",
-    exclude_patterns="texts?",
-    max_file_size="integer?",
-    indexed_at="text?",
+    include_patterns="texts",
+    exclude_patterns="texts",
+    max_file_size="integer",
+    indexed_at="text",
 )
 
 

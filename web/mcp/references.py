@@ -46,7 +46,7 @@ _MORE = "truncated: raise max_tokens for more"
 class FindReferences(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_references``."""
 
-    direction: Literal["uses", "callers", "callees"] = "uses"
+    direction: Literal["uses", "callers", "callees", "implementations", "bases"] = "uses"
     depth: Annotated[int, Meta(ge=1, le=MAX_DEPTH)] = 1
     max_tokens: MaxTokens = DEFAULT_TOKENS
     project_path: ProjectPath | None = None
@@ -59,8 +59,8 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             name="find_references",
             title="Find uses of a name",
             description=(
-                "Find the uses of a name: calls, imports, types, bases; or its callers or "
-                "callees, depth 2: theirs too. certainty name: by name alone, not resolved."
+                "Find the uses of a name: calls, imports, types; or its callers, callees, "
+                "implementations or bases, depth 2: theirs too. certainty name: by name alone."
             ),
             parameters=FindReferences,
             output_schema=record(
@@ -111,11 +111,10 @@ def _uses(index: Project, name: str, use: Use | None) -> tuple[Shown, Callable[[
 def _calls(
     index: Project, name: str, direction: Direction, depth: int
 ) -> tuple[Shown, Callable[[Shown], Answer]]:
-    """Return how much there is of the callers or callees, and what writes so much of it."""
+    """Return how much there is in a direction, and what writes so much of it."""
     wanted = CallRequest(name=name, depth=depth, limit=MAX_REFERENCES)
     with measured_search("calls"):
-        is_up = direction is Direction.CALLERS
-        answer = index.references.callers(wanted) if is_up else index.references.callees(wanted)
+        answer = index.references.follow(wanted, direction)
     notes = _notes_on(index, answer, is_known=bool(answer.definitions))
 
     def write(shown: Shown) -> Answer:

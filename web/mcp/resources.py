@@ -134,13 +134,15 @@ def search_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _calle
 
 
 def file_symbols(_context: ToolContext, index: Project, uri: ParsedUri, _caller: Caller) -> str:
-    """Return the symbols of a file.
+    """Return the symbols of a file, and the names of the project that they refer to.
 
     Raises:
         NotFoundError: The file is not in the index.
     """
     try:
-        return _json({"path": uri.path, "symbols": index.outline(uri.path)})
+        symbols = index.outline(uri.path)
+        relations = index.references.relations(uri.path)
+        return _json({"path": uri.path, "symbols": symbols, "relations": relations})
     except InvalidPathError as error:
         raise FileNotIndexedError(f"{uri.path} is not in the index") from error
 
@@ -334,7 +336,7 @@ _RESOURCES: Final[dict[str, _Resource]] = {
     ),
     "symbols://file": _Resource(
         template="symbols://file/{+path}",
-        title="The symbols of a file, in source order",
+        title="The symbols of a file, in source order, and the names that they refer to",
         parameters=(),
         mime_type=_JSON,
         read=file_symbols,

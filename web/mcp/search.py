@@ -232,15 +232,15 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
             title="Search code",
             description=(
                 "Find code and documents by what they do, by words, names or patterns; try it "
-                "first when you do not know the place. A query can have filters "
-                '(lang: path: kind: sym: branch: project: tag: case:), "exact phrase" and '
-                "/regex/; a leading - negates. Filters alone list all matches: kind:enum "
+                "first if you do not know the place. A query can have filters "
+                "(lang: path: kind: sym: calls: uses: extends: imports: branch: project: tag: "
+                'case:), "exact phrase" and /regex/; - negates. Filters alone list all: kind:enum '
                 "path:src/. Mode symbol finds definitions, regex reads the query as RE2. All "
-                "places come first, then the best code that fits max_tokens (default 1500). "
-                "fresh=false: the file has changed; missing: names found nowhere."
+                "places come first, then code that fits max_tokens (default 1500). "
+                "fresh=false: the file changed; missing: names found nowhere."
             ),
             parameters=SearchCode,
-            output_schema=record(**_FOUND, next_cursor="text|null?"),
+            output_schema=record(**_FOUND, next_cursor="text|null"),
             run=search.search_code,
             read_only=True,
         ),

@@ -44,7 +44,7 @@ from engine.errors import (
 )
 from engine.state_records import Job
 from engine.telemetry.metrics import Measure, observe_duration, on_behalf_of
-from web.mcp import checkpoints, contents, indexing, jobs, references, search, verify
+from web.mcp import checkpoints, code_map, contents, indexing, jobs, references, search, verify
 from web.mcp.bounds import DEFAULT_TOKENS, bounded
 from web.mcp.client_folders import with_folders
 from web.mcp.failures import for_agents
@@ -64,10 +64,11 @@ T = TypeVar("T")
 #: Receives the files done, the files in total and a message.
 ProgressReporter = Callable[[float, float | None, str], Awaitable[None]]
 #: Each has ``tools(context)``.
-_MODULES = (search, references, contents, indexing, jobs, checkpoints, verify)
+_MODULES = (search, references, code_map, contents, indexing, jobs, checkpoints, verify)
 _INSTRUCTIONS = (
     "Code search on this machine. Use search_code before grep when you do not know names, and "
-    "find_symbol when you do; find_references before you change what others use. "
+    "find_symbol when you do; find_references before you change what others use, "
+    "and code_map to learn what is where. "
     "If a project is not indexed, call index_repository with its path. "
     "Answers state their coverage, and hits state whether they are fresh."
 )

@@ -42,15 +42,15 @@ _AT = re.compile(r" - at `\$\.(\w+)(.*)`", re.DOTALL)
 
 
 def record(**fields: str | Schema) -> Schema:
-    """Return the schema of a tool's answer.
+    """Return the schema of a tool's answer, without a list of required fields: that takes space.
 
     Args:
         fields: For each field a schema, or the name of a short one (``text``, ``integer``,
             ``number``, ``boolean``, ``record``, ``texts``, ``records``). The suffix ``|null`` makes
-            it nullable, ``?`` makes it optional.
+            it nullable.
     """
-    required = [name for name, each in fields.items() if not str(each).endswith("?")]
-    return {**object_of(**fields), "required": required}
+    schemas = {name: _schema_of(each) for name, each in fields.items()}
+    return {"type": "object", "properties": schemas}
 
 
 def fields_in(kind: Any, *names: str) -> dict[str, str | Schema]:
@@ -77,19 +77,12 @@ def _short_name(hint: Any) -> str:
     return {int: "integer", float: "number", bool: "boolean"}.get(hint, "text")
 
 
-def object_of(**fields: str | Schema) -> Schema:
-    """Return the schema of an object inside an answer, without a list of required fields."""
-    schemas = {name: _schema_of(each) for name, each in fields.items()}
-    return {"type": "object", "properties": schemas}
-
-
 def _schema_of(described: str | Schema) -> Schema:
     """Look up a schema by its short name."""
     if not isinstance(described, str):
         return described
-    name = described.removesuffix("?")
-    schema = _SHORT[name.removesuffix("|null")]
-    return {**schema, "type": [schema["type"], "null"]} if name.endswith("|null") else schema
+    schema = _SHORT[described.removesuffix("|null")]
+    return {**schema, "type": [schema["type"], "null"]} if described.endswith("|null") else schema
 
 
 def input_schema(parameters: type[msgspec.Struct]) -> Schema:

@@ -14,7 +14,9 @@ from engine.records import Hit, Mode
 from web.pages.rendering import name_of
 
 _MAX_VALUES = 8
-_NAMES = "lang|language|path|file|kind|sym|symbol|branch|project|tag|case"
+_NAMES = (
+    "lang|language|path|file|kind|sym|symbol|calls|uses|extends|imports|branch|project|tag|case"
+)
 _ALIASES = {"language": "lang", "file": "path", "symbol": "sym"}
 _TERM = re.compile(
     rf"""(?<!\S)(?:"(?:[^"\\]|\\.)*"|/(?:[^/\\\s]|\\.)+/(?!\S)"""

@@ -87,5 +87,10 @@ CASES = (
     _plain("shell", "$(reboot) `id` && rm -rf /"),
     _plain("format", "{0} %s %n {session.__class__}"),
     _plain("tag of dots", "tag:.. session"),
+    _refused("nine names by use", " ".join(f"calls:n{number}" for number in range(9))),
+    _refused("a huge name by use", "uses:" + "x" * 2000),
+    _plain("odd names by use", 'calls:"\0" uses:"." -extends:"()" imports:"*" session'),
+    _plain("qualified to the end", "calls:" + "a." * 400 + "open"),
+    _plain("64 filters by use", "calls:session " * 64),
     _plain("every filter", "lang:python path:app kind:function case:yes -tag:.md session"),
 )

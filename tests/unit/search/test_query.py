@@ -55,6 +55,54 @@ def test_long_names_of_filters_are_the_same_filters() -> None:
     assert [name for name, _ in query.filters] == ["lang", "sym"]
 
 
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("calls:open_session", [("calls", "open_session", False)]),
+        ("calls:open_session()", [("calls", "open_session", False)]),
+        ("(uses:Store.open)", [("uses", "Store.open", False)]),
+        ("-extends:a::B x", [("extends", "a::B", True)]),
+        ("imports:./session.js", [("imports", "./session.js", False)]),
+        (
+            "imports:<stdio.h> imports:@acme/pool",
+            [
+                ("imports", "<stdio.h>", False),
+                ("imports", "@acme/pool", False),
+            ],
+        ),
+        ('calls:"open session"', [("calls", "open session", False)]),
+        ("x NOT calls:y", [("calls", "y", True)]),
+        ("uses: actions", []),
+        ("calls::x imports://x", []),
+        ("where is the session opened now calls:open_session", [("calls", "open_session", False)]),
+        ("where is the session opened now uses:%s", []),
+        ("it uses:x where it should not be", []),
+    ],
+)
+def test_filters_by_use(text: str, filters: list[tuple[str, str, bool]]) -> None:
+    found = [(name, term.value, term.negated) for name, term in parse_query(text).filters]
+    assert found == filters
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns", "names"),
+    [
+        ("calls:x return", ["return"], ["x"]),
+        (r"uses:\s+actions", [r"uses:\s+actions"], []),
+        ("calls:(a|b)", ["calls:(a|b)"], []),
+        ("imports:a.*b", ["imports:a.*b"], []),
+        ("imports:a.b x", ["x"], ["a.b"]),
+        ("calls:empty? x", ["x"], ["empty?"]),
+    ],
+)
+def test_in_a_pattern_a_filter_by_use_has_a_name(
+    text: str, patterns: list[str], names: list[str]
+) -> None:
+    query = parse_query(text, as_pattern=True)
+    assert [term.text for term in query.patterns] == patterns
+    assert [term.value for _, term in query.filters] == names
+
+
 @pytest.mark.parametrize(("text", "case"), [("case:yes a", Case.YES), ("a", Case.AUTO)])
 def test_case(text: str, case: Case) -> None:
     assert parse_query(text).case is case

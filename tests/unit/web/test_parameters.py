@@ -18,15 +18,22 @@ from engine.config import load_config
 from engine.cross_project import FILTER_NAMES
 from engine.parameters import parameters_of
 from engine.records import Mode, RelatedRequest, SearchRequest, SymbolRequest
-from engine.reference_records import CallRequest, ReferenceRequest, Use
+from engine.reference_records import (
+    CallRequest,
+    InheritanceRequest,
+    MapRequest,
+    ReferenceRequest,
+    Use,
+)
 from web.api.search import SearchQuestion
 from web.app import create_app
-from web.cli.callees import command as callees_command
-from web.cli.callers import command as callers_command
+from web.cli.calls import bases, callees, callers, implementations
+from web.cli.map import command as map_command
 from web.cli.refs import command as refs_command
 from web.cli.related import command as related_command
 from web.cli.search import command as search_command
 from web.cli.symbols import command as symbols_command
+from web.mcp.code_map import CodeMap
 from web.mcp.references import FindReferences
 from web.mcp.search import FindRelated, FindSymbol, SearchCode
 from web.mcp.tool import Parameters, input_schema
@@ -61,8 +68,11 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
         ),
         (symbols_command, SymbolRequest, {"file", "project", "as_json"}, set()),
         (refs_command, ReferenceRequest, {"max_tokens", "project", "as_json"}, set()),
-        (callers_command, CallRequest, {"output", "project", "as_json"}, set()),
-        (callees_command, CallRequest, {"output", "project", "as_json"}, set()),
+        (map_command, MapRequest, {"max_tokens", "project", "as_json"}, set()),
+        (callers, CallRequest, {"output", "project", "as_json"}, set()),
+        (callees, CallRequest, {"output", "project", "as_json"}, set()),
+        (implementations, InheritanceRequest, {"output", "project", "as_json"}, set()),
+        (bases, InheritanceRequest, {"output", "project", "as_json"}, set()),
     ],
 )
 def test_a_command_takes_each(
@@ -87,6 +97,7 @@ def test_a_command_takes_each(
         ("/api/v1/symbols", SymbolRequest, {"project"}),
         ("/api/v1/projects/{project_id}/symbols", SymbolListRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/references", ReferenceRequest, {"project_id"}),
+        ("/api/v1/projects/{project_id}/map", MapRequest, {"project_id"}),
         ("/api/v1/projects/{project_id}/calls", CallRequest, {"project_id", "direction"}),
     ],
 )
@@ -119,6 +130,7 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
             {"direction", "depth", "project_path", "max_tokens"},
             {"path", "limit"},
         ),
+        (CodeMap, MapRequest, {"project_path", "max_tokens"}, {"limit"}),
     ],
 )
 def test_agents_may_set_each_but_the_little_used(

@@ -73,6 +73,7 @@ def test_folders_are_those_below_the_one_that_is_asked_for(query: str, labels: l
         ('-path:"my dir/" language:go', ['-path:"my dir/"', "language:go"]),
         ('"not lang:go" /kind:x/ std::vector http://x', []),
         ("nolang:go case:yes", ["case:yes"]),
+        ("calls:a.b -imports:./x calls::y", ["calls:a.b", "-imports:./x"]),
     ],
 )
 def test_filters_are_found_where_the_query_language_has_them(query: str, found: list[str]) -> None:

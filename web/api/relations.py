@@ -1,0 +1,48 @@
+"""How the code of one project hangs together: implementations and bases."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from engine.reference_records import CallAnswer, Direction, InheritanceRequest
+from engine.telemetry.metrics import measured_search
+from web.api.requests import in_url
+from web.api.service import Service
+from web.api.shapes import ProjectId
+
+
+class Inheritance(StrEnum):
+    """Which way to follow bases."""
+
+    IMPLEMENTATIONS = Direction.IMPLEMENTATIONS
+    BASES = Direction.BASES
+
+
+@get(
+    "/projects/{project_id:str}/inheritance",
+    operation_id="followInheritance",
+    summary="Implementations or bases",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(InheritanceRequest)},
+)
+async def follow_inheritance(
+    service: Service,
+    project_id: ProjectId,
+    wanted: InheritanceRequest,
+    direction: Annotated[
+        Inheritance, QueryParameter(description="what implements it, or what it implements")
+    ] = Inheritance.IMPLEMENTATIONS,
+) -> CallAnswer:
+    """List the subtypes and implementations of a type, or its bases; of a method its overrides."""
+
+    def follow() -> CallAnswer:
+        with measured_search("inheritance"):
+            references = service.index_of(project_id).references
+            return references.follow(wanted, Direction(direction.value))
+
+    return await service.executors.search.run(follow)
+
+
+HANDLERS = (follow_inheritance,)
