@@ -27,7 +27,7 @@ _TREE = {
 def helper(number):
     return number
 ''',
-    "a/more.py": f"from a.base import Base\n\n\nclass More(Base):\n    pass\n{_CALLERS}",
+    "a/more.py": f"from a.base import Base\n\n\nclass More(Base, Outer):\n    pass\n{_CALLERS}",
     "tests/test_more.py": """from a.more import caller_1
 
 
@@ -86,6 +86,9 @@ def test_subtypes_overloads_and_places_without_a_graph(
 ) -> None:
     base = _page(pages_client, project, "a/base.py", name="Base", line="1")
     assert "Subtypes and implementations 1 More" in base.text
+    more = _page(pages_client, project, "a/more.py", name="More", line="4")
+    assert "Bases 1 Base" in more.text
+    assert "bases outside of the project: Outer" in more.text
     assert base.text.count("What runs.") == 1  # in the source
     twice = _page(pages_client, project, "two.py", name="twice", line="4")
     assert "two.py:4" in twice.text

@@ -158,7 +158,11 @@ def test_what_is_around_a_definition(project: Project) -> None:
     assert around.overloads == ()
     base = project.places.relations("shop/base.py", "", 1)
     assert base is not None
-    assert [each.symbol for each in base.subtypes] == ["Orders"]
+    assert [each.name for each in base.implementations.edges] == ["Orders"]
+    assert base.bases.edges == ()
+    orders = project.places.relations("shop/orders.py", "Orders", 6)
+    assert orders is not None
+    assert [each.name for each in orders.bases.edges] == ["Base"]
     assert project.places.relations("shop/base.py", "Nowhere", 1) is None
     assert project.places.relations("shop/base.py", "", 4) is None
     assert project.places.relations("nowhere.py", "", 1) is None
