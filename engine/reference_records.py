@@ -272,7 +272,8 @@ class SymbolRelations:
     overloads: tuple[SymbolHit, ...]  # other definitions of its qualified name
     callers: CallAnswer
     callees: CallAnswer
-    subtypes: tuple[Reference, ...]  # where it is extended or implemented
+    implementations: CallAnswer  # subtypes too; of a method those that override it
+    bases: CallAnswer  # of a method those that it overrides
     found: FoundUses
 
 

@@ -102,7 +102,7 @@
   /* Symbols: s focuses the one that contains the selected line, arrow keys move from there. */
 
   keys.s = () => {
-    const links = all(".outline a");
+    const links = all('.outline a[href^="#"]');
     const line = pickedIn(location.hash)?.[0] || 1;
     const above = links.filter((link) => pickedIn(link.getAttribute("href"))[0] <= line);
     const shows = find("#show-outline");
@@ -113,8 +113,9 @@
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const link = event.target.closest(".outline a, .file-tree a, .file-tree summary");
     if (!by || !link) return;
-    const links = all("a, summary", link.closest(".panel")).filter((each) => each.checkVisibility());
-    links[links.indexOf(link) + by]?.focus();
+    const links = all("a:not(.outline-kind), summary", link.closest(".panel")).filter((each) => each.checkVisibility());
+    const from = link.matches(".outline-kind") ? link.previousElementSibling : link;
+    links[links.indexOf(from) + by]?.focus();
     event.preventDefault();
   });
 

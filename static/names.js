@@ -139,6 +139,8 @@
     keys.d = act(toDefinition);
     keys.r = act(toReferences);
     keys.Escape = () => { if (isOpen()) close(); };
+    const toSymbols = keys.s;
+    keys.s = () => { if (isOpen()) close(); toSymbols(); }; /* the panel can cover the symbols */
   }
 
   document.addEventListener("click", (event) => {

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import NamedTuple
 
 from engine.cache import EntryCache
@@ -25,8 +26,10 @@ from engine.reference_records import (
 )
 from engine.references.calls import Walk
 from engine.references.finder import reference_of
+from engine.references.heirs import TYPES
+from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, can_mean
-from engine.references.resolve import Resolver, family_of
+from engine.references.resolve import Resolver, family_of, scope_of
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.searcher import Searcher
 from engine.search.selection import branch_notes
@@ -38,10 +41,11 @@ from engine.store.symbols import SymbolRow, defined_names, outline
 from engine.syntax.references import Role, name_pattern
 
 _MOST_DEFINITIONS = 20  # of a name
-_MOST_CALLS = 200  # callers, or callees
-_MOST_SUBTYPES = 200
+_MOST_EDGES = 200  # in one direction
+_INHERITANCE_DEPTH = 5
 _TEST_DEPTH = 3  # calls from a test to what it reaches
 _MOST_CACHED_FILES = 64
+_MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _ALL = UsesRequest()
@@ -80,10 +84,16 @@ class Places:
         self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
 
     def defined_names(self, text: str, language: str) -> frozenset[str]:
-        """Return the words of a text that are names of definitions its language can refer to."""
+        """Return the words of a text that are names of definitions its language can refer to.
+
+        Of a text of more than half a million characters none are returned.
+        """
+        if len(text) > _MOST_CHARS:
+            return frozenset()
+        digest = blake2b(text.encode("utf-8", "replace")).digest()
         with self._read() as snapshot:
             handle, branch = snapshot.handle, snapshot.branch
-            key = (count_changes(handle), branch.id, language, text)
+            key = (count_changes(handle), branch.id, language, digest)
 
             def read() -> frozenset[str]:
                 words = set(_IDENTIFIER.findall(text))
@@ -167,7 +177,7 @@ class Places:
     def relations(
         self, path: str, name: str, line: int, wanted: UsesRequest = _ALL
     ) -> SymbolRelations | None:
-        """Return a definition with its callers, callees, subtypes and uses, or None without one.
+        """Return a definition with its what is around it, or None without one.
 
         Args:
             path: Relative to the root.
@@ -181,8 +191,7 @@ class Places:
             if row is None:
                 return None
             found = [each for each in lookup.uses(row.name) if can_mean(each.resolution, row)]
-            subtypes = [each for each in found if each.occurrence.use is Use.INHERIT]
-            subtypes.sort(key=lambda each: _order(each, row.path))
+            depth = _INHERITANCE_DEPTH if row.kind in TYPES or scope_of(row) else 0
             overloads = [
                 each
                 for each in lookup.definitions(row.name)
@@ -193,9 +202,10 @@ class Places:
             return SymbolRelations(
                 symbol=self._hit(row),
                 overloads=tuple(map(self._hit, overloads[:_MOST_DEFINITIONS])),
-                callers=self._calls(snapshot, row, Direction.CALLERS),
-                callees=self._calls(snapshot, row, Direction.CALLEES),
-                subtypes=tuple(map(reference_of, subtypes[:_MOST_SUBTYPES])),
+                callers=self._follow(snapshot, row, Direction.CALLERS),
+                callees=self._follow(snapshot, row, Direction.CALLEES),
+                implementations=self._follow(snapshot, row, Direction.IMPLEMENTATIONS, depth=depth),
+                bases=self._follow(snapshot, row, Direction.BASES, depth=depth),
                 found=self._uses(snapshot, found, wanted, first=row.path),
             )
 
@@ -211,7 +221,7 @@ class Places:
             row = _symbol_at(snapshot, path, name, line)
             if row is None:
                 return None
-            return self._calls(snapshot, row, Direction.CALLERS, depth=_TEST_DEPTH, in_tests=True)
+            return self._follow(snapshot, row, Direction.CALLERS, depth=_TEST_DEPTH, in_tests=True)
 
     @contextmanager
     def _read(self) -> Iterator[_Snapshot]:
@@ -220,7 +230,7 @@ class Places:
             branch = self._searcher.branch(handle, None, checked_out)
             yield _Snapshot(handle, branch, Lookup(handle, branch), checked_out)
 
-    def _calls(
+    def _follow(
         self,
         snapshot: _Snapshot,
         row: SymbolRow,
@@ -229,17 +239,19 @@ class Places:
         depth: int = 1,
         in_tests: bool = False,
     ) -> CallAnswer:
-        walk = Walk(snapshot.lookup, direction)
+        """Return what is reached in a direction; no depth: nothing."""
+        is_call = direction in (Direction.CALLERS, Direction.CALLEES)
+        walk = (Walk if is_call else InheritanceWalk)(snapshot.lookup, direction)
         edges = [edge for edge in walk.edges([row], depth) if edge.is_test or not in_tests]
         return CallAnswer(
             name=row.qualified_name,
             direction=direction,
             definitions=(self._hit(row),),
-            edges=tuple(edges[:_MOST_CALLS]),
+            edges=tuple(edges[:_MOST_EDGES]),
             total=len(edges),
-            truncated=len(edges) > _MOST_CALLS or walk.is_cut or snapshot.lookup.is_cut,
+            truncated=len(edges) > _MOST_EDGES or walk.is_cut or snapshot.lookup.is_cut,
             coverage=self._searcher.coverage(snapshot.handle, snapshot.branch),
-            notes=snapshot.notes,
+            notes=(*snapshot.notes, *walk.notes),
         )
 
     def _uses(

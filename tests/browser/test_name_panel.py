@@ -77,6 +77,16 @@ def test_the_same_by_keys(page: Page, server: Server) -> None:
     expect(panel.locator("[data-definition]")).to_be_visible()
 
 
+def test_symbols_of_the_file_are_still_reached(page: Page, server: Server) -> None:
+    page.goto(f"{_address(server, SESSION)}?name=9:9#L9")
+    page.keyboard.press("s")
+    expect(page.locator("#names")).to_be_hidden()
+    expect(page.locator(".outline a:focus")).to_contain_text("open_session")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("SessionStore.open_session")
+
+
 def test_code_is_one_stop_of_the_tab_key(page: Page, server: Server) -> None:
     page.goto(_address(server, SESSION))
     page.locator("#L6 code a").first.focus()
@@ -134,6 +144,17 @@ def test_a_file_that_vanished_from_the_index_is_told_in_the_panel(
     page.evaluate("history.replaceState(null, '', location.pathname.replace('session', 'gone'))")
     page.locator("#L6 code a").first.click()
     expect(page.locator("#names")).to_contain_text("app/gone.py is no longer in the index")
+
+
+def test_an_answer_that_never_comes_leaves_no_empty_panel(browser: Browser, server: Server) -> None:
+    context = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900})
+    page = context.new_page()  # it may complain of the request
+    page.goto(_address(server, SESSION))
+    page.route("**/f/app/session.py?name=*", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.locator("#L6 code a").first.click()
+    expect(page.locator("#names")).to_be_hidden()
+    context.close()
 
 
 @pytest.mark.parametrize("width", [320, 1440])

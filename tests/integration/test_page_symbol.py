@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -26,7 +27,7 @@ _TREE = {
 def helper(number):
     return number
 ''',
-    "a/more.py": f"from a.base import Base\n\n\nclass More(Base):\n    pass\n{_CALLERS}",
+    "a/more.py": f"from a.base import Base\n\n\nclass More(Base, Outer):\n    pass\n{_CALLERS}",
     "tests/test_more.py": """from a.more import caller_1
 
 
@@ -85,10 +86,13 @@ def test_subtypes_overloads_and_places_without_a_graph(
 ) -> None:
     base = _page(pages_client, project, "a/base.py", name="Base", line="1")
     assert "Subtypes and implementations 1 More" in base.text
+    more = _page(pages_client, project, "a/more.py", name="More", line="4")
+    assert "Bases 1 Base" in more.text
+    assert "bases outside of the project: Outer" in more.text
     assert base.text.count("What runs.") == 1  # in the source
     twice = _page(pages_client, project, "two.py", name="twice", line="4")
     assert "two.py:4" in twice.text
-    assert "Also defined 1 def twice(a)" in twice.text
+    assert "Other definitions of this name 1 def twice(a)" in twice.text
     assert f"/p/{project}/symbol/two.py?name=twice&line=1" in twice.links
     assert not twice.all("figure")
     assert "No calls were found" in twice.text
@@ -165,6 +169,31 @@ def test_a_symbol_that_is_not_there_is_a_page_with_ways_on(
     assert f"/p/{project}/f/{path}" in page.links
     part = pages_client.get(f"/p/{project}/symbol/{path}", params=wanted, headers=_HTMX)
     assert "no longer in the index" in Page.of(part).text
+
+
+def test_symbols_of_files_with_odd_names_have_pages(
+    pages_client: httpx.Client, sample_id: str
+) -> None:
+    found = pages_client.get(f"/api/v1/projects/{sample_id}/files?limit=1000").json()["files"]
+    odd = [each["path"] for each in found if each["path"].startswith("odd/")]
+    assert len(odd) == 5
+    for path in odd:
+        file = Page.of(pages_client.get(f"/p/{sample_id}/f/{quote(path)}?name=1:5"))
+        [own] = {link for link in file.links if "/symbol/" in link}
+        symbol = Page.of(pages_client.get(own))
+        assert "odd_name_" in symbol.text
+        uses = [each["href"] for each in symbol.all("a") if "data-use" in each]
+        assert [pages_client.get(use.partition("#")[0]).status_code for use in uses] == [200]
+
+
+@pytest.mark.parametrize("path", ["../secret", "%2e%2e/%2e%2e/etc/passwd", "a%00b", "a" * 3000])
+def test_paths_lead_nowhere_else(pages_client: httpx.Client, project: str, path: str) -> None:
+    for room in ("symbol", "f"):
+        address = f"/p/{project}/{room}/{path}?name=1:1&line=1"
+        for headers in ({"Accept": "text/html"}, {**_HTMX, "Accept": "text/html"}):
+            answer = pages_client.get(address, headers=headers)
+            assert answer.status_code in (200, 400, 404), answer.text
+            assert "root:" not in Page.of(answer).text
 
 
 @pytest.mark.parametrize("wanted", [{"line": "-1"}, {"page": "0"}, {"line": "x"}])

@@ -75,6 +75,7 @@ def test_names_of_a_text_are_those_that_its_language_defines(project: Project) -
     assert names(text, "text") == frozenset()
     assert names("place? place! valid$", "ruby") == frozenset()
     assert names("", "python") == frozenset()
+    assert names("place " * 100_000, "python") == frozenset()  # too long
 
 
 def test_imported_names_are_those_of_where_they_come_from(project: Project) -> None:
@@ -157,7 +158,11 @@ def test_what_is_around_a_definition(project: Project) -> None:
     assert around.overloads == ()
     base = project.places.relations("shop/base.py", "", 1)
     assert base is not None
-    assert [each.symbol for each in base.subtypes] == ["Orders"]
+    assert [each.name for each in base.implementations.edges] == ["Orders"]
+    assert base.bases.edges == ()
+    orders = project.places.relations("shop/orders.py", "Orders", 6)
+    assert orders is not None
+    assert [each.name for each in orders.bases.edges] == ["Base"]
     assert project.places.relations("shop/base.py", "Nowhere", 1) is None
     assert project.places.relations("shop/base.py", "", 4) is None
     assert project.places.relations("nowhere.py", "", 1) is None

@@ -27,6 +27,7 @@ from web.pages.uses import Here, ShownUses, request_of, shown_uses
 PANEL_ERROR = {"HX-Retarget": "#names-body", "HX-Reswap": "innerHTML"}
 _PLACE = re.compile(r"([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
 _MAX_USES = 100
+_COLUMNS = 36  # of a line of code
 _MAX_DOC_CHARS = 300
 _MAX_PROJECTS = 8  # asked for a name that this one does not define
 _MAX_ELSEWHERE = 5
@@ -138,7 +139,7 @@ def name_panel(
         parts = [*kept, ("name", params.place), *([("uses", role)] if role else [])]
         return f"?{urlencode(parts, safe=':')}#L{params.line}"
 
-    here = Here(place.index.project_id, place.path, at.line, at.column)
+    here = Here(place.index.project_id, place.path, at.line, at.column, _COLUMNS)
     return NamePanel(
         params,
         close,

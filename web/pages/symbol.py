@@ -63,7 +63,7 @@ class CallPlace(NamedTuple):
 
 
 class ShownCall(NamedTuple):
-    """A function that calls, or is called."""
+    """A function that calls or is called, or a type or method that implements or is a base."""
 
     name: str
     path: str
@@ -72,11 +72,12 @@ class ShownCall(NamedTuple):
     certainty: str
     is_test: bool
     depth: int
+    via: str  # qualified name of the one nearer to the symbol
     calls: tuple[CallPlace, ...]
 
 
 class ShownCalls(NamedTuple):
-    """Callers or callees."""
+    """What is found in one direction."""
 
     answer: CallAnswer
     first: tuple[ShownCall, ...]
@@ -88,17 +89,6 @@ class ShownOverload(NamedTuple):
 
     symbol: SymbolHit
     address: str
-
-
-class Subtype(NamedTuple):
-    """A place where the symbol is extended or implemented."""
-
-    name: str
-    path: str
-    line: int
-    address: str
-    certainty: str
-    text: str
 
 
 class PageLink(NamedTuple):
@@ -171,7 +161,9 @@ def _whole(
         "callers": _shown_calls(around.callers, here),
         "callees": _shown_calls(around.callees, here),
         "graph": _graph(around, here),
-        "subtypes": _subtypes(around, here),
+        "implementations": _shown_calls(around.implementations, here),
+        "bases": _shown_calls(around.bases, here),
+        "outside": [each for each in around.bases.notes if each not in around.found.notes],
         "tests": _tests(place, params) if params.with_tests else None,
         "with_tests": address(tests="yes"),
         "uses": shown_uses(around.found, hit.name, params.role, here, references),
@@ -219,6 +211,7 @@ def _shown_call(edge: CallEdge, here: Here) -> ShownCall:
         certainty=_WORDS[edge.certainty],
         is_test=edge.is_test,
         depth=edge.depth,
+        via=edge.via,
         calls=tuple(
             CallPlace(line, _at(here, edge.call_path, line, line)) for line in edge.call_lines
         ),
@@ -256,20 +249,6 @@ def _neighbours(edges: Iterable[CallEdge], here: Here) -> Iterable[Neighbour]:
         title = f"{name} in {call.path}:{call.line}, {call.certainty}"
         note = "" if edge.name == edge.path else name_of(call.path)
         yield Neighbour(name, note, call.address, edge.certainty.value, title)
-
-
-def _subtypes(around: SymbolRelations, here: Here) -> list[Subtype]:
-    return [
-        Subtype(
-            name=each.symbol or "",
-            path=display_path(each.path),
-            line=each.line,
-            address=_page_of(here, each.path, each.symbol or each.path, each.line),
-            certainty=_WORDS[each.certainty],
-            text=each.text,
-        )
-        for each in around.subtypes
-    ]
 
 
 def _page_links(around: SymbolRelations, params: SymbolParams, address: Any) -> list[PageLink]:

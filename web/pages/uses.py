@@ -1,7 +1,7 @@
 """Uses of a definition for people: grouped by file, with the name marked in its line."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -59,6 +59,7 @@ class Here(NamedTuple):
     path: str = ""  # of the file that it shows
     line: int = 0  # of the name that was asked for
     column: int = 0
+    columns: int = 0  # that there is room for in a line of code; 0: enough
 
 
 class ShownUses(NamedTuple):
@@ -155,15 +156,18 @@ def _shown_use(
         ", ".join(dict.fromkeys(each.use.value for each in uses)),
         # A fragment alone keeps the panel of this page.
         fragment if is_here else f"{file}?lines={first.line}-{first.line}{fragment}",
-        tuple(_parts(first.text, name)),
+        tuple(_parts(first.text, name, here.columns)),
         is_here and any((each.line, each.column) == (here.line, here.column) for each in uses),
         tuple(f"{each.line}:{each.column}" for each in uses) if is_here else (),
     )
 
 
-def _parts(text: str, name: str) -> Iterable[Part]:
-    """Split a line at the whole words that are the name."""
+def _parts(text: str, name: str, columns: int) -> Iterator[Part]:
+    """Split a line at the whole words that are the name, which is shown where there is room."""
     pattern = rf"(?<!{_NAME_CHARS})({re.escape(name)})(?!{_NAME_CHARS})"
+    found = re.search(pattern, text)
+    if columns and found and found.end() > columns:
+        text = f"…{text[max(0, found.start() - columns // 2) :]}"
     for number, part in enumerate(re.split(pattern, text)):
         if part:
             yield Part(part, bool(number % 2))
