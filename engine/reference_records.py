@@ -98,6 +98,23 @@ class InheritanceRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedRequest:
+    """Which definitions that nothing uses are looked for."""
+
+    path: Annotated[str | None, Parameter("only in files below this folder, or of this glob")] = (
+        None
+    )
+    kind: Annotated[
+        str | None,
+        Parameter("only this kind, such as function; fields are looked for by their kind alone"),
+    ] = None
+    exported: Annotated[bool, Parameter("list those too that code elsewhere can use")] = False
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """A place where a name is defined or used."""
 
@@ -163,6 +180,38 @@ class CallAnswer:
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
     total: Annotated[int, "of all found; a lower bound when truncated"]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedDefinition:
+    """A definition whose name stands nowhere else in the code of the project."""
+
+    name: Annotated[str, "qualified name"]
+    kind: str
+    path: str
+    line_start: int
+    line_end: int
+    signature: str
+    exported: Annotated[bool, "whether code outside of the project can use it"]
+    certainty: Annotated[Certainty, "likely; name if it is exported, or a literal may name it"]
+    named_in: Annotated[
+        str | None, WHEN_ANY, "a file in which a literal or a setting may name it"
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedAnswer:
+    """Definitions that nothing uses: the most certain first, then by place."""
+
+    definitions: tuple[UnusedDefinition, ...]
+    total: Annotated[int, "of those that were asked for"]
+    exported: Annotated[int, "how many more there are that are exported"]
+    left_out: Annotated[
+        dict[str, int], "how many have no other use of their name, but callers outside of the code"
+    ]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

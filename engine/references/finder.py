@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from engine.cancellation import CancelToken, never
 from engine.parameters import check_request
 from engine.records import SymbolHit, display_path
 from engine.reference_records import (
@@ -15,6 +16,8 @@ from engine.reference_records import (
     Reference,
     ReferenceAnswer,
     ReferenceRequest,
+    UnusedAnswer,
+    UnusedRequest,
     Use,
 )
 from engine.references.calls import Walk
@@ -148,6 +151,38 @@ class References:
                     *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
                     *lookup.notes,
                     *walk.notes,
+                ),
+            )
+
+    def unused(self, wanted: UnusedRequest, cancelled: CancelToken = never) -> UnusedAnswer:
+        """Return the definitions that nothing uses, the most certain first.
+
+        Args:
+            wanted: Which.
+            cancelled: Polled while files are read.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+            Cancelled: ``cancelled`` returned true.
+        """
+        from engine.references.unused import find_unused
+
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            found = find_unused(handle, branch, wanted, cancelled)
+            asked = [each for each in found.definitions if wanted.exported or not each.exported]
+            return UnusedAnswer(
+                definitions=tuple(asked[: wanted.limit]),
+                total=len(asked),
+                exported=len(found.definitions) - len(asked),
+                left_out=found.left_out,
+                truncated=len(asked) > wanted.limit or found.is_cut,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *found.notes,
                 ),
             )
 

@@ -65,6 +65,17 @@ def test_implementations_and_bases(client: httpx.Client) -> None:
     assert (up["direction"], up["edges"], up["total"]) == ("bases", [], 0)
 
 
+def test_unused_definitions(client: httpx.Client) -> None:
+    found = client.get("unused", params={"exported": "true", "path": "shop/"}).json()
+    assert [(each["name"], each["certainty"]) for each in found["definitions"]] == [
+        ("Report", "name"),
+        ("checkout", "name"),
+        ("anything", "name"),
+    ]
+    hidden = client.get("unused").json()
+    assert ([each["name"] for each in hidden["definitions"]], hidden["exported"]) == (["show"], 3)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
@@ -73,6 +84,7 @@ def test_implementations_and_bases(client: httpx.Client) -> None:
         ("calls", {"name": "x", "direction": "sideways"}, "direction"),
         ("calls", {"name": "x", "direction": "bases"}, "direction"),
         ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("unused", {"limit": "0"}, "limit"),
         ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),
     ],

@@ -134,6 +134,27 @@ def test_implementations_and_bases_are_told(tmp_path: Path) -> None:
     assert cairn("implementations", "nowhere").out.startswith("nothing is called 'nowhere'\n")
 
 
+def test_unused_definitions_are_told_by_file(tmp_path: Path) -> None:
+    tree = {
+        "a.py": "def _gone(): ...\n\n\ndef _called(): ...\n\n\ndef open_it(): ...\n",
+        "b.json": '{"call": "_called"}\n',
+        "test_a.py": "def test_it(): ...\n",
+    }
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    assert cairn("index", "--quiet").code == 0
+    lines = cairn("unused").out.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["a.py"],
+        "1 likely function _gone | def _gone()".split(),
+        "4 name function _called (may be named in b.json) | def _called()".split(),
+    ]
+    assert lines[4].startswith("2 unused definitions, 1 more that are exported (--exported lists")
+    assert lines[5] == "left out: 1 tests"
+    found = cairn("unused", "--json", "--exported").json()
+    assert [each["name"] for each in found["definitions"]] == ["_gone", "_called", "open_it"]
+    assert cairn("unused", "--kind", "class").out.startswith("no unused definitions were found\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [

@@ -102,6 +102,8 @@ _FIELDS: Mapping[str, object] = {
     "depth": 1,
     "column": 20,
     "call_lines": [31],
+    "left_out": {"tests": 120, "decorated": 14},
+    "named_in": "pyproject.toml",
     "status": "running",
     "target": _ROOT,
     "origin": "request",
@@ -243,6 +245,9 @@ _ELSEWHERE: Mapping[str, Mapping[str, object]] = {
 _PARAMETERS: Mapping[str, object] = {
     "path": _FILE,
     "findReferences.path": "app/",
+    "findUnused.path": "app/",
+    "followInheritance.direction": "implementations",
+    "followInheritance.name": "Store",
     "project": [_ROOT],
     "context": True,
     "backUpIndex.name": "before-the-upgrade.db",

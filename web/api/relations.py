@@ -1,4 +1,4 @@
-"""How the code of one project hangs together: implementations and bases."""
+"""How the code of one project hangs together: implementations and bases, unused code."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,7 +6,13 @@ from typing import Annotated
 from litestar import get
 from litestar.params import QueryParameter
 
-from engine.reference_records import CallAnswer, Direction, InheritanceRequest
+from engine.reference_records import (
+    CallAnswer,
+    Direction,
+    InheritanceRequest,
+    UnusedAnswer,
+    UnusedRequest,
+)
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
@@ -45,4 +51,23 @@ async def follow_inheritance(
     return await service.executors.search.run(follow)
 
 
-HANDLERS = (follow_inheritance,)
+@get(
+    "/projects/{project_id:str}/unused",
+    operation_id="findUnused",
+    summary="Unused definitions",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(UnusedRequest)},
+)
+async def find_unused(
+    service: Service, project_id: ProjectId, wanted: UnusedRequest
+) -> UnusedAnswer:
+    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds."""
+
+    def find() -> UnusedAnswer:
+        with measured_search("unused"):
+            return service.index_of(project_id).references.unused(wanted)
+
+    return await service.executors.doctor.run(find)
+
+
+HANDLERS = (follow_inheritance, find_unused)

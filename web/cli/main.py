@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "callees": "List the functions that a function calls.",
     "implementations": "List the subtypes of a type, or what overrides a method.",
     "bases": "List the bases of a type, or what a method overrides.",
+    "unused": "List definitions that nothing uses.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
