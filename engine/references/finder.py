@@ -12,6 +12,8 @@ from engine.reference_records import (
     Certainty,
     Definition,
     Direction,
+    ImportGraph,
+    ImportsRequest,
     InheritanceRequest,
     Reference,
     ReferenceAnswer,
@@ -183,6 +185,43 @@ class References:
                 notes=(
                     *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
                     *found.notes,
+                ),
+            )
+
+    def imports(self, wanted: ImportsRequest, cancelled: CancelToken = never) -> ImportGraph:
+        """Return which folders or files import which, and their cycles.
+
+        Args:
+            wanted: Which.
+            cancelled: Polled while files are read.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+            Cancelled: ``cancelled`` returned true.
+        """
+        from engine.references.import_graph import find_imports
+
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            found = find_imports(handle, branch.id, wanted, cancelled)
+            is_cut = max(len(found.edges), len(found.cycles)) > wanted.limit
+            late = () if found.is_whole else ("not all files could be read in time",)
+            return ImportGraph(
+                edges=tuple(found.edges[: wanted.limit]),
+                total=len(found.edges),
+                cycles=tuple(found.cycles[: wanted.limit]),
+                total_cycles=len(found.cycles),
+                imports=found.imports,
+                external=tuple(found.external),
+                external_imports=found.external_imports,
+                missing=found.missing,
+                truncated=is_cut or not found.is_whole,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *late,
                 ),
             )
 

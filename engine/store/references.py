@@ -97,6 +97,16 @@ def iterate_texts(handle: Handle, branch_id: int) -> Iterator[TextRow]:
         yield TextRow(os.fsdecode(path), *rest)
 
 
+def read_file_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, str]]:
+    """Return path, blob and language of each file of a branch, by path."""
+    rows = handle.execute(
+        """SELECT f.path, f.blob_id, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY f.path""",
+        {"branch_id": branch_id},
+    )
+    return [(os.fsdecode(path), blob_id, language) for path, blob_id, language in rows]
+
+
 def read_symbol_names(handle: Handle, branch_id: int) -> list[str]:
     """Return the names of all symbols in files of a branch, each once."""
     rows = handle.execute(

@@ -76,6 +76,20 @@ def test_unused_definitions(client: httpx.Client) -> None:
     assert ([each["name"] for each in hidden["definitions"]], hidden["exported"]) == (["show"], 3)
 
 
+def test_imports(client: httpx.Client) -> None:
+    found = client.get("imports", params={"files": "true", "path": "tests/"}).json()
+    [edge] = found["edges"]
+    assert edge == {
+        "source": "tests/test_cart.py",
+        "target": "shop/cart.py",
+        "imports": 1,
+        "path": "tests/test_cart.py",
+        "line": 1,
+        "deferred": False,
+    }
+    assert (found["cycles"], found["imports"], found["missing"]) == ([], 1, 0)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
@@ -84,6 +98,7 @@ def test_unused_definitions(client: httpx.Client) -> None:
         ("calls", {"name": "x", "direction": "sideways"}, "direction"),
         ("calls", {"name": "x", "direction": "bases"}, "direction"),
         ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("imports", {"depth": "0"}, "depth"),
         ("unused", {"limit": "0"}, "limit"),
         ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),

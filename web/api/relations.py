@@ -1,4 +1,4 @@
-"""How the code of one project hangs together: implementations and bases, unused code."""
+"""How the code of one project hangs together: bases, unused code, imports."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -9,6 +9,8 @@ from litestar.params import QueryParameter
 from engine.reference_records import (
     CallAnswer,
     Direction,
+    ImportGraph,
+    ImportsRequest,
     InheritanceRequest,
     UnusedAnswer,
     UnusedRequest,
@@ -70,4 +72,23 @@ async def find_unused(
     return await service.executors.doctor.run(find)
 
 
-HANDLERS = (follow_inheritance, find_unused)
+@get(
+    "/projects/{project_id:str}/imports",
+    operation_id="findImports",
+    summary="Imports and cycles",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(ImportsRequest)},
+)
+async def find_imports(
+    service: Service, project_id: ProjectId, wanted: ImportsRequest
+) -> ImportGraph:
+    """List which folders or files import which, and the cycles. Reads all texts: seconds."""
+
+    def find() -> ImportGraph:
+        with measured_search("imports"):
+            return service.index_of(project_id).references.imports(wanted)
+
+    return await service.executors.doctor.run(find)
+
+
+HANDLERS = (follow_inheritance, find_unused, find_imports)

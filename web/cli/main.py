@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "implementations": "List the subtypes of a type, or what overrides a method.",
     "bases": "List the bases of a type, or what a method overrides.",
     "unused": "List definitions that nothing uses.",
+    "imports": "List which folders or files import which, and cycles.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
