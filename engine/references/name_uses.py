@@ -1,8 +1,8 @@
 """Which names of a branch are used anywhere in its code: each text is read once.
 
 A name is used where it stands in code outside of the definitions of this name. Comments and
-literals are no code. A literal without blanks, such as ``"pkg.module:name"``, and a file of
-settings can still mean a definition: such names are told apart.
+literals are no code. A literal without blanks, such as ``"pkg.module:name"``, a template in a
+literal and a file of settings can still mean a definition: such names are told apart.
 """
 
 import re
@@ -31,6 +31,7 @@ _SIGNS = "$@?!=:'"  # around a name in some languages
 _QUOTES = b"\"'`"
 #: What a literal looks like that begins or ends the names of a family of functions.
 _AFFIX = re.compile(rb"[A-Za-z]\w+_|_[A-Za-z]\w+")
+_TEMPLATE = re.compile(rb"<%|\{\{")
 #: Prose and pages: the first name nothing, the others call what scripts define.
 _PAGES = frozenset({"html"})
 
@@ -38,9 +39,9 @@ _PAGES = frozenset({"html"})
 class NameUses(NamedTuple):
     """What is known of the names of a branch."""
 
-    unused: frozenset[bytes]  # tokens that stand in no code but their own definitions
+    names: frozenset[str]  # of symbols whose token stands in no code but their own definitions
     named_in: dict[bytes, str]  # of tokens in literals and settings: the first file
-    affixes: frozenset[bytes]  # literals with which names may begin or end
+    affixes: dict[bytes, str]  # literals with which names may begin or end, likewise
     is_whole: bool  # all texts were read in time
 
 
@@ -61,8 +62,7 @@ def read_name_uses(handle: Handle, branch_id: int, cancelled: CancelToken) -> Na
     Raises:
         Cancelled: ``cancelled`` returned true.
     """
-    names = map(token_of, references.read_symbol_names(handle, branch_id))
-    reading = _Reading(token for token in names if token)
+    reading = _Reading(references.count_symbol_names(handle, branch_id))
     ends_at = time.monotonic() + _MOST_SECONDS
     texts = references.iterate_texts(handle, branch_id)
     while rows := list(islice(texts, _BATCH)):
@@ -79,23 +79,29 @@ def read_name_uses(handle: Handle, branch_id: int, cancelled: CancelToken) -> Na
 class _Reading:
     """What is known after some of the texts."""
 
-    def __init__(self, tokens: Iterable[bytes]) -> None:
-        self._unused = set(tokens)
+    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
+        self._names: dict[str, bytes] = {}
+        self._numbers: Counter[bytes] = Counter()
+        for name, number in names:
+            if token := token_of(name):
+                self._names[name] = token
+                self._numbers[token] += number
+        self._unused = set(self._numbers)
         self._named_in: dict[bytes, str] = {}
-        self._affixes: set[bytes] = set()
+        self._affixes: dict[bytes, str] = {}
         self.size_bytes = 0
 
     def result(self, *, is_whole: bool) -> NameUses:
         """Return what is known."""
-        unused = frozenset(self._unused)
-        named = {token: path for token, path in self._named_in.items() if token in unused}
-        return NameUses(unused, named, frozenset(self._affixes), is_whole)
+        names = frozenset(name for name, token in self._names.items() if token in self._unused)
+        named = {token: path for token, path in self._named_in.items() if token in self._unused}
+        return NameUses(names, named, self._affixes, is_whole)
 
     def read(self, row: TextRow, extents: Sequence[ExtentRow]) -> None:
         """Read a text."""
         language = LANGUAGES.get(row.language)
         family = language.family if language else "document"
-        is_page = row.language in _PAGES
+        is_page = row.language in _PAGES or row.path.endswith(".mdx")
         if family == "document" and not is_page:
             return
         text = unpack_text(row.packed_text)
@@ -121,8 +127,11 @@ class _Reading:
         self._unused -= found - own.keys()
         counts = Counter(filter(own.__contains__, tokens))
         for token, spans in own.items():
-            # Each stretch has the name once, in its head.
-            if counts[token] > len(spans) and any(
+            # Each stretch has the name once, in its head. A function that calls itself is not used
+            # by that, but one of several with the name may call another.
+            if counts[token] <= len(spans):
+                continue
+            if self._numbers[token] > 1 or any(
                 not any(start <= offset < end for start, end in spans)
                 for offset in offsets_of(token, code)
             ):
@@ -137,13 +146,15 @@ class _Reading:
         pieces: list[bytes] = []
         for start, end in stretches:
             if end - start > _MOST_LITERAL_BYTES:
+                if _TEMPLATE.search(text, start, end):
+                    pieces.append(text[start:end])
                 continue
             piece = text[start:end].strip(_QUOTES)
             if piece.startswith(starts) or len(piece.split(None, 1)) != 1:
                 continue
             pieces.append(piece)
             if _AFFIX.fullmatch(piece):
-                self._affixes.add(piece)
+                self._affixes.setdefault(piece, row.path)
         self._name(_TOKEN.findall(b" ".join(pieces)), row.path)
 
     def _name(self, tokens: Iterable[bytes], path: str) -> None:

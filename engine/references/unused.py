@@ -7,13 +7,14 @@ and counted: entry points, tests, what has a decorator, what overrides a base of
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from engine.cancellation import CancelToken, never
 from engine.records import SearchRequest
-from engine.reference_records import Certainty, UnusedDefinition, UnusedRequest
+from engine.reference_records import Certainty, UnusedDefinition, UnusedRequest, Use
 from engine.references.heirs import TYPES, bases_in, name_there
+from engine.references.imports import module_of
 from engine.references.lookup import Lookup
 from engine.references.name_uses import NameUses, read_name_uses, token_of
 from engine.references.resolve import Resolver, scope_of
@@ -24,7 +25,7 @@ from engine.search.selection import filters_of
 from engine.store import symbols
 from engine.store.connection import Handle
 from engine.store.project import BranchRow
-from engine.store.references import SpanRow, read_symbol_names
+from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import has_references
 
@@ -49,6 +50,20 @@ _KINDS = frozenset(
     }
 )
 _ENTRY_POINTS = frozenset({"main", "Main", "init", "default", "serialVersionUID", "_start"})
+_HOOKS = {
+    "ruby": frozenset(
+        """method_missing respond_to_missing? const_missing included extended inherited prepended
+        method_added coerce to_str to_ary to_proc marshal_dump marshal_load""".split()
+    )
+}
+#: Methods by which types of Go implement interfaces of its standard library.
+_OF_GO = frozenset(
+    """Close Error Flush Format GoString Header Is As Unwrap Len Less Swap Push Pop MarshalBinary
+    MarshalJSON MarshalText MarshalYAML Read ReadAt ReadByte ReadFrom Scan Seek ServeHTTP Set String
+    UnmarshalBinary UnmarshalJSON UnmarshalText UnmarshalYAML Value Write WriteAt WriteByte
+    WriteHeader WriteString WriteTo Hijack RoundTrip""".split()
+)
+_SETTINGS = re.compile(r"(^|/)(conf|settings)(_\w+)?\.py$")
 #: Called by a protocol of the language: dunder methods, and those of enumerations and notebooks.
 _PROTOCOL = re.compile(r"__\w+__|_[a-z]\w*_|__\w+")
 #: Decorators that register nothing, so that what has them still needs a use.
@@ -59,6 +74,10 @@ _PLAIN_DECORATORS = frozenset(
     derive inline must_use allow cfg doc non_exhaustive repr cfg_attr expect cold track_caller
     JvmStatic JvmField JvmOverloads Suppress discardableResult inlinable available
     MainActor Sendable tailrec doc typedoc spec type_check_only runtime_checkable unique""".split()
+)
+_PLAIN_MODULES = frozenset(
+    (name,)
+    for name in "abc builtins collections enum java kotlin scala typing typing_extensions".split()
 )
 _DECORATOR = re.compile(rb"\s*(?:@|#!?\[|\[)\s*(?:file:|get:)?((?:\w+(?:\.|::))*)(\w+)")
 _PYTHON_DUNDER_ALL = re.compile(rb"^__all__\s*(?::[^=\n]+)?\+?=\s*[\[(]([^\])]*)", re.MULTILINE)
@@ -103,13 +122,13 @@ def find_unused(
     request = SearchRequest(query="", path=wanted.path, kind=wanted.kind)
     filters = filters_of(handle, Query(text=""), request, branch.id)
     uses = read_name_uses(handle, branch.id, cancelled)
-    names = _names_of(handle, branch, uses)
+    names = sorted({name.lower() for name in uses.names})
     rows = symbols.find_symbols(handle, names, filters, _MOST_FOUND + 1)
     kinds = None if wanted.kind else _KINDS
     kept = [
         row
         for row in rows[:_MOST_FOUND]
-        if token_of(row.name) in uses.unused
+        if row.name in uses.names
         and has_references(row.language)
         and (kinds is None or row.kind in kinds)
     ]
@@ -130,12 +149,6 @@ def find_unused(
     return FoundUnused(found, dict(left_out), len(rows) > _MOST_FOUND or not uses.is_whole, notes)
 
 
-def _names_of(handle: Handle, branch: BranchRow, uses: NameUses) -> list[str]:
-    """Return the lower-case names of the symbols that may be unused."""
-    names = read_symbol_names(handle, branch.id)
-    return sorted({name.lower() for name in names if token_of(name) in uses.unused})
-
-
 def _without_prototypes(found: list[UnusedDefinition]) -> list[UnusedDefinition]:
     """Leave out what a header declares and another file defines."""
     defined = {each.name for each in found if not _HEADERS.search(each.path)}
@@ -144,9 +157,8 @@ def _without_prototypes(found: list[UnusedDefinition]) -> list[UnusedDefinition]
 
 def _definition(row: SymbolRow, uses: NameUses) -> UnusedDefinition:
     token = token_of(row.name) or b""
-    named_in = uses.named_in.get(token)
-    is_named = named_in is not None or _has_affix(token, uses.affixes)
-    is_sure = uses.is_whole and not is_named and not row.is_exported
+    named_in = uses.named_in.get(token) or _affix_of(token, uses.affixes)
+    is_sure = uses.is_whole and named_in is None and not row.is_exported
     return UnusedDefinition(
         name=row.qualified_name,
         kind=row.kind,
@@ -160,10 +172,11 @@ def _definition(row: SymbolRow, uses: NameUses) -> UnusedDefinition:
     )
 
 
-def _has_affix(token: bytes, affixes: frozenset[bytes]) -> bool:
-    """Return whether a literal begins or ends a name, as in ``getattr(self, "visit_" + kind)``."""
+def _affix_of(token: bytes, affixes: Mapping[bytes, str]) -> str | None:
+    """Return where a literal begins or ends a name: ``getattr(self, "visit_" + kind)``."""
     cuts = [at for at in range(1, len(token)) if token[at : at + 1] == b"_"]
-    return any(token[: at + 1] in affixes or token[at:] in affixes for at in cuts)
+    found = (affixes.get(token[: at + 1]) or affixes.get(token[at:]) for at in cuts)
+    return next(filter(None, found), None)
 
 
 class _Reasons:
@@ -176,22 +189,23 @@ class _Reasons:
 
     def of(self, row: SymbolRow) -> str | None:
         """Return the reason to leave a definition out, or None."""
-        if is_test(row.path):
-            return "tests"
-        if row.is_generated:
-            return "generated"
-        if row.name in _ENTRY_POINTS or row.kind == "constructor" or _PROTOCOL.fullmatch(row.name):
-            return "entry points"
+        if reason := _by_place_and_name(row):
+            return reason
         source = self._lookup.source(row.path)
         if source is None or not source.is_marked:
             return "not read"
         span = next((each for each in source.spans if each.id == row.id), None)
-        if span is None:
-            return "not read"
+        return self._by_text(row, source, span) if span else "not read"
+
+    def _by_text(self, row: SymbolRow, source: Source, span: SpanRow) -> str | None:
         if _is_decorated(source, span):
             return "decorated"
         if token_of(row.name) in self._names_listed(source):
             return "listed in __all__"
+        if row.language == "go" and row.kind == "method" and row.name in _OF_GO:
+            return "overrides"
+        if source.language == "rust":
+            return "overrides" if _is_in_trait_impl(source, span) else None
         if source.language in _ECMASCRIPT and (reason := _of_ecmascript(row, source, span)):
             return reason
         if row.kind in {"method", "function", "property", "field"} and scope_of(row):
@@ -203,11 +217,18 @@ class _Reasons:
         head = source.text[span.byte_start : span.byte_start + 200] + span.signature.encode()
         if _OVERRIDE.search(head):
             return "overrides"
-        if source.language == "rust":
-            return "overrides" if _is_in_trait_impl(source, span) else None
+        if row.is_exported and self._is_in_decorated(source, scope):
+            return "decorated"
         if source.kinds.get(scope) in TYPES and self._is_foreign(source, scope, 0):
             return "overrides"
         return None
+
+    def _is_in_decorated(self, source: Source, scope: str) -> bool:
+        """Return whether the type around a member has a decorator that may look for it."""
+        return any(
+            span.qualified_name == scope and span.kind in TYPES and _is_decorated(source, span)
+            for span in source.spans
+        )
 
     def _is_foreign(self, source: Source, scope: str, depth: int) -> bool:
         """Return whether a type has a base that is not of the project, as far as is known."""
@@ -224,7 +245,8 @@ class _Reasons:
         name = name_there(source, occurrence.offset)
         rows = [each for each in self._lookup.definitions(name) if each.kind in TYPES]
         if not rows:
-            return name not in _PLAIN_BASES
+            is_plain = name in _PLAIN_BASES and not _is_imported(source, name)
+            return not is_plain
         occurrences = list(source.occurrences(name))
         certainty, targets = Resolver(source, name, rows, occurrences).of(occurrence)
         if depth > _MOST_DEEP or certainty is Certainty.NAME or not targets:
@@ -259,6 +281,29 @@ def _bases_of(source: Source, scope: str) -> Iterator[Occurrence]:
                 around = source.enclosing(occurrence.offset)
                 if around is None or around.qualified_name == scope:
                     yield occurrence
+
+
+def _by_place_and_name(row: SymbolRow) -> str | None:
+    """Return the reason that the path and the name give, or None."""
+    if is_test(row.path):
+        return "tests"
+    if row.is_generated:
+        return "generated"
+    if _is_entry_point(row):
+        return "entry points"
+    if row.kind in {"variable", "constant"} and _SETTINGS.search(row.path):
+        return "settings"
+    return None
+
+
+def _is_entry_point(row: SymbolRow) -> bool:
+    """Return whether the language or its run-time environment calls what has this name."""
+    return (
+        row.name in _ENTRY_POINTS
+        or row.kind == "constructor"
+        or _PROTOCOL.fullmatch(row.name) is not None
+        or row.name in _HOOKS.get(row.language, ())
+    )
 
 
 def _is_decorated(source: Source, span: SpanRow) -> bool:
@@ -296,8 +341,21 @@ def _of_ecmascript(row: SymbolRow, source: Source, span: SpanRow) -> str | None:
     return None
 
 
+def _is_imported(source: Source, name: str) -> bool:
+    """Return whether a plain base of this name is another one, which the file imports."""
+    modules = (
+        module_of(source.text, each.offset, source.language, source.path)
+        for each in source.occurrences(name)
+        if each.use is Use.IMPORT
+    )
+    return any(module and module.segments[:1] not in _PLAIN_MODULES for module in modules)
+
+
 def _is_in_trait_impl(source: Source, span: SpanRow) -> bool:
     """Return whether a method of Rust stands in ``impl Trait for Type``."""
+    line = source.text.rfind(b"\n", 0, span.byte_start) + 1
+    if not source.text[line : line + 1].isspace():
+        return False
     head = None
     for found in _IMPL_HEAD.finditer(source.text, 0, span.byte_start):
         head = found

@@ -107,14 +107,15 @@ def read_file_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, 
     return [(os.fsdecode(path), blob_id, language) for path, blob_id, language in rows]
 
 
-def read_symbol_names(handle: Handle, branch_id: int) -> list[str]:
-    """Return the names of all symbols in files of a branch, each once."""
+def count_symbol_names(handle: Handle, branch_id: int) -> list[tuple[str, int]]:
+    """Return the names of all symbols in texts of a branch, each with how many have it."""
     rows = handle.execute(
-        """SELECT DISTINCT s.name FROM symbols s
-           WHERE s.blob_id IN (SELECT f.blob_id FROM files f WHERE f.branch_id = :branch_id)""",
+        """SELECT s.name, count(*) FROM symbols s
+           WHERE s.blob_id IN (SELECT f.blob_id FROM files f WHERE f.branch_id = :branch_id)
+           GROUP BY s.name""",
         {"branch_id": branch_id},
     )
-    return [name for (name,) in rows]
+    return [(name, number) for name, number in rows]
 
 
 def read_extents(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[ExtentRow]]:

@@ -74,6 +74,24 @@ call = globals()["_in_a_string"]
 print(getattr(call, f"visit_{server}{plain}{app}{call}"))
 ''',
     "pyproject.toml": '[project.scripts]\nx = "shop.cart:_in_settings"\n',
+    "docs/conf.py": "project = 1\n",
+    "shop/plugins.py": """from zope import implementer
+from twisted import Protocol
+
+
+@implementer(IThing)
+class Plugin:
+    def start_it(self): ...
+
+    def _lost(self): ...
+
+
+class Reader(Protocol):
+    def _called(self): ...
+
+
+print(Plugin, Reader)
+""",
     "README.md": "`_told` and `_recursive` are told.\n",
     "tests/test_cart.py": "def helper(): ...\n",
     "main.py": "def main(): ...\n",
@@ -95,18 +113,20 @@ def test_what_no_code_names_is_unused(tmp_path: Path) -> None:
         ("_told", "likely", None),
         ("_Held", "likely", None),
         ("_Plain._helper", "likely", None),
+        ("Plugin._lost", "likely", None),
         ("_in_a_string", "name", "shop/cart.py"),
         ("_in_settings", "name", "pyproject.toml"),
     ]
     assert answer.exported == 3  # visit_Name, public and make
     assert answer.left_out == {
-        "decorated": 1,
+        "decorated": 2,
         "entry points": 3,  # __all__ too
         "listed in __all__": 1,
-        "overrides": 2,
+        "overrides": 3,
+        "settings": 1,
         "tests": 1,
     }
-    assert (answer.total, answer.truncated) == (6, False)
+    assert (answer.total, answer.truncated) == (7, False)
 
 
 def test_exported_definitions_are_known_by_name_alone(tmp_path: Path) -> None:
@@ -122,7 +142,7 @@ def test_a_path_a_kind_and_a_limit_narrow(tmp_path: Path) -> None:
     classes = _unused(tmp_path / "2", _PYTHON, kind="class")
     assert [each.name for each in classes.definitions] == ["_Held"]
     first = _unused(tmp_path / "3", _PYTHON, limit=1)
-    assert (len(first.definitions), first.total, first.truncated) == (1, 6, True)
+    assert (len(first.definitions), first.total, first.truncated) == (1, 7, True)
     with pytest.raises(InvalidInputError):
         _unused(tmp_path / "4", _PYTHON, kind="nonsense")
     with pytest.raises(InvalidInputError):
@@ -148,7 +168,7 @@ declare module 'react' { interface Props { x: number } }
         (
             {
                 "a.go": "package a\n\nfunc init() {}\n\nfunc gone() {}\n\ntype t struct{}\n\n"
-                "func (t) lost() {}\n\nvar X t\n",
+                'func (t) lost() {}\n\nfunc (t) String() string { return "" }\n\nvar X t\n',
             },
             {"gone", "t.lost"},
         ),
@@ -158,7 +178,15 @@ declare module 'react' { interface Props { x: number } }
 impl Drop for A {
     fn drop(&mut self) {}
 }
+impl Index for [A] {
+    fn index(&self) {}
+}
+struct B;
+impl B {
+    fn passed(&self) {}
+}
 impl A {
+    fn passed(&self) { B.passed() }
     fn lost(&self) {}
 }
 #[no_mangle]
@@ -199,7 +227,7 @@ class B {
         (
             {
                 "a.rb": "class A\n  private\n  def gone?; end\n  def used; end\n"
-                "  before :used\nend\nA.new\n",
+                "  def method_missing(name); end\n  before :used\nend\nA.new\n",
             },
             {"A.gone?"},
         ),
@@ -211,7 +239,11 @@ class B {
             {"A.gone"},
         ),
         (
-            {"page.html": "<a onclick='shown()'>x</a>\n", "a.js": "function shown() {}\n"},
+            {
+                "page.html": "<a onclick='shown()'>x</a>\n",
+                "a.mdx": "<Logo />\n",
+                "a.js": "function shown() {}\nfunction Logo() {}\n",
+            },
             set(),
         ),
     ],
