@@ -98,6 +98,44 @@ class InheritanceRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedRequest:
+    """Which definitions that nothing uses are looked for."""
+
+    path: Annotated[str | None, Parameter("only in files below this folder, or of this glob")] = (
+        None
+    )
+    kind: Annotated[
+        str | None,
+        Parameter("only this kind, such as function; fields are looked for by their kind alone"),
+    ] = None
+    exported: Annotated[bool, Parameter("list those too that code elsewhere can use")] = False
+    limit: Annotated[
+        int, Parameter("maximum number of definitions", minimum=1, maximum=MAX_REFERENCES)
+    ] = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportsRequest:
+    """Which imports between folders or files are looked for."""
+
+    path: Annotated[
+        str | None, Parameter("only imports from or of files below this folder, or of this glob")
+    ] = None
+    depth: Annotated[
+        int | None,
+        Parameter("join folders below this many levels; else each is one", minimum=1, maximum=20),
+    ] = None
+    files: Annotated[bool, Parameter("imports between files, not folders")] = False
+    external: Annotated[bool, Parameter("list all modules of other projects, not the first 10")] = (
+        False
+    )
+    limit: Annotated[
+        int,
+        Parameter("maximum number of imports, and of cycles", minimum=1, maximum=MAX_REFERENCES),
+    ] = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """A place where a name is defined or used."""
 
@@ -351,6 +389,84 @@ class ImpactAnswer:
     files: Annotated[int, "in which they are"]
     depths: Annotated[dict[str, int], "how many at each depth"]
     certainties: Annotated[dict[str, int], "how many of each certainty"]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedDefinition:
+    """A definition whose name stands nowhere else in the code of the project."""
+
+    name: Annotated[str, "qualified name"]
+    kind: str
+    path: str
+    line_start: int
+    line_end: int
+    signature: str
+    exported: Annotated[bool, "whether code outside of the project can use it"]
+    certainty: Annotated[Certainty, "likely; name if it is exported, or a literal may name it"]
+    named_in: Annotated[
+        str | None, WHEN_ANY, "a file in which a literal or a setting may name it"
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedAnswer:
+    """Definitions that nothing uses: the most certain first, then by place."""
+
+    definitions: tuple[UnusedDefinition, ...]
+    total: Annotated[int, "of those that were asked for"]
+    exported: Annotated[int, "how many more there are that are exported"]
+    left_out: Annotated[
+        dict[str, int], "how many have no other use of their name, but callers outside of the code"
+    ]
+    truncated: bool
+    coverage: Coverage
+    notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportEdge:
+    """The imports of one folder or file by another."""
+
+    source: Annotated[str, "folder, or file; with a slash at its end it is a folder"]
+    target: str
+    imports: Annotated[int, "how many statements"]
+    path: Annotated[str, "the file of the first one"]
+    line: int
+    deferred: Annotated[bool, "whether none of them runs when its file is loaded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportCycle:
+    """Folders or files that import each other, directly or through others."""
+
+    members: tuple[str, ...]
+    edges: Annotated[tuple[ImportEdge, ...], "between them, those with the fewest imports first"]
+    deferred: Annotated[bool, "whether it is no cycle when files are loaded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalModule:
+    """A module of another project that is imported."""
+
+    name: str
+    imports: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportGraph:
+    """Which folders or files import which, and their cycles."""
+
+    edges: Annotated[tuple[ImportEdge, ...], "by source, then those with the most imports first"]
+    total: Annotated[int, "of edges"]
+    cycles: Annotated[tuple[ImportCycle, ...], "the largest first"]
+    total_cycles: int
+    imports: Annotated[int, "statements that import files of the project"]
+    external: Annotated[tuple[ExternalModule, ...], "the most imported first"]
+    external_imports: Annotated[int, "statements that import modules of other projects"]
+    missing: Annotated[int, "statements that name files which the project does not have"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

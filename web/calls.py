@@ -173,14 +173,15 @@ def mermaid_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> 
     if not nodes:
         lines.append(f"  %% {printable(nothing)}")
     for number, node in enumerate(nodes):
-        label = "<br/>".join(map(_mermaid_text, _label_of(node)))
+        label = "<br/>".join(map(mermaid_text, _label_of(node)))
         lines.append(f'  n{number}["{label}"]')
     for start, end, edge in _arrows(nodes, direction):
         lines.append(f"  n{start} {_ARROWS[edge.certainty]} n{end}")
     return "\n".join(lines) + "\n"
 
 
-def _mermaid_text(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """Return a text for a label of Mermaid, escaped."""
     return _SPECIAL.sub(lambda found: f"#{ord(found.group())};", printable(text))
 
 
@@ -200,14 +201,15 @@ def dot_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> str:
     if not nodes:
         lines.append(f"  // {printable(nothing)}")
     for number, node in enumerate(nodes):
-        label = "\\n".join(map(_dot_text, _label_of(node)))
+        label = "\\n".join(map(dot_text, _label_of(node)))
         lines.append(f'  n{number} [label="{label}"];')
     for start, end, edge in _arrows(nodes, direction):
         lines.append(f"  n{start} -> n{end} [style={_LINES[edge.certainty]}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _dot_text(text: str) -> str:
+def dot_text(text: str) -> str:
+    """Return a text for a label of Graphviz, escaped."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from engine.cancellation import CancelToken, never
 from engine.errors import FileNotIndexedError
 from engine.parameters import check_request
 from engine.records import SymbolHit, display_path
@@ -15,11 +16,15 @@ from engine.reference_records import (
     Direction,
     ImpactAnswer,
     ImpactRequest,
+    ImportGraph,
+    ImportsRequest,
     InheritanceRequest,
     Reference,
     ReferenceAnswer,
     ReferenceRequest,
     Relations,
+    UnusedAnswer,
+    UnusedRequest,
     Use,
 )
 from engine.references.calls import Walk
@@ -260,6 +265,75 @@ class References:
             lookup = Lookup(handle, branch)
             source = lookup.source(path)
             return relations_of(source, lookup) if source else []
+
+    def unused(self, wanted: UnusedRequest, cancelled: CancelToken = never) -> UnusedAnswer:
+        """Return the definitions that nothing uses, the most certain first.
+
+        Args:
+            wanted: Which.
+            cancelled: Polled while files are read.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+            Cancelled: ``cancelled`` returned true.
+        """
+        from engine.references.unused import find_unused
+
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            found = find_unused(handle, branch, wanted, cancelled)
+            asked = [each for each in found.definitions if wanted.exported or not each.exported]
+            return UnusedAnswer(
+                definitions=tuple(asked[: wanted.limit]),
+                total=len(asked),
+                exported=len(found.definitions) - len(asked),
+                left_out=found.left_out,
+                truncated=len(asked) > wanted.limit or found.is_cut,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *found.notes,
+                ),
+            )
+
+    def imports(self, wanted: ImportsRequest, cancelled: CancelToken = never) -> ImportGraph:
+        """Return which folders or files import which, and their cycles.
+
+        Args:
+            wanted: Which.
+            cancelled: Polled while files are read.
+
+        Raises:
+            InvalidInputError: A field of the request is invalid.
+            Cancelled: ``cancelled`` returned true.
+        """
+        from engine.references.import_graph import find_imports
+
+        check_request(wanted)
+        checked_out = read_branch(self._root)
+        with self._store.read() as handle:
+            branch = self._searcher.branch(handle, None, checked_out)
+            found = find_imports(handle, branch.id, wanted, cancelled)
+            is_cut = max(len(found.edges), len(found.cycles)) > wanted.limit
+            late = () if found.is_whole else ("not all files could be read in time",)
+            return ImportGraph(
+                edges=tuple(found.edges[: wanted.limit]),
+                total=len(found.edges),
+                cycles=tuple(found.cycles[: wanted.limit]),
+                total_cycles=len(found.cycles),
+                imports=found.imports,
+                external=tuple(found.external),
+                external_imports=found.external_imports,
+                missing=found.missing,
+                truncated=is_cut or not found.is_whole,
+                coverage=self._searcher.coverage(handle, branch),
+                notes=(
+                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *late,
+                ),
+            )
 
     def _shown(self, rows: Sequence[SymbolRow]) -> tuple[SymbolHit, ...]:
         return tuple(

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from engine.reference_records import CallEdge, Certainty, Direction
+from engine.reference_records import CallEdge, Certainty, Direction, Use
 from engine.references.calls import Walk
 from engine.references.heirs import (
     HAS_BLOCKS,
@@ -19,7 +19,7 @@ from engine.references.heirs import (
     is_base,
     name_there,
 )
-from engine.references.imports import imported_as
+from engine.references.imports import imported_as, module_of
 from engine.references.interfaces import Interfaces
 from engine.references.lookup import RANK, Lookup, can_mean, row_of
 from engine.references.resolve import Resolution, Resolver, family_of, scope_of
@@ -27,6 +27,9 @@ from engine.references.sources import Occurrence, Source
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
 
+_ONLY_TYPES = TYPES - {"instance"}
+_HEADINGS = frozenset({"section", "selector", "target"})
+_NAMED_LIKE_TYPES = _HEADINGS | {"constructor", "instance"}
 _MOST_PASSED = 200  # types between a method and those that it overrides
 _MOST_LINES = 20  # of the methods of an interface
 _MOST_OUTSIDE = 20  # that are named
@@ -70,8 +73,9 @@ class InheritanceWalk(Walk):
         return (f"bases outside of the project: {shown}{more}",) if outside else ()
 
     def starts(self, asked: list[SymbolRow]) -> list[SymbolRow]:
-        """Leave out the instances of a class, which have its name."""
-        return [each for each in asked if each.kind != "instance"] or asked
+        """Leave out what only has the name of a type: constructors, instances, headings."""
+        kept = [each for each in asked if each.kind not in _NAMED_LIKE_TYPES]
+        return kept or [each for each in asked if each.kind not in _HEADINGS]
 
     def _relations_of(
         self, row: SymbolRow, depth: int, certainty: Certainty
@@ -143,7 +147,7 @@ class _Types:
             source, occurrence, resolution = found
             if not is_base(source, occurrence):
                 continue
-            if resolution.targets and resolution.targets[0].kind == "instance":
+            if not resolution.targets or resolution.targets[0].kind not in _ONLY_TYPES:
                 resolution = self._resolved(source, row.name, occurrence)
             if not can_mean(resolution, row):
                 continue
@@ -226,10 +230,14 @@ class _Types:
             yield _relation(heir, source, [occurrence.offset], certainty)
 
     def _resolved(self, source: Source, name: str, occurrence: Occurrence) -> Resolution:
-        """Return what a base means; an instance has the name of its class, and is none."""
-        definitions = [each for each in self._lookup.definitions(name) if each.kind != "instance"]
-        resolver = Resolver(source, name, definitions, list(source.occurrences(name)))
-        return resolver.of(occurrence)
+        """Return what a base means: a type before a constructor or an instance of its name."""
+        every = self._lookup.definitions(name)
+        definitions = [each for each in every if each.kind in _ONLY_TYPES] or every
+        occurrences = list(source.occurrences(name))
+        resolution = Resolver(source, name, definitions, occurrences).of(occurrence)
+        if not resolution.targets and source.language == "rust":
+            return _of_crate(source, occurrences, definitions)
+        return resolution
 
     def _by_methods(
         self, found: Iterable[tuple[SymbolRow, Certainty, tuple[SymbolRow, ...]]]
@@ -245,6 +253,23 @@ class _Types:
 
 def _is(row: SymbolRow | None, other: SymbolRow) -> bool:
     return row is not None and (row.path, row.qualified_name) == (other.path, other.qualified_name)
+
+
+def _of_crate(
+    source: Source, occurrences: Iterable[Occurrence], definitions: Iterable[SymbolRow]
+) -> Resolution:
+    """Return the definitions in the folder of an imported crate, which has the end of its name."""
+    for occurrence in occurrences:
+        if occurrence.use is not Use.IMPORT:
+            continue
+        module = module_of(source.text, occurrence.offset, source.language, source.path)
+        if module and module.segments:
+            crate = module.segments[0]
+            names = {crate, crate.replace("_", "-"), crate.rpartition("_")[2]}
+            found = [each for each in definitions if not names.isdisjoint(each.path.split("/"))]
+            if found:
+                return Resolution(Certainty.LIKELY, tuple(found))
+    return Resolution(Certainty.NAME, ())
 
 
 def _relation(heir: Heir, source: Source, offsets: Iterable[int], certainty: Certainty) -> Relation:

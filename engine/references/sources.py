@@ -29,7 +29,7 @@ class Occurrence(NamedTuple):
     use: Use
 
 
-def _offsets_of(name: bytes, text: bytes) -> list[int]:
+def offsets_of(name: bytes, text: bytes) -> list[int]:
     """Return where a name stands as a whole word (a pattern takes ten times as long)."""
     found: list[int] = []
     size = len(name)
@@ -77,7 +77,7 @@ class Source:
 
     def occurrences(self, name: str) -> Iterator[Occurrence]:
         """Yield where a name stands outside of comments and literals, in text order."""
-        found = _offsets_of(name.encode(), self.text) if name else []
+        found = offsets_of(name.encode(), self.text) if name else []
         if not found:
             return
         marks = self.marks

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
@@ -88,6 +88,73 @@ def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]
     # The last one of a blob, which is its shortest path, stays.
     shown = {blob_id: (os.fsdecode(path), language) for blob_id, path, language in rows}
     return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
+
+
+class TextRow(NamedTuple):
+    """A text with its marks, and one of the files that have it."""
+
+    path: str
+    blob_id: int
+    language: str
+    packed_text: bytes
+    packed_marks: bytes | None
+
+
+class ExtentRow(NamedTuple):
+    """The name of a symbol, and its stretch."""
+
+    blob_id: int
+    name: str
+    byte_start: int
+    byte_end: int
+
+
+def iterate_texts(handle: Handle, branch_id: int) -> Iterator[TextRow]:
+    """Yield each text of a branch once, by the first path that has it."""
+    rows = handle.execute(
+        """SELECT min(f.path), f.blob_id, b.language, t.packed, t.marks FROM files f
+           CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
+           WHERE f.branch_id = :branch_id GROUP BY f.blob_id""",
+        {"branch_id": branch_id},
+    )
+    for path, *rest in rows:
+        yield TextRow(os.fsdecode(path), *rest)
+
+
+def read_file_languages(handle: Handle, branch_id: int) -> list[tuple[str, int, str]]:
+    """Return path, blob and language of each file of a branch, by path."""
+    rows = handle.execute(
+        """SELECT f.path, f.blob_id, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY f.path""",
+        {"branch_id": branch_id},
+    )
+    return [(os.fsdecode(path), blob_id, language) for path, blob_id, language in rows]
+
+
+def count_symbol_names(handle: Handle, branch_id: int) -> list[tuple[str, int]]:
+    """Return the names of all symbols in texts of a branch, each with how many have it."""
+    rows = handle.execute(
+        """SELECT s.name, count(*) FROM symbols s
+           WHERE s.blob_id IN (SELECT f.blob_id FROM files f WHERE f.branch_id = :branch_id)
+           GROUP BY s.name""",
+        {"branch_id": branch_id},
+    )
+    return [(name, number) for name, number in rows]
+
+
+def read_extents(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list[ExtentRow]]:
+    """Return the names and stretches of the symbols of blobs."""
+    rows = handle.execute(
+        """SELECT s.blob_id, s.name, s.byte_start, s.byte_end
+           FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.blob_id = wanted.value
+           CROSS JOIN symbols s ON s.id BETWEEN c.first_symbol_id
+                                            AND c.first_symbol_id + c.symbol_count - 1""",
+        {"ids": json.dumps(blob_ids)},
+    )
+    extents: dict[int, list[ExtentRow]] = {}
+    for row in rows:
+        extents.setdefault(row[0], []).append(ExtentRow(*row))
+    return extents
 
 
 def read_paths(handle: Handle, branch_id: int, blob_ids: Sequence[int]) -> dict[int, list[str]]:

@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from importlib import resources
+from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
@@ -135,6 +136,23 @@ def has_references(language: str) -> bool:
 def offset_of(mark: int) -> int:
     """Return the byte offset of a mark."""
     return mark >> _BITS
+
+
+def texts_of(marks: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the stretches that are comments and literals, in order; none within another."""
+    starts = [mark >> _BITS for mark in marks if mark & _MASK == _TEXT_START]
+    ends = [mark >> _BITS for mark in marks if mark & _MASK == _TEXT_END]
+    found = list(zip(starts, ends, strict=False))
+    if all(after[0] >= before[1] for before, after in pairwise(found)):
+        return found
+    outer = found[:1]
+    # The nth end is that of the nth start, as far as what is covered goes.
+    for start, end in found[1:]:
+        if start < outer[-1][1]:
+            outer[-1] = (outer[-1][0], max(end, outer[-1][1]))
+        else:
+            outer.append((start, end))
+    return outer
 
 
 class Reference(NamedTuple):

@@ -98,6 +98,31 @@ def test_what_a_change_affects(client: httpx.Client) -> None:
     assert client.get("impact", params={"path": "nowhere.py"}).status_code == 404
 
 
+def test_unused_definitions(client: httpx.Client) -> None:
+    found = client.get("unused", params={"exported": "true", "path": "shop/"}).json()
+    assert [(each["name"], each["certainty"]) for each in found["definitions"]] == [
+        ("Report", "name"),
+        ("checkout", "name"),
+        ("anything", "name"),
+    ]
+    hidden = client.get("unused").json()
+    assert ([each["name"] for each in hidden["definitions"]], hidden["exported"]) == (["show"], 3)
+
+
+def test_imports(client: httpx.Client) -> None:
+    found = client.get("imports", params={"files": "true", "path": "tests/"}).json()
+    [edge] = found["edges"]
+    assert edge == {
+        "source": "tests/test_cart.py",
+        "target": "shop/cart.py",
+        "imports": 1,
+        "path": "tests/test_cart.py",
+        "line": 1,
+        "deferred": False,
+    }
+    assert (found["cycles"], found["imports"], found["missing"]) == ([], 1, 0)
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [
@@ -106,6 +131,8 @@ def test_what_a_change_affects(client: httpx.Client) -> None:
         ("calls", {"name": "x", "direction": "sideways"}, "direction"),
         ("calls", {"name": "x", "direction": "bases"}, "direction"),
         ("calls", {"name": "x", "depth": "6"}, "depth"),
+        ("imports", {"depth": "0"}, "depth"),
+        ("unused", {"limit": "0"}, "limit"),
         ("inheritance", {"name": "x", "direction": "callers"}, "direction"),
         ("calls", {"name": "x", "use": "call"}, "use"),
         ("impact", {}, "name"),

@@ -134,6 +134,53 @@ def test_implementations_and_bases_are_told(tmp_path: Path) -> None:
     assert cairn("implementations", "nowhere").out.startswith("nothing is called 'nowhere'\n")
 
 
+def test_unused_definitions_are_told_by_file(tmp_path: Path) -> None:
+    tree = {
+        "a.py": "def _gone(): ...\n\n\ndef _called(): ...\n\n\ndef open_it(): ...\n",
+        "b.json": '{"call": "_called"}\n',
+        "test_a.py": "def test_it(): ...\n",
+    }
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    assert cairn("index", "--quiet").code == 0
+    lines = cairn("unused").out.splitlines()
+    assert [line.split() for line in lines[:3]] == [
+        ["a.py"],
+        "1 likely function _gone | def _gone()".split(),
+        "4 name function _called (may be named in b.json) | def _called()".split(),
+    ]
+    assert lines[4].startswith("2 unused definitions, 1 more that are exported (--exported lists")
+    assert lines[5] == "left out: 1 tests"
+    found = cairn("unused", "--json", "--exported").json()
+    assert [each["name"] for each in found["definitions"]] == ["_gone", "_called", "open_it"]
+    assert cairn("unused", "--kind", "class").out.startswith("no unused definitions were found\n")
+
+
+def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
+    folders = cairn("imports").out
+    assert folders.startswith("tests\n  1  shop\n\n2 imports, 0 of other projects, 0 cycles, ")
+    files = cairn("imports", "shop/report.py", "--files").out
+    assert files.startswith("shop/report.py\n  1  shop/cart.py\n\n1 import, ")
+    [edge] = cairn("imports", "shop/report.py", "--files", "--json").json()["edges"]
+    assert (edge["path"], edge["line"]) == ("shop/report.py", 1)
+    assert cairn("imports", "nowhere/").out.startswith("no imports between them were found\n")
+
+
+def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:
+    tree = {"a/x.js": "import y from '../b/y';\n", "b/y.js": "import x from '../a/x';\n"}
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    assert cairn("index", "--quiet").code == 0
+    assert (
+        "cycle of 2: a, b\n  a → b  1, first a/x.js:1\n  b → a  1, first b/y.js:1\n"
+        in cairn("imports").out
+    )
+    chart = cairn("imports", "--format", "mermaid").out
+    assert chart == 'flowchart LR\n  n0["a"]\n  n1["b"]\n  n0 ==>|1| n1\n  n1 ==>|1| n0\n'
+    graph = cairn("imports", "--format", "dot").out
+    assert graph.startswith("digraph imports {\n")
+    assert '\n  n0 -> n1 [label="1", style=bold];\n' in graph
+    assert cairn("imports", "nowhere/", "--format", "dot").out.endswith("were found\n}\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
@@ -143,6 +190,8 @@ def test_implementations_and_bases_are_told(tmp_path: Path) -> None:
         (("callers", "x", "--depth", "6"), "depth"),
         (("callees", "x", "--format", "dot"), "format"),
         (("bases", "x", "--depth", "0"), "depth"),
+        (("imports", "--depth", "0"), "depth"),
+        (("imports", "--format", "dot"), "format"),
     ],
 )
 def test_wrong_options_are_refused(cairn: Command, arguments: tuple[str, ...], field: str) -> None:

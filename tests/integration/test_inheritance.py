@@ -119,20 +119,23 @@ interface J extends I<number> { more(): void }
 public class A extends Base implements I<String> {
   I field = new I() { public void run() {} };
   public void run() {}
+  A() {}
 }
 enum E implements I { X; }
 record R(int x) implements I { }
 interface J extends I { }
 """,
-            "p/Base.java": "package p;\nclass Base {}\n",
+            "p/Base.java": "package p;\nclass Base {\n  Base() {}\n}\n",
+            "p/Last.java": "package p;\nclass Last extends A {}\n",
         },
         "I",
         {
             "A p/A.java:2",
             "A (anonymous) p/A.java:4",
-            "E p/A.java:7",
-            "R p/A.java:8",
-            "J p/A.java:9",
+            "E p/A.java:8",
+            "R p/A.java:9",
+            "J p/A.java:10",
+            "Last p/Last.java:2",
         },
         "A",
         {"I", "Base"},
@@ -300,7 +303,9 @@ end
     ),
     "cpp": (
         {
-            "i.h": "#include <string>\nclass I {\npublic:\n  virtual void run() = 0;\n};\n",
+            "i.h": "#include <string>\nclass I {\npublic:\n  I();\n  virtual void run() = 0;\n};\n",
+            "i.cpp": '#include "i.h"\nI::I() {}\n',
+            "I.md": "# I\n",
             "a.cpp": """#include "i.h"
 class A : public Base, private ns::I {
   void run() override;
@@ -369,6 +374,19 @@ impl<'a> Run for &'a E { fn run(&self) {} }
         {"More src/lib.rs:3", "A src/a.rs:2", "E src/a.rs:3", "Box<T> src/lib.rs:4"},
         "A",
         {"Run"},
+    ),
+    "rust crates": (
+        {
+            "crates/matcher/src/lib.rs": "pub trait Matcher {\n    fn find(&self);\n}\n",
+            "crates/regex/src/lib.rs": "use grep_matcher::{Match, Matcher};\n"
+            "pub struct Regex;\nimpl Matcher for Regex {\n    fn find(&self) {}\n}\n",
+            "crates/other/src/lib.rs": "use foreign::Matcher;\npub struct Other;\n"
+            "impl Matcher for Other {}\n",
+        },
+        "Matcher",
+        {"Regex crates/regex/src/lib.rs:2"},
+        "Regex",
+        {"Matcher"},
     ),
     "rust method": (
         {

@@ -1,4 +1,4 @@
-"""How the code of one project hangs together: implementations and bases."""
+"""How the code of one project hangs together: bases, unused code, imports."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,7 +6,15 @@ from typing import Annotated
 from litestar import get
 from litestar.params import QueryParameter
 
-from engine.reference_records import CallAnswer, Direction, InheritanceRequest
+from engine.reference_records import (
+    CallAnswer,
+    Direction,
+    ImportGraph,
+    ImportsRequest,
+    InheritanceRequest,
+    UnusedAnswer,
+    UnusedRequest,
+)
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
@@ -45,4 +53,42 @@ async def follow_inheritance(
     return await service.executors.search.run(follow)
 
 
-HANDLERS = (follow_inheritance,)
+@get(
+    "/projects/{project_id:str}/unused",
+    operation_id="findUnused",
+    summary="Unused definitions",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(UnusedRequest)},
+)
+async def find_unused(
+    service: Service, project_id: ProjectId, wanted: UnusedRequest
+) -> UnusedAnswer:
+    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds."""
+
+    def find() -> UnusedAnswer:
+        with measured_search("unused"):
+            return service.index_of(project_id).references.unused(wanted)
+
+    return await service.executors.doctor.run(find)
+
+
+@get(
+    "/projects/{project_id:str}/imports",
+    operation_id="findImports",
+    summary="Imports and cycles",
+    tags=("symbols",),
+    dependencies={"wanted": in_url(ImportsRequest)},
+)
+async def find_imports(
+    service: Service, project_id: ProjectId, wanted: ImportsRequest
+) -> ImportGraph:
+    """List which folders or files import which, and the cycles. Reads all texts: seconds."""
+
+    def find() -> ImportGraph:
+        with measured_search("imports"):
+            return service.index_of(project_id).references.imports(wanted)
+
+    return await service.executors.doctor.run(find)
+
+
+HANDLERS = (follow_inheritance, find_unused, find_imports)

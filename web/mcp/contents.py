@@ -5,17 +5,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.errors import EngineError, FileNotIndexedError
-from engine.project import Project
-from engine.records import SymbolHit
+from engine.errors import EngineError
 from engine.state_records import ProjectSummary
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, page_of
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
+from web.outline import entry_line, outline_of, symbol_line
 from web.schemas import as_json
 from web.terminal import printable
 from web.wording import count
-
-_MOST_NAMES = 1000
 
 
 class ListProjects(Parameters, kw_only=True, frozen=True):
@@ -86,39 +83,17 @@ class _Contents:
 
     def outline(self, params: Outline, caller: Caller) -> Answer:
         project = self._context.projects.index_of_file(params.path, params.project_path, caller)
-        path, name, lines = _listed(project, params.path)
+        found = outline_of(project, params.path)
+        if found.symbols is None:
+            name, noun, lines = "entries", "entry", list(map(entry_line, found.entries))
+        else:
+            name, noun, lines = "symbols", "symbol", list(map(symbol_line, found.symbols))
 
         def write(shown: Sequence[str], following: str | None) -> Answer:
-            content = {"path": path, name: shown, **_paging(len(lines), following)}
-            noun = "symbol" if name == "symbols" else "entry"
+            content = {"path": params.path, name: shown, **_paging(len(lines), following)}
             return Answer(content=content, text=_text(shown, len(lines), noun, following))
 
         return page_of(lines, params.cursor, write, params.max_tokens)
-
-
-def _listed(project: Project, path: str) -> tuple[str, str, list[str]]:
-    """Return the path as indexed, what is listed of it, and the lines.
-
-    Raises:
-        InvalidPathError: The path lies outside the root.
-        FileNotIndexedError: Nothing that is indexed has this path.
-    """
-    folder = "" if path.rstrip("/") in ("", ".", project.root.rstrip("/")) else path
-    if folder:
-        try:
-            symbols = project.outline(path)
-            return path, "symbols", list(map(_symbol_line, symbols))
-        except FileNotIndexedError:
-            names = project.browse.folders.names(folder, most=_MOST_NAMES)
-            if not names:
-                raise
-    else:
-        names = project.browse.folders.names(folder, most=_MOST_NAMES)
-    return path, "entries", [f"{each.name}/" if each.is_folder else each.name for each in names]
-
-
-def _symbol_line(symbol: SymbolHit) -> str:
-    return f"{symbol.line_start}-{symbol.line_end} {symbol.kind} {symbol.qualified_name}"
 
 
 def _about(project: ProjectSummary) -> dict[str, object]:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from engine.syntax.parser import parse
-from engine.syntax.references import Marks
+from engine.syntax.references import Marks, texts_of
 from tests.support.references import references_in
 
 
@@ -280,3 +280,19 @@ def test_only_comments_and_literals_are_text(language: str) -> None:
     assert visible
     assert all(map(marks.is_text, hidden))
     assert not any(map(marks.is_text, visible))
+
+
+@pytest.mark.parametrize(
+    ("nested", "outer"),
+    [
+        ([], []),
+        ([(0, 3), (3, 5), (9, 12)], [(0, 3), (3, 5), (9, 12)]),
+        ([(0, 9), (2, 4), (11, 12)], [(0, 9), (11, 12)]),
+        ([(0, 9), (2, 8), (3, 4), (8, 9)], [(0, 9)]),
+    ],
+)
+def test_stretches_of_text_are_told_without_those_within(
+    nested: list[tuple[int, int]], outer: list[tuple[int, int]]
+) -> None:
+    marks = [start << 3 | 6 for start, _ in nested] + [end << 3 | 5 for _, end in nested]
+    assert texts_of(sorted(marks)) == outer

@@ -1,0 +1,87 @@
+"""The outline of a file or folder on the command line."""
+
+import pytest
+
+from engine.records import bytes_within
+from tests.support.command import Command
+from tests.support.trees import SHOP, write_tree
+
+_MANY = "".join(
+    f"class Class{number}:\n    def method_{number}(self, value: int) -> str: ...\n\n\n"
+    for number in range(100)
+)
+
+
+@pytest.fixture(scope="module")
+def cairn(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    folder = tmp_path_factory.mktemp("outline")
+    tree = write_tree(folder / "shop", {**SHOP, "many.py": _MANY, "empty.py": "x\n"})
+    command = Command(home=folder / "home", folder=tree)
+    assert command("index", "--quiet").code == 0
+    return command
+
+
+def test_symbols_stand_as_a_tree_with_their_signatures(cairn: Command) -> None:
+    ended = cairn("outline", "shop/cart.py")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "     4-16     class Cart",
+        "     7-8        def __init__(self) -> None",
+        "    10-12       def total(self) -> int",
+        "    14-16       def receipt(self) -> str",
+        "    19-21     def discounted(price: int) -> int",
+        "",
+        "5 symbols",
+    ]
+
+
+def test_a_folder_has_its_entries(cairn: Command) -> None:
+    assert cairn("outline", "shop/").out == "cart.py\nreport.py\n\n2 entries\n"
+    assert "shop/\n" in cairn("outline").out
+    assert cairn("outline", "shop", "--json").json() == {
+        "path": "shop",
+        "entries": ["cart.py", "report.py"],
+        "total": 2,
+        "truncated": False,
+    }
+
+
+def test_json_and_markdown(cairn: Command) -> None:
+    found = cairn("outline", "shop/cart.py", "--json").json()
+    assert (found["total"], found["truncated"]) == (5, False)
+    assert found["symbols"][1] == {
+        "line_start": 7,
+        "line_end": 8,
+        "kind": "constructor",
+        "qualified_name": "Cart.__init__",
+        "signature": "def __init__(self) -> None",
+    }
+    text = cairn("outline", "shop/cart.py", "--format", "markdown").out
+    assert text.startswith(
+        "# `shop/cart.py`\n\n- `class Cart` 4-16\n  - `def __init__(self) -> None` 7-8\n"
+    )
+    assert cairn("outline", "empty.py").out == "0 symbols\n"
+
+
+@pytest.mark.parametrize("max_tokens", [100, 1000, 1500])
+def test_a_budget_holds(cairn: Command, max_tokens: int) -> None:
+    budget = ("--max-tokens", str(max_tokens))
+    for options in ((), ("--format", "markdown"), ("--json",)):
+        ended = cairn("outline", "many.py", *budget, *options)
+        assert 0 < len(ended.out.encode()) <= bytes_within(max_tokens)
+        assert "truncated" in ended.out
+        assert "Class0" in ended.out
+        assert "-> str" not in ended.out  # signatures go first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("nowhere.py",), 3),
+        (("../outside.py",), 2),
+        (("many.py", "--max-tokens", "99"), 2),
+        (("many.py", "--json", "--format", "text"), 2),
+    ],
+)
+def test_what_cannot_be_is_refused(cairn: Command, arguments: tuple[str, ...], code: int) -> None:
+    assert cairn("outline", *arguments).code == code

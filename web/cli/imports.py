@@ -1,0 +1,64 @@
+"""``cairn imports``: which folders or files import which, and their cycles."""
+
+import sys
+from typing import Any
+
+import click
+
+from engine.catalog import Catalog
+from engine.config import load_config
+from engine.errors import InvalidInputError
+from engine.reference_records import ImportsRequest
+from web.cli.options import (
+    argument_text,
+    examples,
+    json_option,
+    print_json,
+    print_text,
+    project_option,
+    request_options,
+)
+from web.imports import imports_dot, imports_mermaid, imports_text
+from web.project_selection import index_of
+from web.terminal import style_for
+
+_GRAPHS = {"mermaid": imports_mermaid, "dot": imports_dot}
+
+
+@click.command(
+    epilog=examples(
+        "cairn imports",
+        "cairn imports src/ --files          between files",
+        "cairn imports --depth 2             folders of two levels",
+        "cairn imports --format dot | dot -Tsvg -o imports.svg",
+    )
+)
+@click.argument("path", required=False)
+@request_options(ImportsRequest, without=("path",))
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", *_GRAPHS]),
+    help="text (default), or a graph for Mermaid or Graphviz.",
+)
+@project_option
+@json_option
+def command(
+    path: str | None, *, output: str | None, project: str | None, as_json: bool, **options: Any
+) -> None:
+    """List which folders import which, with numbers, and the cycles among them.
+
+    PATH keeps the imports from or of the files below a folder, or of a glob. Imports are resolved
+    by paths and declared names; what is not found in the project counts as another project's.
+    """
+    if as_json and output is not None:
+        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+    wanted = ImportsRequest(path=argument_text(path) if path else None, **options)
+    with Catalog(load_config()) as catalog:
+        graph = index_of(catalog, project, by_name=True).references.imports(wanted)
+    if as_json:
+        print_json(graph)
+    elif output in _GRAPHS:
+        print_text(_GRAPHS[output](graph))
+    else:
+        print_text(imports_text(graph, style_for(sys.stdout)))

@@ -1,0 +1,169 @@
+"""Outlines: the symbols of a file, or the files of a folder, as text, Markdown and JSON.
+
+Within a budget signatures are left out first, then the last lines.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from engine.browse_records import FolderName
+from engine.errors import FileNotIndexedError
+from engine.project import Project
+from engine.records import SymbolHit
+from web.schemas import as_json
+from web.terminal import Style, printable, shortened
+from web.wording import count
+
+MOST_NAMES = 1000  # of a folder
+_CODE_COLUMNS = 120
+_OF_A_SYMBOL = ("line_start", "line_end", "kind", "qualified_name", "signature")
+
+Written = TypeVar("Written")
+
+
+class Outline(NamedTuple):
+    """The symbols of a file in text order, or the entries of a folder."""
+
+    path: str  # as it was asked for
+    symbols: Sequence[SymbolHit] | None  # None: it is a folder
+    entries: Sequence[FolderName] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of symbols or entries."""
+        return len(self.entries if self.symbols is None else self.symbols)
+
+    @property
+    def totals(self) -> str:
+        """How many there are, in words."""
+        if self.symbols is not None:
+            return count(self.total, "symbol")
+        return count(self.total, "entry") if self.total == 1 else f"{self.total:,} entries"
+
+
+def outline_of(project: Project, path: str) -> Outline:
+    """Return the symbols of a file, or the names of the files and folders in a folder.
+
+    Raises:
+        InvalidPathError: The path lies outside the root.
+        FileNotIndexedError: Nothing that is indexed has this path.
+    """
+    folder = "" if path.rstrip("/") in ("", ".", project.root.rstrip("/")) else path
+    if not folder:
+        return Outline(path, None, project.browse.folders.names(folder, most=MOST_NAMES))
+    try:
+        return Outline(path, project.outline(path))
+    except FileNotIndexedError:
+        names = project.browse.folders.names(folder, most=MOST_NAMES)
+        if not names:
+            raise
+        return Outline(path, None, names)
+
+
+def entry_line(entry: FolderName) -> str:
+    """Return the line of an entry of a folder."""
+    return f"{entry.name}/" if entry.is_folder else entry.name
+
+
+def symbol_line(symbol: SymbolHit) -> str:
+    """Return the line of a symbol in short."""
+    return f"{symbol.line_start}-{symbol.line_end} {symbol.kind} {symbol.qualified_name}"
+
+
+def outline_lines(outline: Outline, shown: int, style: Style, *, is_brief: bool) -> list[str]:
+    """Return the first lines of an outline as text: symbols as a tree, each with its signature.
+
+    Args:
+        outline: The outline.
+        shown: How many lines.
+        style: Colours or none.
+        is_brief: Whether to name symbols without their signatures.
+    """
+    if outline.symbols is None:
+        return [printable(entry_line(each)) for each in outline.entries[:shown]]
+    lines = []
+    for depth, symbol in _tree(outline.symbols[:shown]):
+        span = style.dim(f"{symbol.line_start:>6}-{symbol.line_end:<6}")
+        lines.append(f"{span} {'  ' * depth}{_about(symbol, is_brief=is_brief)}")
+    return lines
+
+
+def outline_markdown(outline: Outline, shown: int, *, is_brief: bool) -> list[str]:
+    """Return the first lines of an outline as Markdown, under a heading.
+
+    Args:
+        outline: The outline.
+        shown: How many symbols or entries.
+        is_brief: Whether to name symbols without their signatures.
+    """
+    lines = [f"# {_code(printable(outline.path))}", ""]
+    if outline.symbols is None:
+        return lines + [f"- {_code(printable(entry_line(e)))}" for e in outline.entries[:shown]]
+    for depth, symbol in _tree(outline.symbols[:shown]):
+        about = _code(_about(symbol, is_brief=is_brief))
+        lines.append(f"{'  ' * depth}- {about} {symbol.line_start}-{symbol.line_end}")
+    return lines
+
+
+def outline_json(outline: Outline, shown: int, *, is_brief: bool) -> dict[str, Any]:
+    """Return the first symbols or entries of an outline as JSON.
+
+    Args:
+        outline: The outline.
+        shown: How many.
+        is_brief: Whether to leave out signatures.
+    """
+    more = {"total": outline.total, "truncated": shown < outline.total}
+    if outline.symbols is None:
+        entries = [entry_line(each) for each in outline.entries[:shown]]
+        return {"path": outline.path, "entries": entries, **more}
+    names = _OF_A_SYMBOL[:-1] if is_brief else _OF_A_SYMBOL
+    wholes = [as_json(each) for each in outline.symbols[:shown]]
+    symbols = [{name: whole[name] for name in names if whole[name] != ""} for whole in wholes]
+    return {"path": outline.path, "symbols": symbols, **more}
+
+
+def within(
+    total: int,
+    write: Callable[[int, bool], Written],
+    size: Callable[[Written], int],
+    max_bytes: int | None,
+) -> Written:
+    """Return the most of an outline that fits.
+
+    Args:
+        total: The number of symbols or entries.
+        write: Writes so many of them, in brief or not.
+        size: Returns the size of what was written, in bytes.
+        max_bytes: The room; None for all.
+    """
+    whole = write(total, False)
+    if max_bytes is None or size(whole) <= max_bytes:
+        return whole
+    numbers = range(1, total + 1)
+    fits = bisect_left(numbers, True, key=lambda many: size(write(many, True)) > max_bytes)
+    return write(fits, True)
+
+
+def _tree(symbols: Sequence[SymbolHit]) -> Iterator[tuple[int, SymbolHit]]:
+    """Yield symbols in text order, with how many are around each."""
+    ends: list[int] = []  # last lines of the enclosing symbols
+    for symbol in sorted(symbols, key=lambda each: (each.line_start, -each.line_end)):
+        while ends and ends[-1] < symbol.line_end:
+            ends.pop()
+        yield len(ends), symbol
+        ends.append(symbol.line_end)
+
+
+def _about(symbol: SymbolHit, *, is_brief: bool) -> str:
+    if is_brief or not symbol.signature:
+        return printable(f"{symbol.kind} {symbol.name}")
+    return shortened(printable(symbol.signature), _CODE_COLUMNS)
+
+
+def _code(text: str) -> str:
+    """Return a text as code of Markdown."""
+    ticks = "``" if "`" in text else "`"
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{space}{text}{space}{ticks}"
