@@ -37,7 +37,9 @@ _NEW_WITH_BODY = re.compile(
 _AFTER_NEW = re.compile(rb"\bnew\s+(?:\w+\.)*$")
 #: What stands before a base on its line where a mark does not say that it is one.
 _BEFORE = {
-    "ruby": re.compile(rb"(?:^|;)\s*(?:include|extend|prepend)\s[\w\s:,]*$|\bClass\.new\(?\s*$"),
+    "ruby": re.compile(
+        rb"(?:^|;)\s*(?:include|extend|prepend)\s[\w\s:,]*$|\bClass\.new\(?\s*(?:\w*::)*$"
+    ),
     "scala": re.compile(rb"\bgiven\s+(?:\w+\s*:\s*)?$"),
     "haskell": re.compile(rb"^class\s"),
 }

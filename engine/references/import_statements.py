@@ -51,7 +51,7 @@ _RUST = _pattern(
     rb"^[ \t]*(?:pub(?:\([^)\n]*\))?\s+)?(?:use\s+([^;]{1,4000});|mod\s+(\w+)\s*;"
     rb"|extern\s+crate\s+(\w+))"
 )
-_JVM = _pattern(rb"^[ \t]*import\s+(?:static\s+)?([\w.]+(?:\.[*{][^\n;]*)?)")
+_JVM = _pattern(rb"^[ \t]*import\s+(?:static\s+)?([\w.$]+(?:\.[*{][^\n;]*)?)")
 _CSHARP = _pattern(
     rb"^[ \t]*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?([A-Za-z_][\w.]*)\s*;"
 )

@@ -17,6 +17,7 @@ _ENDINGS = (
     ".astro", ".json",
 )  # fmt: skip
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "include", "source"})
+_RUBY_FOLDERS = _SOURCE_FOLDERS | {"app", "spec", "test"}
 _JVM_ENDINGS = (".java", ".kt", ".scala", ".groovy")
 #: Languages whose modules are folders.
 _FOLDERS = frozenset({"go", "csharp"})
@@ -223,24 +224,32 @@ class Targets:
 
     def _jvm(self, path: str, statement: Statement) -> Target:
         words = statement.module.strip(".").removesuffix(".*").removesuffix("._").split(".")
+        if words[0][:1].isupper():
+            return Target()  # the members of an object in scope
         for size in range(len(words), max(len(words) - 3, 0), -1):
-            tail = "/".join(words[:size])
-            found = [
-                each
-                for ending in _JVM_ENDINGS
-                for each in self._by_name.get(words[size - 1] + ending, ())
-                if f"/{each}".endswith(f"/{tail}{ending}")
-            ]
-            if found:
-                return Target((_nearest(found, path),))
-            package = ".".join(words[:size])
-            declared = [
-                each for language in JVM for each in self._declared.get((language, package), ())
-            ]
-            if declared:
-                named = [each for each in declared if _stem(each) == words[-1]]
-                return Target((_nearest(named or declared, path),))
+            found = self._files_of_class(words[:size]) if size > 1 else []
+            package = self._files_of_package(".".join(words[:size]), path, size)
+            if found or package:
+                named = [each for each in package if _stem(each) == words[-1]]
+                return Target((_nearest(found or named or package, path),))
         return Target(outside=".".join(words[:2]))
+
+    def _files_of_class(self, words: Sequence[str]) -> list[str]:
+        tail = "/".join(words)
+        return [
+            each
+            for ending in _JVM_ENDINGS
+            for each in self._by_name.get(words[-1] + ending, ())
+            if f"/{each}".endswith(f"/{tail}{ending}")
+        ]
+
+    def _files_of_package(self, package: str, path: str, size: int) -> list[str]:
+        """Return the files of a package; one of a single word is meant below its folder only."""
+        found = [each for language in JVM for each in self._declared.get((language, package), ())]
+        if size == 1:
+            top = path.partition("/")[0]
+            found = [each for each in found if each.partition("/")[0] == top]
+        return found
 
     def _csharp(self, path: str, statement: Statement) -> Target:
         files = self._declared.get(("csharp", statement.module), ())
@@ -342,7 +351,7 @@ class Targets:
         found = self._by_suffix(path, wanted, outside)
         # A file of the load path: another one can have the name of a library.
         root = found.paths[0][: -len(wanted)].rstrip("/") if found.paths else ""
-        is_loaded = not root or os.path.basename(root) in _SOURCE_FOLDERS
+        is_loaded = not root or os.path.basename(root) in _RUBY_FOLDERS
         return found if is_loaded else Target(outside=outside)
 
     def _lua(self, path: str, statement: Statement) -> Target:

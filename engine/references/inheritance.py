@@ -99,7 +99,7 @@ class InheritanceWalk(Walk):
     def _of(self, row: SymbolRow) -> list[Relation]:
         key = (row.path, row.qualified_name)
         if key not in self._known:
-            self._known[key] = list(self._related(row))
+            self._known[key] = _merged(self._related(row))
         return self._known[key]
 
     def _of_member(self, row: SymbolRow) -> Iterator[Relation]:
@@ -253,6 +253,18 @@ class _Types:
 
 def _is(row: SymbolRow | None, other: SymbolRow) -> bool:
     return row is not None and (row.path, row.qualified_name) == (other.path, other.qualified_name)
+
+
+def _merged(relations: Iterable[Relation]) -> list[Relation]:
+    """Join the relations to what has one name in one file, such as classes without a name."""
+    found: dict[tuple[str, str, str], Relation] = {}
+    for each in relations:
+        key = (each.path, each.name, each.place)
+        known = found.get(key, each)
+        lines = tuple(sorted({*known.lines, *each.lines})[:_MOST_LINES])
+        surest = min(known, each, key=lambda one: RANK[one.certainty])
+        found[key] = surest._replace(lines=lines, line=min(known.line, each.line))
+    return list(found.values())
 
 
 def _of_crate(

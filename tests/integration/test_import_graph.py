@@ -118,12 +118,15 @@ import z from '@scope/own/inner';
     "java": (
         {
             "app/src/org/shop/Main.java": "package org.shop;\nimport org.shop.orders.Order;\n"
-            "import static org.shop.Util.twice;\nimport java.util.List;\n",
+            "import static org.shop.Util.twice;\nimport java.util.List;\n"
+            "import org.shop.orders.$Order$Line;\n",
+            "app/src/org/shop/orders/$Order$Line.java": "package org.shop.orders;\n",
             "app/src/org/shop/orders/Order.java": "package org.shop.orders;\n",
             "app/src/org/shop/Util.java": "package org.shop;\nimport org.shop.orders.*;\n",
         },
         {
             "app/src/org/shop/Main.java > app/src/org/shop/orders/Order.java",
+            "app/src/org/shop/Main.java > app/src/org/shop/orders/$Order$Line.java",
             "app/src/org/shop/Main.java > app/src/org/shop/Util.java",
             "app/src/org/shop/Util.java > app/src/org/shop/orders/Order.java",
         },
@@ -173,9 +176,15 @@ import z from '@scope/own/inner';
             "lib/shop.rb": "require 'json'\nrequire 'shop/orders'\nrequire_relative 'shop/stock'\n",
             "lib/shop/orders.rb": "",
             "lib/shop/stock.rb": "",
-            "test/json.rb": "",
+            "tools/json.rb": "",
+            "spec/spec_helper.rb": "",
+            "spec/shop_spec.rb": "require 'spec_helper'\n",
         },
-        {"lib/shop.rb > lib/shop/orders.rb", "lib/shop.rb > lib/shop/stock.rb"},
+        {
+            "lib/shop.rb > lib/shop/orders.rb",
+            "lib/shop.rb > lib/shop/stock.rb",
+            "spec/shop_spec.rb > spec/spec_helper.rb",
+        },
         {"json"},
     ),
     "elixir": (

@@ -259,9 +259,12 @@ end
 class Base
 end
 """,
+            "b.rb": """mock { Class.new(::A) }
+mock { Class.new(::A) }
+""",
         },
         "Mod",
-        {"A a.rb:1", "B a.rb:5", "C a.rb:7"},
+        {"A a.rb:1", "B a.rb:5", "C a.rb:7", "b.rb b.rb:1"},
         "A",
         {"Base", "Mod"},
     ),
@@ -471,6 +474,25 @@ def test_implementations_and_bases(tmp_path: Path, case: str) -> None:
     assert down.direction is Direction.IMPLEMENTATIONS
     assert (down.truncated, up.truncated) == (False, False)
     assert [each for each in (*down.edges, *up.edges) if each.certainty is Certainty.NAME] == []
+
+
+def test_classes_without_a_name_keep_their_lines(tmp_path: Path) -> None:
+    text = """class A {
+  static I make(int x) {
+    return new I() { };
+  }
+  static I make() {
+    return new I() { };
+  }
+}
+interface I { }
+"""
+    root = write_tree(tmp_path / "tree", {"A.java": text})
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        [edge] = project.references.implementations(InheritanceRequest(name="I")).edges
+    assert (edge.name, edge.line, edge.call_lines) == ("A.make (anonymous)", 3, (3, 6))
 
 
 def test_a_depth_and_a_limit_cut(tmp_path: Path) -> None:
