@@ -9,7 +9,6 @@ from typing import Any
 
 from engine.humanize import count
 from engine.reference_records import (
-    MAX_DEPTH,
     Certainty,
     ChangedDefinition,
     Dependent,
@@ -30,6 +29,7 @@ _VERBS = {
     Use.IMPORT: "imports",
 }
 _MOST_DEFINITIONS = 20  # that a text names
+_MOST_TESTS = 10  # of a file, the nearest ones
 _MOST_LINES = 4  # of the uses in one definition
 _BY_NAME = "by name alone: perhaps another of this name"
 
@@ -77,10 +77,6 @@ def nothing_affected(answer: ImpactAnswer, wanted: ImpactRequest, nothing: str) 
         return nothing if wanted.path is None else "this file defines nothing"
     if not answer.total:
         return "nothing was found that depends on it"
-    if not answer.total_tests and wanted.depth < MAX_DEPTH:
-        return (
-            f"no test was found to reach it by {wanted.depth} steps; a greater depth may find one"
-        )
     return "" if answer.total_tests else "no test was found to reach it"
 
 
@@ -195,19 +191,23 @@ def _last(name: str) -> str:
 
 
 def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
-    """Yield the tests by file, the file with the nearest test first."""
+    """Yield the nearest tests of each file, the file with the nearest one first."""
     by_file: dict[str, list[Dependent]] = {}
     for each in tests:
         by_file.setdefault(each.path, []).append(each)
     yield style.bold("tests")
     for path, found in by_file.items():
         yield f"  {style.place(printable(path))}"
-        for each in found:
+        nearest = [each for each in found if each.depth == found[0].depth][:_MOST_TESTS]
+        for each in nearest:
             parts = [f"{each.line}", printable(_name_of(each)) or "the whole file"]
             parts += [f"depth {each.depth}", each.certainty.value]
             if not is_brief:
                 parts.append(style.dim(_reason_of(each)))
             yield "    " + "  ".join(parts)
+        if more := len(found) - len(nearest):
+            deepest = max(each.depth for each in found)
+            yield style.dim(f"    and {more:,} more, to depth {deepest}")
 
 
 def _compact_definition(each: ChangedDefinition) -> dict[str, Any]:

@@ -107,15 +107,14 @@ class Dependents:
 
         Args:
             start: The definitions.
-            depth: How far to follow; within tests it goes on.
+            depth: How many steps dependents outside of tests may be away. Tests are looked for
+                ``MAX_DEPTH`` steps.
             quiet: Those whose uses by name alone are left out.
         """
         seen = {_key_of(row) for row in start}
         reached: dict[Key, Dependent] = {}
         level = [_Way(row, Certainty.EXACT, _is_quiet(row, quiet)) for row in start]
         for distance in range(1, MAX_DEPTH + 1):
-            if distance > depth:  # within tests it goes on: from a fixture to the tests with it
-                level = [way for way in level if is_test(way.row.path)]
             following: dict[Key, _Way] = {}
             for way in level:
                 if self._followed >= _MOST_FOLLOWED or len(reached) >= _MOST_REACHED:
@@ -126,13 +125,11 @@ class Dependents:
                     key = (dependent.path, dependent.name)
                     if key in seen or not _is_news(dependent, reached.get(key)):
                         continue
-                    if distance > depth and not dependent.is_test:
-                        continue
                     reached[key] = dependent
                     if target and not _is_last(dependent):
                         following[key] = _Way(target, dependent.certainty, is_quiet=True)
             level = [following[key] for key in sorted(following)]
-        return list(reached.values())
+        return [each for each in reached.values() if each.is_test or each.depth <= depth]
 
     def importing_tests(self, path: str) -> Iterator[Dependent]:
         """Yield the test files that import a file as a module, whatever they use of it."""
