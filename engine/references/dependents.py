@@ -7,13 +7,13 @@ name. A function in a function counts as part of the outer one. Uses by name alo
 was asked for only: those of its dependents would be guesses about guesses.
 """
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Use
 from engine.references.calls import lines_of, row_of
+from engine.references.fixtures import Fixtures
 from engine.references.imports import Module, likeness, module_of, path_segments
 from engine.references.lookup import RANK, Found, Lookup, can_mean
 from engine.references.resolve import scope_of
@@ -97,6 +97,7 @@ class Dependents:
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._followed = 0
+        self._fixtures = Fixtures(lookup)
         self._imports: dict[Key, bool] = {}  # whether a file imports a name
         self.is_cut = False
 
@@ -194,13 +195,16 @@ class Dependents:
                 continue
             certainty = found.resolution.certainty
             if can_mean(found.resolution, row):
+                if certainty is Certainty.NAME and self._fixtures.is_made(found, row):
+                    certainty = Certainty.LIKELY
                 if self._is_in_reach(found, row):
                     yield found, certainty
             elif any(can_mean(found.resolution, each) for each in above):
                 yield found, max(certainty, Certainty.LIKELY, key=RANK.__getitem__)
         yield from self._constructions_of(row)
         if row.language == "python" and is_test(row.path):
-            yield from self._fixture_uses(row)
+            for found in self._fixtures.uses_of(row):
+                yield found, Certainty.LIKELY
 
     def _is_in_reach(self, found: Found, row: SymbolRow) -> bool:
         """Return whether a use can mean a definition of another file: its file must import it.
@@ -238,31 +242,6 @@ class Dependents:
             if found.occurrence.use in uses and can_mean(found.resolution, around):
                 yield found, max(found.resolution.certainty, least, key=RANK.__getitem__)
 
-    def _fixture_uses(self, row: SymbolRow) -> Iterator[tuple[Found, Certainty]]:
-        """Yield the parameters that pytest fills with what a fixture returns."""
-        if not self._is_fixture(row):
-            return
-        folder = os.path.dirname(row.path)
-        is_shared = os.path.basename(row.path) == "conftest.py"
-        own = {each.path for each in self._lookup.definitions(row.name) if each.path != row.path}
-        pattern = re.compile(rf"[(,]\s*{re.escape(row.name)}\s*[,:)=]")
-        for found in self._lookup.uses(row.name):
-            path = found.source.path
-            is_below = is_shared and f"{path}/".startswith(f"{folder}/" if folder else "")
-            if not (path == row.path or is_below) or path in own:
-                continue
-            around = found.source.enclosing(found.occurrence.offset)
-            if around and around.kind in CALLABLES and pattern.search(around.signature + ")"):
-                yield found, Certainty.LIKELY
-
-    def _is_fixture(self, row: SymbolRow) -> bool:
-        source = self._lookup.source(row.path)
-        span = _span_of(source, row.qualified_name)
-        if source is None or span is None:
-            return False
-        decorators = source.text[span.byte_start : span.byte_end].partition(b"def ")[0]
-        return b"fixture" in decorators
-
     def _class_of(self, row: SymbolRow) -> SymbolRow | None:
         """Return the definition of the class around a method."""
         scope = scope_of(row)
@@ -280,7 +259,8 @@ class Dependents:
         scope = scope_of(row)
         if not scope or row.name in _CONSTRUCTORS:
             return []
-        span = _span_of(self._lookup.source(row.path), scope)
+        source = self._lookup.source(row.path)
+        span = source.span_of(scope) if source else None
         bases = set(_WORDS.findall(span.signature)) - {scope.rpartition(".")[2]} if span else set()
         return [
             each
@@ -373,8 +353,3 @@ def _override_of(row: SymbolRow, way: _Way, depth: int) -> Dependent:
         lines=(row.line_start,),
         is_test=is_test(row.path),
     )
-
-
-def _span_of(source: Source | None, qualified_name: str) -> SpanRow | None:
-    spans: Iterable[SpanRow] = source.spans if source else ()
-    return next((each for each in spans if each.qualified_name == qualified_name), None)

@@ -176,6 +176,24 @@ def test_tests_with_a_fixture_depend_on_what_the_fixture_uses(project: Project) 
     assert answer.test_files == ("tests/test_orders.py", "tests/test_stock.py")
 
 
+def test_what_a_fixture_constructs_has_the_methods_of_its_class(tmp_path: Path) -> None:
+    tree = {
+        "kit.py": "class Base:\n    def route(self): pass\n\n\nclass App(Base):\n    pass\n\n\n"
+        "class Other:\n    def route(self): pass\n",
+        "tests/conftest.py": "import pytest\nimport kit\n\n\n@pytest.fixture\ndef app():\n"
+        "    app = kit.App()\n    return app\n",
+        "tests/test_app.py": "def test_app(app):\n    app.route()\n",
+    }
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        told = _told(project.impact(ImpactRequest(name="Base.route")).tests)
+        assert told == {"test_app": (1, "likely", "call")}
+        told = _told(project.impact(ImpactRequest(name="Other.route")).tests)
+        assert told == {"test_app": (1, "name", "call")}
+
+
 def test_an_overriding_method_affects_the_callers_of_the_base(project: Project) -> None:
     answer = project.impact(ImpactRequest(name="Cellar.take_item", depth=1))
     assert _told(answer.dependents) == {"place_order": (1, "likely", "call")}
