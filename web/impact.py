@@ -4,6 +4,7 @@ What is surer and nearer comes first, so that this is what a budget leaves. Test
 file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ _VERBS = {
     Use.USE: "uses",
     Use.IMPORT: "imports",
 }
+_BY_ITSELF = re.compile(r"__\w+__$")
 _MOST_DEFINITIONS = 20  # that a text names
 _MOST_TESTS = 10  # of a file, the nearest ones
 _MOST_LINES = 4  # of the uses in one definition
@@ -176,14 +178,19 @@ def _name_of(each: Dependent) -> str:
 
 def _reason_of(each: Dependent) -> str:
     """Describe what a dependent does with what it depends on."""
-    verb = _VERBS[each.use]
-    if each.use is Use.INHERIT and _last(each.name) == _last(each.via):
+    verb, via = _VERBS[each.use], each.via
+    is_namesake = _last(each.name) == _last(via)
+    if each.use is Use.INHERIT and is_namesake:
         verb = "overrides"
+    elif each.use in (Use.CALL, Use.INHERIT) and _BY_ITSELF.match(_last(via)) and not is_namesake:
+        # The class is constructed or extended, and has this method.
+        verb = "constructs" if each.use is Use.CALL else verb
+        via = via.rpartition(".")[0] or via
     perhaps = "perhaps " if each.certainty is Certainty.NAME else ""
     lines = ", ".join(map(str, each.lines[:_MOST_LINES]))
     lines += ", …" if len(each.lines) > _MOST_LINES else ""
     word = "line" if len(each.lines) == 1 else "lines"
-    return f"{perhaps}{verb} {printable(each.via)} in {word} {lines}"
+    return f"{perhaps}{verb} {printable(via)} in {word} {lines}"
 
 
 def _last(name: str) -> str:

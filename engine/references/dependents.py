@@ -39,7 +39,8 @@ _SET_UPS = frozenset(
 _NAMED = 2  # the likeness of a module and the file that is called so
 _RUN = re.compile(r"test_|Test[A-Z_]|test[A-Z]")
 _WORDS = re.compile(r"\w+")
-#: Here a bare name of another file must be imported.
+_OWN = frozenset({b"self", b"cls", b"this"})
+#: Here a name of another file must be imported.
 _NEEDS_IMPORT = frozenset({"python"})
 #: A statement that imports a name, or all names. A list in parentheses goes over several lines.
 _IMPORTED = (
@@ -207,20 +208,18 @@ class Dependents:
                 yield found, Certainty.LIKELY
 
     def _is_in_reach(self, found: Found, row: SymbolRow) -> bool:
-        """Return whether a use can mean a definition of another file: its file must import it.
+        """Return whether a use can mean a definition that is no member and of another file.
 
-        Of a name behind a dot this is the name before the dot.
+        Its file must import the name; of a name behind a dot, the one before the dot.
         """
         source, (offset, use), resolution = found
-        if (
-            resolution.certainty is not Certainty.LIKELY
-            or source.path == row.path
-            or source.language not in _NEEDS_IMPORT
-            or use is Use.IMPORT
-            or scope_of(row)
-        ):
+        if source.path == row.path or use is Use.IMPORT or scope_of(row):
             return True
         receiver = _RECEIVER.search(source.text, max(0, offset - _RECEIVER_BYTES), offset)
+        if receiver and receiver[1] in _OWN:
+            return False
+        if source.language not in _NEEDS_IMPORT or resolution.certainty is Certainty.EXACT:
+            return True
         wanted = receiver[1].decode("utf-8", "replace") if receiver else row.name
         key = (source.path, wanted)
         if key not in self._imports:

@@ -253,6 +253,7 @@ def test_what_no_import_brings_is_no_use(tmp_path: Path) -> None:
     tree = {"a.py": "value = 1\n", "b.py": "def f():\n    value = 2\n    return value\n"}
     tree |= {"c.py": "from a import *\n\n\ndef g():\n    return value\n"}
     tree |= {"d.py": "import b\n\n\ndef h(o):\n    return o.value\n"}
+    tree |= {"f.py": "class F:\n    def j(self):\n        return self.value\n"}
     tree |= {"e.py": "import a as x\n\n\ndef i(o):\n    return x.value\n"}
     root = write_tree(tmp_path / "tree", tree)
     with catalog_in(tmp_path / "home") as catalog:
