@@ -338,7 +338,9 @@ class ImpactRequest:
     depth: Annotated[
         int,
         Parameter(
-            "1: direct dependents only; 2: those of these too; …", minimum=1, maximum=MAX_DEPTH
+            "1: direct dependents only; 2: those of these too; … (tests: always all)",
+            minimum=1,
+            maximum=MAX_DEPTH,
         ),
     ] = 3
     limit: Annotated[
@@ -383,7 +385,9 @@ class ImpactAnswer:
     definitions: Annotated[tuple[ChangedDefinition, ...], "what changes, or may"]
     dependents: Annotated[tuple[Dependent, ...], "outside of tests"]
     tests: Annotated[tuple[Dependent, ...], "that reach what changes"]
-    test_files: Annotated[tuple[str, ...], "with such tests, or changed themselves; nearest first"]
+    test_files: Annotated[
+        tuple[str, ...], "changed ones, then those with such tests, the nearest first"
+    ]
     total: Annotated[int, "dependents and tests found; a lower bound when truncated"]
     total_tests: Annotated[int, "tests among these"]
     files: Annotated[int, "in which they are"]

@@ -4,12 +4,12 @@ What is surer and nearer comes first, so that this is what a budget leaves. Test
 file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.humanize import count
 from engine.reference_records import (
-    MAX_DEPTH,
     Certainty,
     ChangedDefinition,
     Dependent,
@@ -29,7 +29,9 @@ _VERBS = {
     Use.USE: "uses",
     Use.IMPORT: "imports",
 }
+_BY_ITSELF = re.compile(r"__\w+__$")
 _MOST_DEFINITIONS = 20  # that a text names
+_MOST_TESTS = 10  # of a file, the nearest ones
 _MOST_LINES = 4  # of the uses in one definition
 _BY_NAME = "by name alone: perhaps another of this name"
 
@@ -77,10 +79,6 @@ def nothing_affected(answer: ImpactAnswer, wanted: ImpactRequest, nothing: str) 
         return nothing if wanted.path is None else "this file defines nothing"
     if not answer.total:
         return "nothing was found that depends on it"
-    if not answer.total_tests and wanted.depth < MAX_DEPTH:
-        return (
-            f"no test was found to reach it by {wanted.depth} steps; a greater depth may find one"
-        )
     return "" if answer.total_tests else "no test was found to reach it"
 
 
@@ -180,14 +178,19 @@ def _name_of(each: Dependent) -> str:
 
 def _reason_of(each: Dependent) -> str:
     """Describe what a dependent does with what it depends on."""
-    verb = _VERBS[each.use]
-    if each.use is Use.INHERIT and _last(each.name) == _last(each.via):
+    verb, via = _VERBS[each.use], each.via
+    is_namesake = _last(each.name) == _last(via)
+    if each.use is Use.INHERIT and is_namesake:
         verb = "overrides"
+    elif each.use in (Use.CALL, Use.INHERIT) and _BY_ITSELF.match(_last(via)) and not is_namesake:
+        # The class is constructed or extended, and has this method.
+        verb = "constructs" if each.use is Use.CALL else verb
+        via = via.rpartition(".")[0] or via
     perhaps = "perhaps " if each.certainty is Certainty.NAME else ""
     lines = ", ".join(map(str, each.lines[:_MOST_LINES]))
     lines += ", …" if len(each.lines) > _MOST_LINES else ""
     word = "line" if len(each.lines) == 1 else "lines"
-    return f"{perhaps}{verb} {printable(each.via)} in {word} {lines}"
+    return f"{perhaps}{verb} {printable(via)} in {word} {lines}"
 
 
 def _last(name: str) -> str:
@@ -195,19 +198,23 @@ def _last(name: str) -> str:
 
 
 def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
-    """Yield the tests by file, the file with the nearest test first."""
+    """Yield the nearest tests of each file, the file with the nearest one first."""
     by_file: dict[str, list[Dependent]] = {}
     for each in tests:
         by_file.setdefault(each.path, []).append(each)
     yield style.bold("tests")
     for path, found in by_file.items():
         yield f"  {style.place(printable(path))}"
-        for each in found:
+        nearest = [each for each in found if each.depth == found[0].depth][:_MOST_TESTS]
+        for each in nearest:
             parts = [f"{each.line}", printable(_name_of(each)) or "the whole file"]
             parts += [f"depth {each.depth}", each.certainty.value]
             if not is_brief:
                 parts.append(style.dim(_reason_of(each)))
             yield "    " + "  ".join(parts)
+        if more := len(found) - len(nearest):
+            deepest = max(each.depth for each in found)
+            yield style.dim(f"    and {more:,} more, to depth {deepest}")
 
 
 def _compact_definition(each: ChangedDefinition) -> dict[str, Any]:

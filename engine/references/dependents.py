@@ -7,13 +7,13 @@ name. A function in a function counts as part of the outer one. Uses by name alo
 was asked for only: those of its dependents would be guesses about guesses.
 """
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Use
 from engine.references.calls import lines_of
+from engine.references.fixtures import Fixtures
 from engine.references.imports import Module, likeness, module_of, path_segments
 from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
 from engine.references.resolve import scope_of
@@ -39,7 +39,8 @@ _SET_UPS = frozenset(
 _NAMED = 2  # the likeness of a module and the file that is called so
 _RUN = re.compile(r"test_|Test[A-Z_]|test[A-Z]")
 _WORDS = re.compile(r"\w+")
-#: Here a bare name of another file must be imported.
+_OWN = frozenset({b"self", b"cls", b"this"})
+#: Here a name of another file must be imported.
 _NEEDS_IMPORT = frozenset({"python"})
 #: A statement that imports a name, or all names. A list in parentheses goes over several lines.
 _IMPORTED = (
@@ -97,6 +98,7 @@ class Dependents:
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._followed = 0
+        self._fixtures = Fixtures(lookup)
         self._imports: dict[Key, bool] = {}  # whether a file imports a name
         self.is_cut = False
 
@@ -107,15 +109,14 @@ class Dependents:
 
         Args:
             start: The definitions.
-            depth: How far to follow; within tests it goes on.
+            depth: How many steps dependents outside of tests may be away. Tests are looked for
+                ``MAX_DEPTH`` steps.
             quiet: Those whose uses by name alone are left out.
         """
         seen = {_key_of(row) for row in start}
         reached: dict[Key, Dependent] = {}
         level = [_Way(row, Certainty.EXACT, _is_quiet(row, quiet)) for row in start]
         for distance in range(1, MAX_DEPTH + 1):
-            if distance > depth:  # within tests it goes on: from a fixture to the tests with it
-                level = [way for way in level if is_test(way.row.path)]
             following: dict[Key, _Way] = {}
             for way in level:
                 if self._followed >= _MOST_FOLLOWED or len(reached) >= _MOST_REACHED:
@@ -126,13 +127,11 @@ class Dependents:
                     key = (dependent.path, dependent.name)
                     if key in seen or not _is_news(dependent, reached.get(key)):
                         continue
-                    if distance > depth and not dependent.is_test:
-                        continue
                     reached[key] = dependent
                     if target and not _is_last(dependent):
                         following[key] = _Way(target, dependent.certainty, is_quiet=True)
             level = [following[key] for key in sorted(following)]
-        return list(reached.values())
+        return [each for each in reached.values() if each.is_test or each.depth <= depth]
 
     def importing_tests(self, path: str) -> Iterator[Dependent]:
         """Yield the test files that import a file as a module, whatever they use of it."""
@@ -197,29 +196,30 @@ class Dependents:
                 continue
             certainty = found.resolution.certainty
             if can_mean(found.resolution, row):
+                if certainty is Certainty.NAME and self._fixtures.is_made(found, row):
+                    certainty = Certainty.LIKELY
                 if self._is_in_reach(found, row):
                     yield found, certainty
             elif any(can_mean(found.resolution, each) for each in above):
                 yield found, max(certainty, Certainty.LIKELY, key=RANK.__getitem__)
         yield from self._constructions_of(row)
         if row.language == "python" and is_test(row.path):
-            yield from self._fixture_uses(row)
+            for found in self._fixtures.uses_of(row):
+                yield found, Certainty.LIKELY
 
     def _is_in_reach(self, found: Found, row: SymbolRow) -> bool:
-        """Return whether a use can mean a definition of another file: its file must import it.
+        """Return whether a use can mean a definition that is no member and of another file.
 
-        Of a name behind a dot this is the name before the dot.
+        Its file must import the name; of a name behind a dot, the one before the dot.
         """
         source, (offset, use), resolution = found
-        if (
-            resolution.certainty is not Certainty.LIKELY
-            or source.path == row.path
-            or source.language not in _NEEDS_IMPORT
-            or use is Use.IMPORT
-            or scope_of(row)
-        ):
+        if source.path == row.path or use is Use.IMPORT or scope_of(row):
             return True
         receiver = _RECEIVER.search(source.text, max(0, offset - _RECEIVER_BYTES), offset)
+        if receiver and receiver[1] in _OWN:
+            return False
+        if source.language not in _NEEDS_IMPORT or resolution.certainty is Certainty.EXACT:
+            return True
         wanted = receiver[1].decode("utf-8", "replace") if receiver else row.name
         key = (source.path, wanted)
         if key not in self._imports:
@@ -241,31 +241,6 @@ class Dependents:
             if found.occurrence.use in uses and can_mean(found.resolution, around):
                 yield found, max(found.resolution.certainty, least, key=RANK.__getitem__)
 
-    def _fixture_uses(self, row: SymbolRow) -> Iterator[tuple[Found, Certainty]]:
-        """Yield the parameters that pytest fills with what a fixture returns."""
-        if not self._is_fixture(row):
-            return
-        folder = os.path.dirname(row.path)
-        is_shared = os.path.basename(row.path) == "conftest.py"
-        own = {each.path for each in self._lookup.definitions(row.name) if each.path != row.path}
-        pattern = re.compile(rf"[(,]\s*{re.escape(row.name)}\s*[,:)=]")
-        for found in self._lookup.uses(row.name):
-            path = found.source.path
-            is_below = is_shared and f"{path}/".startswith(f"{folder}/" if folder else "")
-            if not (path == row.path or is_below) or path in own:
-                continue
-            around = found.source.enclosing(found.occurrence.offset)
-            if around and around.kind in CALLABLES and pattern.search(around.signature + ")"):
-                yield found, Certainty.LIKELY
-
-    def _is_fixture(self, row: SymbolRow) -> bool:
-        source = self._lookup.source(row.path)
-        span = _span_of(source, row.qualified_name)
-        if source is None or span is None:
-            return False
-        decorators = source.text[span.byte_start : span.byte_end].partition(b"def ")[0]
-        return b"fixture" in decorators
-
     def _class_of(self, row: SymbolRow) -> SymbolRow | None:
         """Return the definition of the class around a method."""
         scope = scope_of(row)
@@ -283,7 +258,8 @@ class Dependents:
         scope = scope_of(row)
         if not scope or row.name in _CONSTRUCTORS:
             return []
-        span = _span_of(self._lookup.source(row.path), scope)
+        source = self._lookup.source(row.path)
+        span = source.span_of(scope) if source else None
         bases = set(_WORDS.findall(span.signature)) - {scope.rpartition(".")[2]} if span else set()
         return [
             each
@@ -376,8 +352,3 @@ def _override_of(row: SymbolRow, way: _Way, depth: int) -> Dependent:
         lines=(row.line_start,),
         is_test=is_test(row.path),
     )
-
-
-def _span_of(source: Source | None, qualified_name: str) -> SpanRow | None:
-    spans: Iterable[SpanRow] = source.spans if source else ()
-    return next((each for each in spans if each.qualified_name == qualified_name), None)

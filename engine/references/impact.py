@@ -136,13 +136,25 @@ def answer_from(
 
 
 def _files_of(start: Start, tests: Sequence[Dependent]) -> tuple[str, ...]:
-    """Return the files to run: those with tests that reach the change, and changed ones."""
+    """Return the files to run, the likeliest to break first.
+
+    These are changed tests, then those with the nearest, then the surest, then the most tests.
+    """
     changed = [
         each.path
         for each in start.definitions
         if each.change not in (None, Change.DELETED) and is_test(each.path)
     ]
-    paths = dict.fromkeys([*changed, *(each.path for each in tests)])
+    nearest: dict[str, Dependent] = {}
+    for each in tests:  # in their order
+        nearest.setdefault(each.path, each)
+    numbers = Counter(each.path for each in tests if each.depth == nearest[each.path].depth)
+
+    def order(path: str) -> tuple[int, int, int, str]:
+        first = nearest[path]
+        return first.depth, RANK[first.certainty], -numbers[path], path
+
+    paths = dict.fromkeys([*changed, *sorted(nearest, key=order)])
     return tuple(
         path for path in paths if os.path.splitext(os.path.basename(path))[0] not in _NO_TESTS
     )

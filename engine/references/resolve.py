@@ -267,6 +267,8 @@ class Resolver:
         if named:
             is_one = len({(each.path, scope_of(each)) for each in named}) == 1
             return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, named)
+        if space := self._of_namespace(receiver):
+            return space
         module = self._module_named(receiver)
         inside = tuple(
             each
@@ -291,6 +293,22 @@ class Resolver:
             if not scope_of(each) and module in path_segments(each.path)
         )
         return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
+
+    def _of_namespace(self, receiver: str) -> Resolution | None:
+        """Resolve a name of ``import * as receiver from "module"``, which is no member."""
+        if self._source.language not in _FAMILIES[0]:
+            return None
+        said = re.escape(receiver.encode())
+        found = re.search(rb"\*\s*as\s+(%s)\s+from\b" % said, self._source.text)
+        free = [each for each in self._candidates if not scope_of(each)]
+        source = self._source
+        module = found and module_of(source.text, found.start(1), source.language, source.path)
+        if not module or not free:
+            return None
+        scored = [(likeness(module, each.path), each) for each in free]
+        most = max(score for score, _ in scored)
+        # The module may pass on what it imports itself, so that the name can be of any file.
+        return self._only([each for score, each in scored if score == most])
 
     def _is_module(self, name: str) -> bool:
         """Return whether the file imports a module under this name."""
@@ -327,7 +345,8 @@ class Resolver:
         """Return the types that the file gives to a variable: annotated, constructed, declared."""
         name = re.escape(variable.encode())
         pattern = re.compile(
-            rb"\b%s\s*(?::|:?=)\s*(?:new\s+|await\s+|&|\*|mut\s+|Optional\[|readonly\s+)*"
+            rb"\b%s\s*(?::|:?=)\s*"
+            rb"(?:new\s+|await\s+|&|\*|mut\s+|Optional\[|readonly\s+|(?<=: )[\"'])*"
             rb"([A-Za-z_][\w.]*)|([A-Z]\w*)(?:<[^<>\n]*>)?[?\s*&]+%s\b|\b%s\s+[*\[\]]*"
             rb"(?:\w+\.)?([A-Z]\w*)" % (name, name, name)
         )

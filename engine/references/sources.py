@@ -124,6 +124,10 @@ class Source:
         place = self._place_of.get(span.parent_id or 0)
         return None if place is None else self.spans[place]
 
+    def span_of(self, qualified_name: str) -> SpanRow | None:
+        """Return the first symbol of a qualified name."""
+        return next((each for each in self.spans if each.qualified_name == qualified_name), None)
+
     def line_of(self, offset: int) -> int:
         """Return the line of an offset, counted from 1."""
         return self.text.count(b"\n", 0, offset) + 1

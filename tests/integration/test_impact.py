@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.project import Project
-from engine.reference_records import Dependent, ImpactRequest
+from engine.reference_records import Dependent, ImpactRequest, ReferenceRequest, Use
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
@@ -141,6 +141,7 @@ def test_dependents_are_followed_by_depth_and_tests_stand_apart(project: Project
 def test_a_depth_and_a_limit_bound_the_answer(project: Project) -> None:
     direct = project.impact(ImpactRequest(name="check", depth=1))
     assert _told(direct.dependents) == {"Store.take_item": (1, "exact", "call")}
+    assert direct.test_files == ("tests/test_orders.py",)  # however far it is
     cut = project.impact(ImpactRequest(name="check", limit=1))
     assert (len(cut.dependents), cut.total, cut.truncated) == (1, 7, True)
 
@@ -168,9 +169,29 @@ def test_tests_with_a_fixture_depend_on_what_the_fixture_uses(project: Project) 
     assert _told(answer.tests) == {
         "store": (1, "exact", "call"),
         "full_store": (2, "likely", "use"),
-        "test_full": (3, "likely", "use"),  # within tests the depth does not count
+        "test_full": (3, "likely", "use"),
+        "test_place_order": (2, "exact", "call"),
     }
-    assert answer.test_files == ("tests/test_stock.py",)  # without the file of fixtures
+    # Without the file of fixtures.
+    assert answer.test_files == ("tests/test_orders.py", "tests/test_stock.py")
+
+
+def test_what_a_fixture_constructs_has_the_methods_of_its_class(tmp_path: Path) -> None:
+    tree = {
+        "kit.py": "class Base:\n    def route(self): pass\n\n\nclass App(Base):\n    pass\n\n\n"
+        "class Other:\n    def route(self): pass\n",
+        "tests/conftest.py": "import pytest\nimport kit\n\n\n@pytest.fixture\ndef app():\n"
+        "    app = kit.App()\n    return app\n",
+        "tests/test_app.py": "def test_app(app):\n    app.route()\n",
+    }
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        told = _told(project.impact(ImpactRequest(name="Base.route")).tests)
+        assert told == {"test_app": (1, "likely", "call")}
+        told = _told(project.impact(ImpactRequest(name="Other.route")).tests)
+        assert told == {"test_app": (1, "name", "call")}
 
 
 def test_an_overriding_method_affects_the_callers_of_the_base(project: Project) -> None:
@@ -232,6 +253,7 @@ def test_what_no_import_brings_is_no_use(tmp_path: Path) -> None:
     tree = {"a.py": "value = 1\n", "b.py": "def f():\n    value = 2\n    return value\n"}
     tree |= {"c.py": "from a import *\n\n\ndef g():\n    return value\n"}
     tree |= {"d.py": "import b\n\n\ndef h(o):\n    return o.value\n"}
+    tree |= {"f.py": "class F:\n    def j(self):\n        return self.value\n"}
     tree |= {"e.py": "import a as x\n\n\ndef i(o):\n    return x.value\n"}
     root = write_tree(tmp_path / "tree", tree)
     with catalog_in(tmp_path / "home") as catalog:
@@ -239,6 +261,39 @@ def test_what_no_import_brings_is_no_use(tmp_path: Path) -> None:
         project.index()
         told = _told(project.impact(ImpactRequest(name="value")).dependents)
     assert told == {"g": (1, "likely", "use"), "i": (1, "exact", "use")}
+
+
+def test_files_to_run_are_in_the_order_of_how_near_and_how_many_tests_are(tmp_path: Path) -> None:
+    one = "from a import f\n\n\ndef test_one():\n    f()\n"
+    tree = {"a.py": "def f(): pass\n\n\ndef g():\n    f()\n", "tests/test_a.py": one}
+    tree["tests/test_b.py"] = one + "\n\ndef test_two():\n    f()\n"
+    tree["tests/test_0.py"] = "from a import g\n\n\ndef test_far():\n    g()\n"
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        answer = project.impact(ImpactRequest(name="f"))
+    assert answer.test_files == ("tests/test_b.py", "tests/test_a.py", "tests/test_0.py")
+
+
+def test_names_of_a_namespace_and_annotations_in_quotes(tmp_path: Path) -> None:
+    tree = {
+        "pkg/full/keys.ts": "export function keyof() {}\nexport class Box { keyof() {} }\n",
+        "pkg/mini/keys.ts": "export function keyof() {}\n",
+        "use.ts": 'import * as z from "pkg/mini";\nexport const used = () => z.keyof();\n',
+        "part.py": "class Part:\n    def register(self): pass\n\n\n"
+        "class Other:\n    def register(self): pass\n",
+        "app.py": 'def add(part: "Part"):\n    part.register()\n',
+    }
+    root = write_tree(tmp_path / "tree", tree)
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(root))
+        project.index()
+        found = project.references.find(ReferenceRequest(name="keyof", use=Use.CALL))
+        assert [each.target_place for each in found.references] == ["pkg/mini/keys.ts:1"]
+        told = _told(project.impact(ImpactRequest(name="Part.register")).dependents)
+        assert told == {"add": (1, "likely", "call")}
+        assert _told(project.impact(ImpactRequest(name="Other.register")).dependents) == {}
 
 
 def test_other_languages(tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""What a change affects, in words and as compact JSON."""
+
+from engine.records import Coverage
+from engine.reference_records import (
+    Certainty,
+    Change,
+    ChangedDefinition,
+    Dependent,
+    ImpactAnswer,
+    ImpactRequest,
+    Use,
+)
+from web.impact import (
+    compact_impact,
+    impact_mermaid,
+    impact_shown,
+    impact_text,
+    impact_totals,
+    nothing_affected,
+)
+from web.references import Shown
+from web.terminal import Style
+
+
+def _dependent(name: str, path: str = "a.py", **other: object) -> Dependent:
+    known: dict[str, object] = {
+        "line": 2,
+        "depth": 1,
+        "certainty": Certainty.EXACT,
+        "use": Use.CALL,
+        "via": "f",
+        "via_path": "a.py",
+        "lines": (3,),
+        "is_test": False,
+    }
+    return Dependent(name=name, path=path, **{**known, **other})  # type: ignore[arg-type]
+
+
+def _answer(
+    *dependents: Dependent, tests: tuple[Dependent, ...] = (), changed: int = 1
+) -> ImpactAnswer:
+    definitions = (
+        ChangedDefinition(
+            name=f"f{number}", path="a.py", line=number + 1, kind="function", change=Change.DELETED
+        )
+        for number in range(changed)
+    )
+    return ImpactAnswer(
+        definitions=tuple(definitions),
+        dependents=dependents,
+        tests=tests,
+        test_files=(),
+        total=len(dependents) + len(tests),
+        total_tests=len(tests),
+        files=1,
+        depths={},
+        certainties={"exact": 1},
+        truncated=False,
+        coverage=Coverage(files=1, indexed=1.0, embedded=1.0, complete=True),
+    )
+
+
+def _text(answer: ImpactAnswer) -> str:
+    return impact_text(answer, impact_shown(answer), Style())
+
+
+def test_reasons_say_what_is_done_with_what() -> None:
+    reasons = {
+        _dependent("g"): "calls f in line 3",
+        _dependent("g", lines=(3, 5)): "calls f in lines 3, 5",
+        _dependent("g", lines=tuple(range(1, 9))): "calls f in lines 1, 2, 3, 4, …",
+        _dependent("B.m", use=Use.INHERIT, via="A.m"): "overrides A.m in line 3",
+        _dependent("B", use=Use.INHERIT, via="A"): "extends A in line 3",
+        _dependent("g", via="A.__init__"): "constructs A in line 3",
+        _dependent("B", use=Use.INHERIT, via="A.__init__"): "extends A in line 3",
+        _dependent("B.__init__", via="A.__init__"): "calls A.__init__ in line 3",
+        _dependent("g", use=Use.TYPE): "has the type f in line 3",
+        _dependent("g", certainty=Certainty.NAME): "perhaps calls f in line 3",
+    }
+    for dependent, reason in reasons.items():
+        assert _text(_answer(dependent)).endswith(f"  {reason}")
+
+
+def test_long_answers_are_summed_up() -> None:
+    tests = [_dependent(f"t{number}", "test_a.py", is_test=True) for number in range(12)]
+    tests.append(_dependent("deep", "test_a.py", is_test=True, depth=4))
+    text = _text(_answer(tests=tuple(tests), changed=25))
+    assert "\nand 5 more\n" in text
+    assert text.endswith("t9  depth 1  exact  calls f in line 3\n    and 3 more, to depth 4")
+
+
+def test_a_budget_keeps_what_is_sure_and_near() -> None:
+    guess = _dependent("guess", certainty=Certainty.NAME)
+    test = _dependent("test_g", "test_a.py", is_test=True, depth=2)
+    answer = _answer(_dependent("g"), guess, tests=(test,))
+    cut = compact_impact(answer, Shown(1, 2))
+    assert [each["symbol"] for each in cut["dependents"]] == ["g"]
+    assert cut["tests"] == [
+        {"path": "test_a.py", "depth": 2, "certainty": "exact", "symbols": ["test_g"]}
+    ]
+    assert cut["truncated"] is True
+    assert compact_impact(answer, impact_shown(answer))["truncated"] is False
+    brief = compact_impact(answer, Shown(1, 3, is_brief=True))
+    assert brief["dependents"][0] == {
+        "path": "a.py", "line": 2, "symbol": "g", "depth": 1, "certainty": "exact",
+    }  # fmt: skip
+
+
+def test_what_was_not_found_is_said() -> None:
+    named, changed = ImpactRequest(name="f"), ImpactRequest(changed=True)
+    assert nothing_affected(_answer(changed=0), changed, "") == (
+        "nothing differs from the last commit"
+    )
+    assert nothing_affected(_answer(changed=0), named, "no f") == "no f"
+    assert nothing_affected(_answer(), named, "") == "nothing was found that depends on it"
+    assert nothing_affected(_answer(_dependent("g")), named, "") == (
+        "no test was found to reach it"
+    )
+    assert impact_totals(_answer(_dependent("g"))) == "1 dependent, in 1 file: 1 exact"
+
+
+def test_names_are_escaped_in_graphs() -> None:
+    chart = impact_mermaid(_answer(_dependent('g"<script>')), nothing="")
+    assert "<script>" not in chart
+    assert chart.startswith("flowchart LR\n  n0[")
