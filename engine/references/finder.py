@@ -119,7 +119,7 @@ class References:
                 return ()
             name, offset = place
             occurrences = list(source.occurrences(name))
-            resolver = Resolver(source, name, lookup.definitions(name), occurrences)
+            resolver = Resolver(source, name, lookup.definitions(name), occurrences, lookup)
             found = next((each for each in occurrences if each.offset == offset), None)
             if found is None:  # in a comment or a literal
                 return ()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from engine.humanize import count
 from engine.records import SearchRequest
 from engine.reference_records import Certainty
-from engine.references.resolve import Resolution, Resolver, aliases_of
+from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Occurrence, Source
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
@@ -84,7 +84,7 @@ class Lookup:
         return self._uses[name]
 
     def _read_uses(self, name: str) -> Iterator[Found]:
-        definitions = self._named(name)
+        definitions = Definitions(self._named(name))
         unread: set[str] = set()
         for source in self._sources_with(name):
             occurrences = list(source.occurrences(name))
@@ -92,7 +92,7 @@ class Lookup:
                 continue
             if not source.is_marked and has_references(source.language):
                 unread.add(source.path)
-            resolver = Resolver(source, name, definitions, occurrences)
+            resolver = Resolver(source, name, definitions, occurrences, self)
             for occurrence in occurrences:
                 yield Found(source, occurrence, resolver.of(occurrence))
             for alias in aliases_of(source, name, occurrences):

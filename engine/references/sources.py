@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engine.reference_records import Use
+from engine.references.candidates import TYPES
+from engine.references.scopes import Scopes
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern
@@ -17,6 +19,7 @@ _WORD_BYTES = frozenset(
 )
 #: What stands between the head of a definition and its name: a name after a dot is a decorator's.
 _AFTER_DOT = re.compile(rb"[.@]\s*$")
+_HEAD_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Occurrence(NamedTuple):
@@ -59,6 +62,8 @@ class Source:
         self.spans = spans
         self._packed_marks = row.packed_marks
         self._starts = [span.byte_start for span in spans]
+        self._words: dict[str, list[int]] = {}
+        self._heads: dict[int, list[str]] = {}
         self._place_of = {span.id: place for place, span in enumerate(spans)}
 
     @cached_property
@@ -71,6 +76,39 @@ class Source:
     def kinds(self) -> dict[str, str]:
         """The kinds of its symbols by qualified name."""
         return {span.qualified_name: span.kind for span in self.spans}
+
+    @cached_property
+    def types(self) -> dict[str, list[SpanRow]]:
+        """Its types by qualified name."""
+        found: dict[str, list[SpanRow]] = {}
+        for span in self.spans:
+            if span.kind in TYPES:
+                found.setdefault(span.qualified_name, []).append(span)
+        return found
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Its local variables."""
+        return Scopes(self)
+
+    def span(self, symbol_id: int) -> SpanRow | None:
+        """Return a symbol by its id."""
+        place = self._place_of.get(symbol_id)
+        return None if place is None else self.spans[place]
+
+    def words(self, name: str) -> list[int]:
+        """Return where a name stands outside of comments and literals."""
+        if name not in self._words:
+            found = _offsets_of(name.encode(), self.text) if name else []
+            self._words[name] = [each for each in found if not self.marks.is_text(each)]
+        return self._words[name]
+
+    def words_of_head(self, span: SpanRow) -> list[str]:
+        """Return the names in the head of a type, among which are those of its bases."""
+        if span.id not in self._heads:
+            found = _HEAD_NAME.findall(span.signature)
+            self._heads[span.id] = list(dict.fromkeys(found))
+        return self._heads[span.id]
 
     def occurrences(self, name: str) -> Iterator[Occurrence]:
         """Yield where a name stands outside of comments and literals, in text order."""
