@@ -63,6 +63,7 @@ class Candidates:
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
         self.rows = tuple(rows)
         self._sorted: dict[str, tuple[SymbolRow, ...]] = {}
+        self._places: dict[str, dict[tuple[int, str], int]] = {}
 
     @cached_property
     def by_path(self) -> dict[str, list[SymbolRow]]:
@@ -85,6 +86,11 @@ class Candidates:
         return tuple(each for each in self.rows if not is_member(each))
 
     @cached_property
+    def types(self) -> tuple[SymbolRow, ...]:
+        """The definitions that are types."""
+        return tuple(each for each in self.rows if each.kind in TYPES)
+
+    @cached_property
     def members(self) -> tuple[SymbolRow, ...]:
         """The definitions in a type or a module; all if there are none."""
         found = tuple(each for each in self.rows if scope_of(each) and each.kind != "function")
@@ -92,10 +98,9 @@ class Candidates:
 
     def near(self, path: str) -> tuple[SymbolRow, ...]:
         """Return all, those in the file and in its folders first, if they are not too many."""
-        if len(self.rows) > _MOST_SORTED or len(self.rows) == 1:
+        place = self._order_of(path)
+        if not place:
             return self.rows
-        # What is not in the same file is sorted in the same way for all files of a folder.
-        place = path if path in self.by_path else os.path.dirname(path) + "/"
         if place not in self._sorted:
             folders = place.split("/")
             self._sorted[place] = tuple(
@@ -108,8 +113,18 @@ class Candidates:
         wanted = list(rows)
         if len(wanted) < 2:
             return tuple(wanted)
-        places = {id(each): place for place, each in enumerate(self.near(path))}
-        return tuple(sorted(wanted, key=lambda each: places[id(each)]))
+        order = self._order_of(path)
+        if order not in self._places:
+            numbered = enumerate(self.near(path))
+            self._places[order] = {(each.id, each.path): place for place, each in numbered}
+        places = self._places[order]
+        return tuple(sorted(wanted, key=lambda each: places[each.id, each.path]))
+
+    def _order_of(self, path: str) -> str:
+        """Return what files have in common that sort the definitions in the same way."""
+        if len(self.rows) > _MOST_SORTED or len(self.rows) == 1:
+            return ""
+        return path if path in self.by_path else os.path.dirname(path) + "/"
 
 
 class Definitions:

@@ -17,8 +17,8 @@ from engine.reference_records import (
     Use,
 )
 from engine.references.calls import Walk
-from engine.references.lookup import RANK, Found, Lookup, can_mean
-from engine.references.resolve import Resolution, Resolver
+from engine.references.lookup import RANK, Found, Lookup, uses_that_may_mean
+from engine.references.resolve import Resolver
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.query import storable
@@ -59,11 +59,14 @@ class References:
             lookup = Lookup(handle, branch)
             asked = lookup.definitions(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
+            last = last_name_of(storable(wanted.name).strip())
+            uses_of = lookup.uses(last)
+            if last != wanted.name:
+                uses_of = list(uses_that_may_mean(uses_of, asked, lookup))
             found = [
                 each
-                for each in lookup.uses(last_name_of(storable(wanted.name).strip()))
-                if _may_mean(each.resolution, asked, wanted.name)
-                and (passes is None or passes(each.source.path, each.source.language))
+                for each in uses_of
+                if passes is None or passes(each.source.path, each.source.language)
             ]
             uses = Counter(each.occurrence.use.value for each in found)
             if wanted.use is not None:
@@ -157,13 +160,6 @@ class References:
             symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
             for row in rows[:_MOST_SHOWN]
         )
-
-
-def _may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
-    """Return whether a use can mean one of the definitions that were asked for."""
-    if last_name_of(name) == name:
-        return True
-    return any(can_mean(resolution, row) for row in asked)
 
 
 def _order(found: Found) -> tuple[int, bool, bool, str, int]:

@@ -25,7 +25,7 @@ from engine.references.imports import (
 )
 from engine.references.sources import Occurrence, Source
 from engine.references.types import Type, bases_in, results_of, types_in
-from engine.store.references import SpanRow
+from engine.store.references import HeadRow, SpanRow
 from engine.store.symbols import SymbolRow
 from engine.syntax.references import Role, name_pattern
 
@@ -55,7 +55,10 @@ _QUALIFIES = re.compile(rb"::\s*$")
 _LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
 _AFTER_DOT = re.compile(rb"(?:\.|->|::)\s*$")
 _CALLED = re.compile(rb"(?:\b(new)\s+)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$")
-_BEFORE_BYTES = 160
+_DOTS = frozenset(b".:>\\")
+_BLANK_BYTES = 60  # between a dot and the name
+_BEFORE_BYTES = 80
+_CALLED_BYTES = 80
 _CALL_BYTES = 400
 _MOST_STEPS = 3  # from a type to those above it
 _MOST_ROWS = 10  # definitions of a type or function that are asked
@@ -72,8 +75,8 @@ class Receiver(NamedTuple):
 class Names(Protocol):
     """Definitions and files of the branch."""
 
-    def definitions(self, name: str) -> Sequence[SymbolRow]:
-        """Return the definitions of a name."""
+    def heads(self, name: str) -> Sequence[HeadRow] | None:
+        """Return the types and functions of a name, or None if too many names were asked for."""
 
     def source(self, path: str) -> Source | None:
         """Return a file."""
@@ -83,10 +86,17 @@ def receiver_at(source: Source, offset: int) -> Receiver | None:
     """Return what stands before the dot of a name, or None if no dot does."""
     text = source.text
     pattern = _LUA_RECEIVER if source.language == "lua" else _RECEIVER
+    before = text[max(0, offset - _BLANK_BYTES) : offset].rstrip()
+    if before and before[-1] not in _DOTS:
+        is_own = before[-1:] == b"@" and text[offset - 1 : offset] == b"@"
+        return (
+            Receiver("@", offset, is_chained=False)
+            if is_own and source.language == "ruby"
+            else None
+        )
     found = pattern.search(text, max(0, offset - _BEFORE_BYTES), offset)
     if found is None:
-        is_own = text[max(0, offset - 1) : offset] == b"@" and source.language == "ruby"
-        return Receiver("@", offset, is_chained=False) if is_own else None
+        return None
     if source.language in _RESULT_ARROW and _ARROW.search(text, max(0, offset - 20), offset):
         return None
     if _SUPER_CALL.search(text, max(0, found.start() - 40), offset):
@@ -115,6 +125,7 @@ class Members:
         self._name = name
         self._candidates = candidates
         self._names = names
+        self._all: tuple[SymbolRow, ...] | None = None
         self._of_receivers: dict[tuple[str, bool, int], Resolution | None] = {}
 
     def of(self, receiver: Receiver, around: SpanRow | None, occurrence: Occurrence) -> Resolution:
@@ -131,10 +142,15 @@ class Members:
             members = self._near(each for each in self._candidates.rows if scope_of(each))
             if not members or members[0].kind in {"function", "variable"}:
                 return Resolution(Certainty.NAME, members)
-        members = self._near(self._candidates.members)
         if self._name in _EVERYDAY:
-            return Resolution(Certainty.NAME, members)
-        return only(members)
+            return Resolution(Certainty.NAME, self._members)
+        return only(self._members)
+
+    @property
+    def _members(self) -> tuple[SymbolRow, ...]:
+        if self._all is None:
+            self._all = self._near(self._candidates.members)
+        return self._all
 
     def _can_be_free(self, receiver: Receiver, offset: int) -> bool:
         """Return whether a definition outside of types can be meant behind the dot."""
@@ -161,8 +177,7 @@ class Members:
             for span in self._source.types.get(scope, ()):
                 bases += self._source.words_of_head(span)
         own = {scope.rpartition(".")[2] for scope in scopes}
-        found = self._in_types(base for base in dict.fromkeys(bases) if base not in own)
-        return found or self._above([base for base in bases if base not in own])
+        return self._in_types(base for base in dict.fromkeys(bases) if base not in own)
 
     def _near(self, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         return self._candidates.near_of(self._source.path, rows)
@@ -182,7 +197,7 @@ class Members:
                 Certainty.EXACT,
                 self._near(each for each in own if len(scope_of(each)) == inner),
             )
-        if inherited := self.inherited(scopes):
+        if inherited := self.inherited(scopes) or self._above(_last_names(scopes)):
             return Resolution(Certainty.LIKELY, inherited)
         if occurrence.use is not Use.CALL:  # an attribute that a method sets
             return Resolution(Certainty.NAME, self._candidates.near(self._source.path))
@@ -267,7 +282,7 @@ class Members:
         for at in range(dot, max(0, dot - _CALL_BYTES), -1):
             depth += {0x29: 1, 0x28: -1}.get(text[at], 0)
             if not depth:
-                found = _CALLED.search(text, max(0, at - _BEFORE_BYTES), at)
+                found = _CALLED.search(text, max(0, at - _CALLED_BYTES), at)
                 if found is None:
                     return None
                 called = found[2].decode("utf-8", "replace")
@@ -291,19 +306,19 @@ class Members:
         if found:
             return Resolution(Certainty.LIKELY, tuple(dict.fromkeys(found)))
         if all(self._is_foreign(each) for each in (*types, *results)):
-            return Resolution(Certainty.NAME, self._near(self._candidates.members))
+            return Resolution(Certainty.NAME, self._members)
         return None
 
     def _is_foreign(self, type_: Type) -> bool:
         """Return whether a type is of another project."""
         if type_.is_called and not type_.name[:1].isupper():
             return False
-        return not self._rows_of(type_.name)
+        return self._names is not None and self._names.heads(type_.name) == ()
 
-    def _rows_of(self, name: str) -> list[SymbolRow]:
+    def _rows_of(self, name: str) -> list[HeadRow]:
         family = family_of(self._source.language)
-        rows = self._names.definitions(name) if self._names else ()
-        return [each for each in rows if each.language in family][:_MOST_ROWS]
+        rows = self._names.heads(name) if self._names else None
+        return [each for each in rows or () if each.language in family]
 
     def _results(self, called: Type) -> Iterator[Type]:
         for row in self._rows_of(called.name):
@@ -331,7 +346,7 @@ class Members:
             level = bases
         return ()
 
-    def _bases_of(self, row: SymbolRow) -> list[str]:
+    def _bases_of(self, row: HeadRow) -> list[str]:
         if row.language != "go" or self._names is None:
             return bases_in(row)
         source = self._names.source(row.path)
@@ -380,6 +395,10 @@ def scopes_of(around: SpanRow | None) -> list[str]:
         return []
     parts = around.qualified_name.split(".")
     return [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
+
+
+def _last_names(scopes: Sequence[str]) -> list[str]:
+    return [scope.rpartition(".")[2] for scope in scopes]
 
 
 def _folder_of(path: str) -> str:

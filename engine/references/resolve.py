@@ -308,9 +308,9 @@ class Resolver:
 
     def _of_use(self, rows: Sequence[SymbolRow]) -> Sequence[SymbolRow]:
         """Leave out constructors, which have the name of their type, if the type is there."""
-        if not self._has_own or len(rows) < 2:
+        if not self._has_own or not self._candidates.types:
             return rows
-        return [each for each in rows if each.kind != "constructor"] or rows
+        return [each for each in rows if each.kind != "constructor"]
 
     def _of_folder(self) -> Resolution | None:
         """Resolve in the files of the folder, in languages where they see each other."""

@@ -129,12 +129,13 @@ class Brackets:
         self.opens: list[int] = []
         self.ends: list[int] = []
         self.parents: list[int] = []
-        text, marks = source.text, source.marks
+        text = source.text
+        code = bytearray(text)
+        for start, end in source.marks.texts():
+            code[start:end] = bytes(end - start)
         stack: list[int] = []
-        for match in _BRACKET.finditer(text):
+        for match in _BRACKET.finditer(code):
             at = match.start()
-            if marks.is_text(at):
-                continue
             if text[at] in _OPENING:
                 self.opens.append(at)
                 self.ends.append(len(text))

@@ -29,7 +29,7 @@ class Occurrence(NamedTuple):
     use: Use
 
 
-def _offsets_of(name: bytes, text: bytes) -> list[int]:
+def offsets_of(name: bytes, text: bytes) -> list[int]:
     """Return where a name stands as a whole word (a pattern takes ten times as long)."""
     found: list[int] = []
     size = len(name)
@@ -61,10 +61,16 @@ class Source:
         self.text = text
         self.spans = spans
         self._packed_marks = row.packed_marks
-        self._starts = [span.byte_start for span in spans]
         self._words: dict[str, list[int]] = {}
         self._heads: dict[int, list[str]] = {}
-        self._place_of = {span.id: place for place, span in enumerate(spans)}
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [span.byte_start for span in self.spans]
+
+    @cached_property
+    def _place_of(self) -> dict[int, int]:
+        return {span.id: place for place, span in enumerate(self.spans)}
 
     @cached_property
     def marks(self) -> Marks:
@@ -99,7 +105,7 @@ class Source:
     def words(self, name: str) -> list[int]:
         """Return where a name stands outside of comments and literals."""
         if name not in self._words:
-            found = _offsets_of(name.encode(), self.text) if name else []
+            found = offsets_of(name.encode(), self.text) if name else []
             self._words[name] = [each for each in found if not self.marks.is_text(each)]
         return self._words[name]
 
@@ -112,7 +118,7 @@ class Source:
 
     def occurrences(self, name: str) -> Iterator[Occurrence]:
         """Yield where a name stands outside of comments and literals, in text order."""
-        found = _offsets_of(name.encode(), self.text) if name else []
+        found = offsets_of(name.encode(), self.text) if name else []
         if not found:
             return
         marks = self.marks

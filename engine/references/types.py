@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from engine.store.symbols import SymbolRow
+from engine.store.references import HeadRow
 
 _WINDOW_BYTES = 160
+_BEFORE_BYTES = 80
 _MOST_TYPES = 20
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -30,6 +31,7 @@ _POINTED = re.compile(
     rb"(?:unique_ptr|shared_ptr|scoped_ptr|Optional|Box|Rc|Arc)\s*<\s*(?:const\s+)?"
     rb"([A-Za-z_]\w*(?:::\w+)*)[^<>\n]*>\s*&?\s*$"
 )
+_BETWEEN = frozenset({b" ", b"*", b"&", b"\t", b"\n", b"?"})  # a type and its variable
 _NO_TYPES = frozenset(
     """auto const let var val new return await async self this null None true false True False
     if else for not in is and or lambda yield func function def static public private protected
@@ -66,7 +68,7 @@ def types_in(text: bytes, offsets: Sequence[int], size: int, language: str) -> l
     return found
 
 
-def results_of(row: SymbolRow) -> list[Type]:
+def results_of(row: HeadRow) -> list[Type]:
     """Return the types that a function returns by its signature; a type returns itself."""
     signature = row.signature
     if row.language == "go":
@@ -81,7 +83,7 @@ def results_of(row: SymbolRow) -> list[Type]:
     return [_type_of(found[1].encode(), is_called=False)] if found else []
 
 
-def bases_in(row: SymbolRow) -> list[str]:
+def bases_in(row: HeadRow) -> list[str]:
     """Return the names in the head of a type, among which are those of its bases."""
     words = _WORD.findall(row.signature.partition(row.name)[2])
     return [word for word in words if word != row.name and word not in _NO_TYPES]
@@ -112,7 +114,10 @@ def _types_at(text: bytes, offset: int, end: int, language: str) -> Iterator[Typ
                 is_called = pattern is _TUPLE_OF_GO and bool(found[2])
                 yield from _kept(found[1], is_called=is_called)
         return
-    start = max(0, offset - _WINDOW_BYTES)
+    start = max(0, offset - _BEFORE_BYTES)
+    start = max(start, text.rfind(b"\n", start, offset - 1), text.rfind(b"(", start, offset))
+    if text[offset - 1 : offset] not in _BETWEEN:
+        return
     if pointed := _POINTED.search(text, start, offset):
         yield from _kept(pointed[1], is_called=False)
     elif before := _BEFORE.search(text, start, offset):

@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 _ANSWER_S = 60.0
 _PROGRESS_S = 240.0  # until the server has read the project
 _QUIET_S = 3.0  # without progress before it counts as done
+_STUCK_S = 30.0  # the same, if the server has not said that it is
 
 
 class Server(NamedTuple):
@@ -88,8 +89,8 @@ class LanguageServer:
         self._reader.start()
         self._initialize()
 
-    def open(self, path: str, *, timeout_s: float = _PROGRESS_S) -> None:
-        """Open a file, and wait until the server is at rest."""
+    def open(self, path: str) -> None:
+        """Open a file."""
         text = (self._root / path).read_text("utf-8", "replace")
         document = {
             "uri": self._uri(path),
@@ -98,9 +99,6 @@ class LanguageServer:
             "text": text,
         }
         self._send("textDocument/didOpen", {"textDocument": document})
-        until = time.monotonic() + timeout_s
-        while self._working and time.monotonic() < until:
-            time.sleep(0.05)
 
     def close(self, path: str) -> None:
         """Close a file."""
@@ -110,7 +108,8 @@ class LanguageServer:
         """Wait until no progress has been reported for a while."""
         until = time.monotonic() + _PROGRESS_S
         while time.monotonic() < until:
-            if not self._working and time.monotonic() - self._changed > _QUIET_S:
+            quiet_s = time.monotonic() - self._changed
+            if quiet_s > (_QUIET_S if self._working <= 0 else _STUCK_S):
                 return
             time.sleep(0.1)
 
