@@ -22,9 +22,8 @@ from engine.syntax.references import has_references
 from engine.syntax.terms import words_of
 
 _MOST_FILES = 2000  # in which a name is looked for
-_FILES_AT_ONCE = 500  # packed texts in memory
 _MOST_DEFINITIONS = 500  # of a name
-_MOST_HEADS = 60  # names of types and functions that are looked up for what they inherit or return
+_MOST_HEADS = 30  # names of types and functions that are looked up for what they inherit or return
 _MOST_ALIKE = 10  # types of a name that are read
 
 _INTERFACES = frozenset({"interface", "trait", "protocol"})
@@ -125,33 +124,22 @@ class Lookup:
     def source(self, path: str) -> Source | None:
         """Return a file of the branch."""
         if path not in self._sources:
-            rows = references.read_sources(self._handle, self._branch.id, 1, path=path)
-            self._keep(rows)
+            for row in references.read_source(self._handle, self._branch.id, path):
+                spans = references.read_symbol_spans(self._handle, [row.blob_id])
+                text = unpack_text(row.packed_text)
+                self._sources[path] = Source(row, text, spans.get(row.blob_id, []))
         return self._sources.get(path)
 
     def _sources_with(self, name: str) -> list[Source]:
         words = words_of(name)
         limit = _MOST_FILES + 1
         branch_id = self._branch.id
-        if not words:  # a name of single letters, which the keyword index leaves out
-            rows = references.read_sources(self._handle, branch_id, limit)
-            places = [(row.path, row.blob_id) for row in rows]
-            self._keep(rows, name)
-        else:
+        if words:
             match = 'body : "{}"'.format(" ".join(words))
             places = references.read_places_with(self._handle, branch_id, match, limit)
-            new = [place for place in places if place[0] not in self._sources]
-            for at in range(0, min(len(new), _MOST_FILES), _FILES_AT_ONCE):
-                some = new[at : at + _FILES_AT_ONCE]
-                texts = references.read_texts(self._handle, [blob_id for _, blob_id in some])
-                self._keep(
-                    [
-                        references.SourceRow(path, blob_id, *texts[blob_id])
-                        for path, blob_id in some
-                        if blob_id in texts
-                    ],
-                    name,
-                )
+        else:  # a name of single letters, which the keyword index leaves out
+            places = references.read_places(self._handle, branch_id, limit)
+        self._keep(places[:_MOST_FILES], name)
         if len(places) == limit:
             self.is_cut = True
             note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
@@ -160,21 +148,22 @@ class Lookup:
         found = (self._sources.get(path) for path, _ in places[:_MOST_FILES])
         return [source for source in found if source is not None]
 
-    def _keep(self, rows: Sequence[references.SourceRow], name: str = "") -> None:
+    def _keep(self, places: Sequence[tuple[str, int]], name: str) -> None:
         """Keep the files that have a name; the keyword index also gives those with its words."""
         said = name.encode()
-        texts: dict[str, bytes] = {}
-        new: list[references.SourceRow] = []
-        for row in rows:
-            if row.path in self._sources:
-                continue
-            text = unpack_text(row.packed_text)
-            if not said or (said in text and offsets_of(said, text)):
-                texts[row.path] = text
-                new.append(row)
-        spans = references.read_symbol_spans(self._handle, [row.blob_id for row in new])
-        for row in new:
-            self._sources[row.path] = Source(row, texts[row.path], spans.get(row.blob_id, []))
+        blob_ids = [blob_id for path, blob_id in places if path not in self._sources]
+        texts: dict[int, bytes] = {}
+        for blob_id, packed in references.read_texts(self._handle, blob_ids):
+            text = unpack_text(packed)
+            if said in text and offsets_of(said, text):
+                texts[blob_id] = text
+        marks = references.read_marks(self._handle, list(texts))
+        spans = references.read_symbol_spans(self._handle, list(texts))
+        for path, blob_id in places:
+            if path not in self._sources and blob_id in texts:
+                language, packed_marks = marks[blob_id]
+                row = references.SourceRow(path, blob_id, language, b"", packed_marks)
+                self._sources[path] = Source(row, texts[blob_id], spans.get(blob_id, []))
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:

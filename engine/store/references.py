@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -58,6 +58,16 @@ def read_heads(handle: Handle, branch_id: int, name: str, limit: int) -> list[He
     return [HeadRow(symbol_id, os.fsdecode(path), *rest) for symbol_id, path, *rest in rows]
 
 
+def read_places(handle: Handle, branch_id: int, limit: int) -> list[tuple[str, int]]:
+    """Return the path and blob of the files of a branch, by path."""
+    rows = handle.execute(
+        """SELECT path, blob_id FROM files WHERE branch_id = :branch_id AND blob_id IS NOT NULL
+           ORDER BY path LIMIT :limit""",
+        {"branch_id": branch_id, "limit": limit},
+    )
+    return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
+
+
 def read_places_with(
     handle: Handle, branch_id: int, match: str, limit: int
 ) -> list[tuple[str, int]]:
@@ -76,30 +86,32 @@ def read_places_with(
     return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
 
 
-def read_texts(handle: Handle, blob_ids: Sequence[int]) -> dict[int, tuple[str, bytes, bytes]]:
-    """Return the language, the packed text and the packed marks of blobs."""
+def read_texts(handle: Handle, blob_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield blobs with their packed texts."""
+    yield from handle.execute(
+        """SELECT t.blob_id, t.packed FROM json_each(:ids) wanted
+           CROSS JOIN blob_texts t ON t.blob_id = wanted.value""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+
+
+def read_marks(handle: Handle, blob_ids: Sequence[int]) -> dict[int, tuple[str, bytes | None]]:
+    """Return the language and the packed marks of blobs."""
     rows = handle.execute(
-        """SELECT b.id, b.language, t.packed, t.marks FROM json_each(:ids) wanted
+        """SELECT b.id, b.language, t.marks FROM json_each(:ids) wanted
            CROSS JOIN blobs b ON b.id = wanted.value CROSS JOIN blob_texts t ON t.blob_id = b.id""",
         {"ids": json.dumps(sorted(set(blob_ids)))},
     )
-    return {blob_id: (language, packed, marks) for blob_id, language, packed, marks in rows}
+    return {blob_id: (language, marks) for blob_id, language, marks in rows}
 
 
-def read_sources(
-    handle: Handle, branch_id: int, limit: int, *, path: str | None = None
-) -> list[SourceRow]:
-    """Return the files of a branch, or the one of a path, by path."""
+def read_source(handle: Handle, branch_id: int, path: str) -> list[SourceRow]:
+    """Return the file of a path, if the branch has it."""
     rows = handle.execute(
         """SELECT f.path, f.blob_id, b.language, t.packed, t.marks FROM files f
            CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
-           WHERE f.branch_id = :branch_id AND (:path IS NULL OR f.path = :path)
-           ORDER BY f.path LIMIT :limit""",
-        {
-            "branch_id": branch_id,
-            "path": None if path is None else os.fsencode(path),
-            "limit": limit,
-        },
+           WHERE f.branch_id = :branch_id AND f.path = :path""",
+        {"branch_id": branch_id, "path": os.fsencode(path)},
     )
     return [_source_of(*row) for row in rows]
 
