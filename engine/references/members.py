@@ -406,9 +406,9 @@ def _folder_of(path: str) -> str:
 
 
 def _of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Return the definitions in the folder in which an import path ends."""
-    return [
-        each
-        for each in rows
-        if "/" in each.path and f"/{import_path}".endswith("/" + each.path.rpartition("/")[0])
-    ]
+    """Return the definitions in the folder with which an import path ends, the longest such."""
+    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
+    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
+    best = max(sizes, default=0)
+    end = import_path[-best:]
+    return [each for folder, each in found if best and folder == end]

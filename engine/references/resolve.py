@@ -292,7 +292,7 @@ class Resolver:
         """Return whether a local variable has the name, in an inner scope than definitions have."""
         if self._source.language not in _LOCALS:
             return False
-        if occurrence.use not in {Use.USE, Use.CALL, Use.TYPE}:
+        if occurrence.use not in {Use.USE, Use.CALL}:
             return False
         binding = self._source.scopes.local_at(self._said, occurrence.offset, self._offsets)
         if binding is None:

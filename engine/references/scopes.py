@@ -170,7 +170,7 @@ class Scopes:
         language = source.language
         self._way = "ecmascript" if language in _ECMASCRIPT else language
         self._brackets: Brackets | None = None
-        self._parameters: dict[int, frozenset[bytes]] = {}
+        self._parameters: dict[int, dict[bytes, int]] = {}
 
     @property
     def brackets(self) -> Brackets:
@@ -246,8 +246,9 @@ class Scopes:
                 return None  # of a class
             around = source.enclosing(around.byte_start - 1)
         stretch = (around.byte_start, around.byte_end) if around else (0, len(text))
-        if around and name in self.parameters_of(around.id, around.byte_start):
-            return Binding(offset, *stretch)
+        parameters = self._parameters_of(around) if around else {}
+        if name in parameters:
+            return Binding(parameters[name], *stretch)
         line = before.rpartition(b"\n")[2]
         is_bound = (
             (_LINE_START.match(line) and _ASSIGNED[self._way].match(text, end))
@@ -256,13 +257,13 @@ class Scopes:
         )
         return Binding(offset, *stretch) if is_bound else None
 
-    def parameters_of(self, span_id: int, start: int) -> frozenset[bytes]:
-        """Return the names of the parameters of a Python function."""
-        if span_id not in self._parameters:
-            self._parameters[span_id] = frozenset(self._read_parameters(start))
-        return self._parameters[span_id]
+    def _parameters_of(self, span: SpanRow) -> dict[bytes, int]:
+        """Return where the parameters of a Python function stand."""
+        if span.id not in self._parameters:
+            self._parameters[span.id] = dict(self._read_parameters(span.byte_start))
+        return self._parameters[span.id]
 
-    def _read_parameters(self, start: int) -> Iterator[bytes]:
+    def _read_parameters(self, start: int) -> Iterator[tuple[bytes, int]]:
         text = self._source.text
         at = text.find(b"def ", start, start + _HEAD_BYTES)
         at = text.find(b"(", at, at + _HEAD_BYTES) if at >= 0 else -1
@@ -281,7 +282,7 @@ class Scopes:
                 if word == b",":
                     is_next = True
                 elif is_next and word not in b":=":
-                    yield word
+                    yield word, match.start()
                     is_next = False
 
     def _of_braces(self, name: bytes, offset: int, before: bytes) -> Binding | None:
