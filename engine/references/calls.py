@@ -114,7 +114,7 @@ class Walk:
             if not definitions:
                 continue  # of another project
             occurrences = list(source.occurrences(called))
-            resolver = Resolver(source, called, definitions, occurrences)
+            resolver = Resolver(source, called, definitions, occurrences, self._lookup)
             best: dict[tuple[str, str], tuple[Certainty, SymbolRow, list[int]]] = {}
             for offset in offsets:
                 resolution = resolver.of(Occurrence(offset, Use.CALL))

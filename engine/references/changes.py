@@ -15,8 +15,8 @@ from engine.errors import InvalidInputError
 from engine.humanize import count
 from engine.records import Symbol, display_path
 from engine.reference_records import Change, ChangedDefinition
+from engine.references.candidates import CALLABLES
 from engine.references.impact import Start
-from engine.references.sources import CALLABLES
 from engine.source.git_changes import ChangedFile, WorkTreeChanges, work_tree_changes
 from engine.store.compression import unpack_text
 from engine.store.symbols import SymbolRow

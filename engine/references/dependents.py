@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Use
 from engine.references.calls import lines_of
+from engine.references.candidates import CALLABLES
 from engine.references.fixtures import Fixtures
 from engine.references.imports import Module, likeness, module_of, path_segments
 from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
 from engine.references.resolve import scope_of
-from engine.references.sources import CALLABLES, Source
+from engine.references.sources import Source
 from engine.search.features import is_test
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow

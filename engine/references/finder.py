@@ -30,7 +30,7 @@ from engine.reference_records import (
 from engine.references.calls import Walk
 from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
-from engine.references.lookup import RANK, Found, Lookup, may_mean
+from engine.references.lookup import RANK, Found, Lookup, uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.resolve import Resolver
 from engine.search.features import NOT_SCORED, is_test
@@ -81,11 +81,14 @@ class References:
             lookup = Lookup(handle, branch)
             asked = lookup.definitions(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
+            last = last_name_of(storable(wanted.name).strip())
+            uses_of = lookup.uses(last)
+            if last != wanted.name:
+                uses_of = list(uses_that_may_mean(uses_of, asked, lookup))
             found = [
                 each
-                for each in lookup.uses(last_name_of(storable(wanted.name).strip()))
-                if may_mean(each.resolution, asked, wanted.name)
-                and (passes is None or passes(each.source.path, each.source.language))
+                for each in uses_of
+                if passes is None or passes(each.source.path, each.source.language)
             ]
             uses = Counter(each.occurrence.use.value for each in found)
             if wanted.use is not None:
@@ -215,7 +218,7 @@ class References:
                 return ()
             name, offset = place
             occurrences = list(source.occurrences(name))
-            resolver = Resolver(source, name, lookup.definitions(name), occurrences)
+            resolver = Resolver(source, name, lookup.definitions(name), occurrences, lookup)
             found = next((each for each in occurrences if each.offset == offset), None)
             if found is None:  # in a comment or a literal
                 return ()

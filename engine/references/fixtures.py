@@ -8,9 +8,9 @@ can be.
 import os
 import re
 
+from engine.references.candidates import CALLABLES
 from engine.references.lookup import Found, Lookup
 from engine.references.resolve import scope_of
-from engine.references.sources import CALLABLES
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engine.reference_records import Certainty, Use
+from engine.references.candidates import CALLABLES
 from engine.references.lookup import Lookup, row_of
 from engine.references.resolve import Resolver
 from engine.references.sources import Occurrence, Source
@@ -21,7 +22,6 @@ from engine.syntax.references import Role, name_pattern
 TYPES = frozenset(
     {"class", "struct", "interface", "trait", "enum", "type", "module", "instance", "constant"}
 )
-_CALLABLES = frozenset({"function", "method", "constructor"})
 #: Here a type stands outside of the block that names its base.
 HAS_BLOCKS = frozenset({"rust", "swift"})
 _WINDOW_BYTES = 600
@@ -112,7 +112,7 @@ def heir_of(lookup: Lookup, source: Source, occurrence: Occurrence) -> Heir | No
 
 def _is_own(source: Source, around: SpanRow, offset: int) -> bool:
     """Return whether a base is that of the symbol around it, not of a class without a name."""
-    if around.kind in _CALLABLES and around.name != "default":
+    if around.kind in CALLABLES and around.name != "default":
         return False
     if source.language not in {"java", "kotlin", "javascript", "typescript", "tsx", "php"}:
         return True

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _WINDOW_BYTES = 4000  # of a statement over several lines
@@ -14,6 +15,17 @@ _SEGMENT = re.compile(rb"(\w+)::")
 _CHAIN = re.compile(rb"([\w.\\$]+)[.\\]\s*\{?[^\n;{}]*$")
 _ALIAS = re.compile(rb"\s+as\s+([\w\x80-\xff]+)")
 _WORD = re.compile(r"\w+")
+_NAME_BYTES = 200
+_WORD_CHAR = re.compile(rb"\w")
+_BEFORE_AS = re.compile(rb"[\w.]+$")
+_IMPORTING = re.compile(rb"\b(?:import|use|require|from|alias|include)\b")
+_ALONE_BEFORE = re.compile(rb"\n[ \t]+$")
+_ALONE = re.compile(rb",?\s*$", re.MULTILINE)
+_MODULE_LINE = re.compile(rb"\s*(?:import\s+(?:[\w.]+\s+as\s+)?|from\s+\.*\s+import\s.*)$")
+_GO_IMPORT = re.compile(
+    rb"(?:[ \t]+|import[ \t]+)(?:([\w.]+)[ \t]+)?\"([^\"\s]+)\"[ \t]*(?:$|\n|/)"
+)
+_GO_VERSION = re.compile(r"/v\d+$")
 
 _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
 _CHAINED = frozenset({"java", "kotlin", "scala", "csharp", "php", "haskell", "elixir", "groovy"})
@@ -76,6 +88,69 @@ def imported_as(text: bytes, alias: str) -> str | None:
     """Return the name that an import of a text gives another name, or None."""
     found = re.search(rb"([\w\x80-\xff]+)\s+as\s+%s\b" % re.escape(alias.encode()), text)
     return found[1].decode("utf-8", "replace") if found else None
+
+
+def module_named(text: bytes, name: str) -> str:
+    """Return the module that a name stands for: ``np`` is ``numpy`` after ``import … as``."""
+    said = name.encode()
+    at = text.find(b" as " + said)
+    while at >= 0:
+        end = at + 4 + len(said)
+        found = _BEFORE_AS.search(text, max(0, at - _NAME_BYTES), at)
+        if found and not _WORD_CHAR.match(text, end):
+            return found[0].decode("utf-8", "replace").rpartition(".")[2]
+        at = text.find(b" as " + said, end)
+    return name
+
+
+def says_module(text: bytes, module: str) -> bool:
+    """Return whether an import of a text says the name of a module.
+
+    Python has it last or behind ``from``, Go and JavaScript at the end of a literal, Rust and
+    others before ``::`` or a dot.
+    """
+    return any(
+        _IMPORTING.search(text, max(text.rfind(b"\n", 0, at), text.rfind(b";", 0, at)) + 1, at)
+        or (text[at - 1 : at] in {b"/", b'"', b"'"} and text[end : end + 1] in {b'"', b"'"})
+        or (_ALONE_BEFORE.search(text, max(0, at - _NAME_BYTES), at) and _ALONE.match(text, end))
+        for at, end in _words(text, module)
+    )
+
+
+def imports_a_module(text: bytes, language: str, name: str) -> bool:
+    """Return whether a text imports a module under a name (Python)."""
+    if language != "python":
+        return False
+    return any(
+        _MODULE_LINE.match(text, text.rfind(b"\n", 0, at) + 1, at)
+        and not _WORD_CHAR.match(text, end)
+        for at, end in _words(text, name)
+    )
+
+
+def go_import(text: bytes, package: str) -> str | None:
+    """Return the path from which a text of Go imports a package, by its alias or last folder."""
+    for at, end in _words(text, package):
+        start = text.rfind(b"\n", 0, at) + 1
+        line = _GO_IMPORT.match(text, start, end + _NAME_BYTES)
+        if line is None:
+            continue
+        alias, path = line[1], line[2].decode("utf-8", "replace")
+        if alias == package.encode() or (
+            not alias and _GO_VERSION.sub("", path).rpartition("/")[2] == package
+        ):
+            return path
+    return None
+
+
+def _words(text: bytes, word: str) -> Iterator[tuple[int, int]]:
+    said = word.encode()
+    at = text.find(said) if said else -1
+    while at >= 0:
+        end = at + len(said)
+        if not (at and _WORD_CHAR.match(text, at - 1)) and not _WORD_CHAR.match(text, end):
+            yield at, end
+        at = text.find(said, end)
 
 
 def path_segments(path: str) -> tuple[str, ...]:

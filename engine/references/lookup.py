@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 from engine.humanize import count
 from engine.records import SearchRequest
-from engine.reference_records import Certainty
-from engine.references.resolve import Resolution, Resolver, aliases_of
-from engine.references.sources import Occurrence, Source
+from engine.reference_records import Certainty, Use
+from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
+from engine.references.sources import Occurrence, Source, offsets_of
+from engine.references.types import bases_in
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
 from engine.search.selection import filters_of
@@ -22,6 +24,10 @@ from engine.syntax.terms import words_of
 
 _MOST_FILES = 2000  # in which a name is looked for
 _MOST_DEFINITIONS = 500  # of a name
+_MOST_HEADS = 30  # names of types and functions that are looked up for what they inherit or return
+_MOST_ALIKE = 10  # types of a name that are read
+
+_INTERFACES = frozenset({"interface", "trait", "protocol"})
 
 #: The order of certainties, the most certain first.
 RANK = {certainty: place for place, certainty in enumerate(Certainty)}
@@ -44,6 +50,7 @@ class Lookup:
         self._filters = filters_of(handle, Query(text=""), SearchRequest(query=""), branch.id)
         self._by_name: dict[str, list[SymbolRow]] = {}
         self._sources: dict[str, Source] = {}
+        self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
         self.is_cut = False
         self.notes: list[str] = []
@@ -59,6 +66,15 @@ class Lookup:
                 row for row in rows if f".{row.qualified_name.lower()}".endswith(f".{qualifier}")
             ]
         return rows
+
+    def heads(self, name: str) -> Sequence[references.HeadRow] | None:
+        """Return the types and functions of a name, or None if too many names were asked for."""
+        if name not in self._heads:
+            if len(self._heads) >= _MOST_HEADS:
+                return None
+            rows = references.read_heads(self._handle, self._branch.id, name, _MOST_ALIKE)
+            self._heads[name] = tuple(rows)
+        return self._heads[name]
 
     def _named(self, last: str) -> list[SymbolRow]:
         if last not in self._by_name:
@@ -97,7 +113,7 @@ class Lookup:
         return self._uses[name]
 
     def _read_uses(self, name: str) -> Iterator[Found]:
-        definitions = self._named(name)
+        definitions = Definitions(self._named(name))
         unread: set[str] = set()
         for source in self.sources_with(name):
             occurrences = list(source.occurrences(name))
@@ -105,7 +121,7 @@ class Lookup:
                 continue
             if not source.is_marked and has_references(source.language):
                 unread.add(source.path)
-            resolver = Resolver(source, name, definitions, occurrences)
+            resolver = Resolver(source, name, definitions, occurrences, self)
             for occurrence in occurrences:
                 yield Found(source, occurrence, resolver.of(occurrence))
             for alias in aliases_of(source, name, occurrences):
@@ -121,8 +137,10 @@ class Lookup:
     def source(self, path: str) -> Source | None:
         """Return a file of the branch."""
         if path not in self._sources:
-            rows = references.read_sources(self._handle, self._branch.id, 1, path=path)
-            self._keep(rows)
+            for row in references.read_source(self._handle, self._branch.id, path):
+                spans = references.read_symbol_spans(self._handle, [row.blob_id])
+                text = unpack_text(row.packed_text)
+                self._sources[path] = Source(row, text, spans.get(row.blob_id, []))
         return self._sources.get(path)
 
     def sources_with(self, text: str) -> list[Source]:
@@ -132,38 +150,37 @@ class Lookup:
     def _sources_with(self, name: str) -> list[Source]:
         words = words_of(name)
         limit = _MOST_FILES + 1
+        branch_id = self._branch.id
         if words:
             match = 'body : "{}"'.format(" ".join(words))
-            rows = references.read_sources_with(self._handle, self._branch.id, match, limit)
+            places = references.read_places_with(self._handle, branch_id, match, limit)
         else:  # a name of single letters, which the keyword index leaves out
-            rows = references.read_sources(self._handle, self._branch.id, limit)
-        if len(rows) == limit:
+            places = references.read_places(self._handle, branch_id, limit)
+        self._keep(places[:_MOST_FILES], name)
+        if len(places) == limit:
             self.is_cut = True
             note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
             if note not in self.notes:
                 self.notes.append(note)
-        rows = rows[:_MOST_FILES]
-        self._keep(rows, name)
-        return [self._sources[row.path] for row in rows if row.path in self._sources]
+        found = (self._sources.get(path) for path, _ in places[:_MOST_FILES])
+        return [source for source in found if source is not None]
 
-    def _keep(self, rows: Sequence[references.SourceRow], name: str = "") -> None:
+    def _keep(self, places: Sequence[tuple[str, int]], name: str) -> None:
         """Keep the files that have a name; the keyword index also gives those with its words."""
-        new = [row for row in rows if row.path not in self._sources]
-        texts = {row.path: unpack_text(row.packed_text) for row in new}
-        new = [row for row in new if name.encode() in texts[row.path]]
-        spans = references.read_symbol_spans(self._handle, [row.blob_id for row in new])
-        for row in new:
-            self._sources[row.path] = Source(row, texts[row.path], spans.get(row.blob_id, []))
-
-
-def may_mean(resolution: Resolution, asked: Sequence[SymbolRow], name: str) -> bool:
-    """Return whether a use can mean a name that is asked for, or one of its definitions.
-
-    A name alone can be any of its definitions, or one that is not in the project.
-    """
-    if last_name_of(name) == name:
-        return True
-    return any(can_mean(resolution, row) for row in asked)
+        said = name.encode()
+        blob_ids = [blob_id for path, blob_id in places if path not in self._sources]
+        texts: dict[int, bytes] = {}
+        for blob_id, packed in references.read_texts(self._handle, blob_ids):
+            text = unpack_text(packed)
+            if said in text and offsets_of(said, text):
+                texts[blob_id] = text
+        marks = references.read_marks(self._handle, list(texts))
+        spans = references.read_symbol_spans(self._handle, list(texts))
+        for path, blob_id in places:
+            if path not in self._sources and blob_id in texts:
+                language, packed_marks = marks[blob_id]
+                row = references.SourceRow(path, blob_id, language, b"", packed_marks)
+                self._sources[path] = Source(row, texts[blob_id], spans.get(blob_id, []))
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:
@@ -193,3 +210,37 @@ def row_of(span: SpanRow, source: Source) -> SymbolRow:
         line_end=span.line_start,
         is_exported=True,
     )
+
+
+def uses_that_may_mean(
+    uses: Sequence[Found], asked: Sequence[SymbolRow], lookup: Lookup
+) -> Iterator[Found]:
+    """Yield the uses that can mean one of some definitions.
+
+    A use that means the method of an interface or of a base class may call one that implements or
+    overrides it; it is told as ``name``.
+    """
+    above: dict[str, bool] = {}
+    bases = {base for row in asked for base in _bases_of(row, lookup)}
+    for use in uses:
+        if any(can_mean(use.resolution, row) for row in asked):
+            yield use
+            continue
+        if not use.resolution.targets or use.occurrence.use is Use.DEFINITION:
+            continue
+        scope = scope_of(use.resolution.targets[0]).rpartition(".")[2]
+        if scope not in above:
+            above[scope] = scope in bases or _is_interface(scope, lookup)
+        if above[scope] and any(map(is_member, asked)):
+            yield use._replace(resolution=use.resolution._replace(certainty=Certainty.NAME))
+
+
+def _bases_of(row: SymbolRow, lookup: Lookup) -> Iterator[str]:
+    scope = scope_of(row).rpartition(".")[2]
+    for head in (lookup.heads(scope) or ()) if scope else ():
+        if head.kind in TYPES:
+            yield from bases_in(head)
+
+
+def _is_interface(scope: str, lookup: Lookup) -> bool:
+    return any(head.kind in _INTERFACES for head in (lookup.heads(scope) or ()) if scope)

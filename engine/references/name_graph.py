@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.references.resolve import EVERYDAY_NAMES, family_of
+from engine.references.candidates import family_of
+from engine.references.members import EVERYDAY_NAMES
 from engine.search.features import is_test, path_worth
 from engine.store import references, symbols
 from engine.store.compression import unpack_hashes

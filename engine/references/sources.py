@@ -7,19 +7,20 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engine.reference_records import Use
+from engine.references.candidates import CALLABLES, TYPES
+from engine.references.scopes import Scopes
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern
 from engine.syntax.symbols import MAX_DEPTH
 
-#: Kinds of what can be called.
-CALLABLES = frozenset({"function", "method", "constructor"})
 _MOST_LINE_CHARS = 200
 _WORD_BYTES = frozenset(
     byte for byte in range(256) if byte >= 0x80 or byte == 0x5F or chr(byte).isalnum()
 )
 #: What stands between the head of a definition and its name: a name after a dot is a decorator's.
 _AFTER_DOT = re.compile(rb"[.@]\s*$")
+_HEAD_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Occurrence(NamedTuple):
@@ -61,8 +62,16 @@ class Source:
         self.text = text
         self.spans = spans
         self._packed_marks = row.packed_marks
-        self._starts = [span.byte_start for span in spans]
-        self._place_of = {span.id: place for place, span in enumerate(spans)}
+        self._words: dict[str, list[int]] = {}
+        self._heads: dict[int, list[str]] = {}
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [span.byte_start for span in self.spans]
+
+    @cached_property
+    def _place_of(self) -> dict[int, int]:
+        return {span.id: place for place, span in enumerate(self.spans)}
 
     @cached_property
     def marks(self) -> Marks:
@@ -74,6 +83,39 @@ class Source:
     def kinds(self) -> dict[str, str]:
         """The kinds of its symbols by qualified name."""
         return {span.qualified_name: span.kind for span in self.spans}
+
+    @cached_property
+    def types(self) -> dict[str, list[SpanRow]]:
+        """Its types by qualified name."""
+        found: dict[str, list[SpanRow]] = {}
+        for span in self.spans:
+            if span.kind in TYPES:
+                found.setdefault(span.qualified_name, []).append(span)
+        return found
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Its local variables."""
+        return Scopes(self)
+
+    def span(self, symbol_id: int) -> SpanRow | None:
+        """Return a symbol by its id."""
+        place = self._place_of.get(symbol_id)
+        return None if place is None else self.spans[place]
+
+    def words(self, name: str) -> list[int]:
+        """Return where a name stands outside of comments and literals."""
+        if name not in self._words:
+            found = offsets_of(name.encode(), self.text) if name else []
+            self._words[name] = [each for each in found if not self.marks.is_text(each)]
+        return self._words[name]
+
+    def words_of_head(self, span: SpanRow) -> list[str]:
+        """Return the names in the head of a type, among which are those of its bases."""
+        if span.id not in self._heads:
+            found = _HEAD_NAME.findall(span.signature)
+            self._heads[span.id] = list(dict.fromkeys(found))
+        return self._heads[span.id]
 
     def occurrences(self, name: str) -> Iterator[Occurrence]:
         """Yield where a name stands outside of comments and literals, in text order."""

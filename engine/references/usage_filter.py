@@ -12,7 +12,7 @@ from engine.humanize import count
 from engine.reference_records import Certainty, Use
 from engine.references.imported_names import imports_of, is_asked_module, module_word
 from engine.references.imports import module_of, path_segments
-from engine.references.lookup import Found, Lookup, can_mean, may_mean
+from engine.references.lookup import Found, Lookup, can_mean, uses_that_may_mean
 from engine.references.resolve import Resolution, scope_of
 from engine.references.sources import Occurrence, Source
 from engine.search.lexical import last_name_of, pieces_of
@@ -117,8 +117,10 @@ class _NameLookup:
         if not any(map(str.isalnum, self.last)):
             return []
         uses = self.lookup.uses(self.last)
-        if self.asked or self.last == self.name:
-            return [each for each in uses if may_mean(each.resolution, self.asked, self.name)]
+        if self.last == self.name:
+            return list(uses)
+        if self.asked:
+            return list(uses_that_may_mean(uses, self.asked, self.lookup))
         written = _Written(self.qualifiers, self.last)
         found = []
         for each in uses:

@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from engine.store.connection import Handle
@@ -34,35 +36,83 @@ class SpanRow(NamedTuple):
     line_start: int
 
 
-def read_sources_with(handle: Handle, branch_id: int, match: str, limit: int) -> list[SourceRow]:
-    """Return the files of a branch with a chunk that matches an FTS5 expression, by path."""
+class HeadRow(NamedTuple):
+    """The head of a type or a function."""
+
+    id: int
+    path: str
+    language: str
+    name: str
+    kind: str
+    signature: str
+
+
+def read_heads(handle: Handle, branch_id: int, name: str, limit: int) -> list[HeadRow]:
+    """Return the types and functions of a branch that have a name."""
+    rows = handle.execute(
+        """SELECT s.id, f.path, b.language, s.name, s.kind, s.signature FROM symbols s
+           CROSS JOIN files f ON f.blob_id = s.blob_id CROSS JOIN blobs b ON b.id = s.blob_id
+           WHERE s.folded_name = :folded AND s.name = :name AND f.branch_id = :branch_id
+           ORDER BY s.id LIMIT :limit""",
+        {"folded": name.lower(), "name": name, "branch_id": branch_id, "limit": limit},
+    )
+    return [HeadRow(symbol_id, os.fsdecode(path), *rest) for symbol_id, path, *rest in rows]
+
+
+def read_places(handle: Handle, branch_id: int, limit: int) -> list[tuple[str, int]]:
+    """Return the path and blob of the files of a branch, by path."""
+    rows = handle.execute(
+        """SELECT path, blob_id FROM files WHERE branch_id = :branch_id AND blob_id IS NOT NULL
+           ORDER BY path LIMIT :limit""",
+        {"branch_id": branch_id, "limit": limit},
+    )
+    return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
+
+
+def read_places_with(
+    handle: Handle, branch_id: int, match: str, limit: int
+) -> list[tuple[str, int]]:
+    """Return the path and blob of the files with a chunk that matches an FTS5 expression.
+
+    By path.
+    """
     rows = handle.execute(
         """WITH found AS MATERIALIZED
              (SELECT DISTINCT c.blob_id FROM chunk_terms t CROSS JOIN chunks c ON c.id = t.rowid
               WHERE t.chunk_terms MATCH :match)
-           SELECT f.path, f.blob_id, b.language, t.packed, t.marks FROM found
-           CROSS JOIN files f ON f.blob_id = found.blob_id CROSS JOIN blobs b ON b.id = f.blob_id
-           CROSS JOIN blob_texts t ON t.blob_id = b.id
+           SELECT f.path, f.blob_id FROM found CROSS JOIN files f ON f.blob_id = found.blob_id
            WHERE f.branch_id = :branch_id ORDER BY f.path LIMIT :limit""",
         {"branch_id": branch_id, "match": match, "limit": limit},
     )
-    return [_source_of(*row) for row in rows]
+    return [(os.fsdecode(path), blob_id) for path, blob_id in rows]
 
 
-def read_sources(
-    handle: Handle, branch_id: int, limit: int, *, path: str | None = None
-) -> list[SourceRow]:
-    """Return the files of a branch, or the one of a path, by path."""
+def read_texts(handle: Handle, blob_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield blobs with their packed texts."""
+    yield from handle.execute(
+        """SELECT t.blob_id, t.packed FROM json_each(:ids) wanted
+           CROSS JOIN blob_texts t ON t.blob_id = wanted.value""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+
+
+def read_marks(handle: Handle, blob_ids: Sequence[int]) -> dict[int, tuple[str, bytes | None]]:
+    """Return the language and the packed marks of blobs."""
+    rows = handle.execute(
+        """SELECT b.id, b.language, t.marks FROM json_each(:ids) wanted
+           CROSS JOIN blobs b ON b.id = wanted.value CROSS JOIN blob_texts t ON t.blob_id = b.id""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
+    )
+    return {blob_id: (language, marks) for blob_id, language, marks in rows}
+
+
+def read_source(handle: Handle, branch_id: int, path: str) -> list[SourceRow]:
+    """Return the file of a path, if the branch has it."""
     rows = handle.execute(
         """SELECT f.path, f.blob_id, b.language, t.packed, t.marks FROM files f
            CROSS JOIN blobs b ON b.id = f.blob_id CROSS JOIN blob_texts t ON t.blob_id = b.id
-           WHERE f.branch_id = :branch_id AND (:path IS NULL OR f.path = :path)
-           ORDER BY f.path LIMIT :limit""",
-        {
-            "branch_id": branch_id,
-            "path": None if path is None else os.fsencode(path),
-            "limit": limit,
-        },
+           WHERE f.branch_id = :branch_id AND f.path = :path""",
+        {"branch_id": branch_id, "path": os.fsencode(path)},
     )
     return [_source_of(*row) for row in rows]
 
@@ -192,14 +242,15 @@ def read_symbol_spans(handle: Handle, blob_ids: Sequence[int]) -> dict[int, list
                   s.byte_start, s.byte_end, s.line_start
            FROM json_each(:ids) wanted CROSS JOIN chunks c ON c.blob_id = wanted.value
            CROSS JOIN symbols s ON s.id BETWEEN c.first_symbol_id
-                                            AND c.first_symbol_id + c.symbol_count - 1
-           ORDER BY s.id""",
-        {"ids": json.dumps(blob_ids)},
+                                            AND c.first_symbol_id + c.symbol_count - 1""",
+        {"ids": json.dumps(sorted(set(blob_ids)))},
     )
-    spans: dict[int, list[SpanRow]] = {}
-    for row in rows:
-        spans.setdefault(row[0], []).append(SpanRow(*row))
-    return spans
+    # The rows come nearly in order; the database would sort them with their signatures.
+    ordered = sorted(rows, key=itemgetter(0, 1))
+    return {
+        blob_id: list(map(SpanRow._make, group))
+        for blob_id, group in groupby(ordered, key=itemgetter(0))
+    }
 
 
 class ChunkStart(NamedTuple):

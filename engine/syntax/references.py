@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from importlib import resources
 from itertools import pairwise
 from typing import NamedTuple
@@ -170,34 +171,40 @@ class Marks:
     """
 
     def __init__(self, marks: Sequence[int]) -> None:
-        self._offsets: list[int] = []
-        self._roles: list[Role] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        for mark in marks:
-            offset, code = mark >> _BITS, mark & _MASK
-            if code == _TEXT_START:
-                starts.append(offset)
-            elif code == _TEXT_END:
-                ends.append(offset)
-            elif not self._offsets or self._offsets[-1] != offset:
-                self._offsets.append(offset)
-                self._roles.append(_ROLES[code])
-        self._starts, self._ends = starts, ends
+        self._marks = marks
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [mark for mark in self._marks if mark & _MASK == _TEXT_START]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [mark for mark in self._marks if mark & _MASK == _TEXT_END]
 
     def role_at(self, offset: int) -> Role | None:
         """Return the role of the name at an offset, or None if it has none."""
-        place = bisect_left(self._offsets, offset)
-        if place < len(self._offsets) and self._offsets[place] == offset:
-            return self._roles[place]
+        place = bisect_left(self._marks, offset << _BITS)
+        if place < len(self._marks) and self._marks[place] >> _BITS == offset:
+            return _ROLES.get(self._marks[place] & _MASK)
         return None
 
     def is_text(self, offset: int) -> bool:
         """Return whether an offset is within a comment or a literal."""
-        return bisect_right(self._starts, offset) > bisect_right(self._ends, offset)
+        mark = offset << _BITS | _MASK
+        return bisect_right(self._starts, mark) > bisect_right(self._ends, mark)
+
+    def texts(self) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of comments and literals; one can lie in another."""
+        for start, end in zip(self._starts, self._ends, strict=True):
+            yield start >> _BITS, end >> _BITS
 
     def within(self, start: int, end: int) -> Iterator[Reference]:
         """Yield the references of a stretch of the text, in order."""
-        first, last = bisect_left(self._offsets, start), bisect_left(self._offsets, end)
-        for place in range(first, last):
-            yield Reference(self._offsets[place], self._roles[place])
+        first = bisect_left(self._marks, start << _BITS)
+        last = bisect_left(self._marks, end << _BITS)
+        before = -1
+        for mark in self._marks[first:last]:
+            offset, role = mark >> _BITS, _ROLES.get(mark & _MASK)
+            if role is not None and offset != before:
+                before = offset
+                yield Reference(offset, role)

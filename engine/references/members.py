@@ -1,0 +1,433 @@
+"""Which member a name behind a dot means: by the type, the module or the class before the dot."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from engine.reference_records import Certainty, Use
+from engine.references.candidates import (
+    TYPES,
+    Candidates,
+    Resolution,
+    family_of,
+    is_member,
+    only,
+    scope_of,
+)
+from engine.references.imports import (
+    go_import,
+    imports_a_module,
+    likeness,
+    module_named,
+    module_of,
+    path_segments,
+    says_module,
+)
+from engine.references.sources import Occurrence, Source
+from engine.references.types import Type, bases_in, results_of, types_in
+from engine.store.references import HeadRow, SpanRow
+from engine.store.symbols import SymbolRow
+from engine.syntax.references import Role, name_pattern
+
+_OWN = frozenset({"self", "this", "cls", "Self", "@", "$this", "static", "base", "super", "parent"})
+_ABOVE = frozenset({"super", "base", "parent"})
+#: Methods of what every language brings along: a single definition of such a name proves nothing.
+EVERYDAY_NAMES = frozenset(
+    """add all any append apply bind call catch clear clone close collect contains copy count
+    default delete discard drop each end entries equals error every exec exists extend fetch filter
+    find flush forEach format from get group has hasNext hash hashCode head index indexOf info init
+    insert into is_empty isEmpty items iter join keys last len length list load lock log map match
+    max merge min name new next open parse pop print push put read remove replace reset resolve
+    reverse run save search send set size skip slice some sort split start stop strip sub sum
+    tail take test then to_s to_string toString trim type unwrap update value values wait warn
+    with write zip""".split()
+)
+_RECEIVER = re.compile(rb"(?:([\w$@\x80-\xff]+)|[)\]}>\"'?])\s*(?:\?\.|!\.|\?->|->|\.|::|\\)\s*$")
+_SUPER_CALL = re.compile(rb"\bsuper\s*\([^()]*\)\s*\.\s*$")
+#: Here ``->`` stands before the type of a result.
+_RESULT_ARROW = frozenset(
+    {"python", "rust", "swift", "kotlin", "scala", "haskell", "zig", "elixir"}
+)
+_ARROW = re.compile(rb"->\s*$")
+#: Here no function or type stands behind the dot of a variable.
+_ONLY_MEMBERS = frozenset({"go", "c", "cpp"})
+_QUALIFIES = re.compile(rb"::\s*$")
+_LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
+_AFTER_DOT = re.compile(rb"(?:\.|->|::)\s*$")
+_CALLED = re.compile(rb"(?:\b(new)\s+)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$")
+_DOTS = frozenset(b".:>\\")
+_BLANK_BYTES = 60  # between a dot and the name
+_BEFORE_BYTES = 80
+_CALLED_BYTES = 80
+_CALL_BYTES = 400
+_MOST_STEPS = 3  # from a type to those above it
+_MOST_ROWS = 10  # definitions of a type or function that are asked
+
+
+class Receiver(NamedTuple):
+    """What stands before the dot."""
+
+    name: str  # empty for an expression
+    offset: int  # of the name, or of the dot behind an expression
+    is_chained: bool  # another dot stands before it
+
+
+class Names(Protocol):
+    """Definitions and files of the branch."""
+
+    def heads(self, name: str) -> Sequence[HeadRow] | None:
+        """Return the types and functions of a name, or None if too many names were asked for."""
+
+    def source(self, path: str) -> Source | None:
+        """Return a file."""
+
+
+def receiver_at(source: Source, offset: int) -> Receiver | None:
+    """Return what stands before the dot of a name, or None if no dot does."""
+    text = source.text
+    pattern = _LUA_RECEIVER if source.language == "lua" else _RECEIVER
+    before = text[max(0, offset - _BLANK_BYTES) : offset].rstrip()
+    if before and before[-1] not in _DOTS:
+        is_own = before[-1:] == b"@" and text[offset - 1 : offset] == b"@"
+        return (
+            Receiver("@", offset, is_chained=False)
+            if is_own and source.language == "ruby"
+            else None
+        )
+    found = pattern.search(text, max(0, offset - _BEFORE_BYTES), offset)
+    if found is None:
+        return None
+    if source.language in _RESULT_ARROW and _ARROW.search(text, max(0, offset - 20), offset):
+        return None
+    if _SUPER_CALL.search(text, max(0, found.start() - 40), offset):
+        return Receiver("super", found.start(), is_chained=False)
+    if not found[1]:
+        return Receiver("", found.start(), is_chained=False)
+    start = found.start(1)
+    is_chained = _AFTER_DOT.search(text, max(0, start - 8), start) is not None
+    return Receiver(found[1].decode("utf-8", "replace"), start, is_chained)
+
+
+class Members:
+    """Resolves one name behind dots in one file.
+
+    Args:
+        source: The file.
+        name: The name.
+        candidates: The definitions that it can mean.
+        names: Other definitions of the branch, for the types of what is called or inherited.
+    """
+
+    def __init__(
+        self, source: Source, name: str, candidates: Candidates, names: Names | None
+    ) -> None:
+        self._source = source
+        self._name = name
+        self._candidates = candidates
+        self._names = names
+        self._all: tuple[SymbolRow, ...] | None = None
+        self._of_receivers: dict[tuple[str, bool, int], Resolution | None] = {}
+
+    def of(self, receiver: Receiver, around: SpanRow | None, occurrence: Occurrence) -> Resolution:
+        """Return what a name behind a dot means."""
+        if receiver.name in _OWN and not receiver.is_chained:
+            found = self._of_own(receiver.name, scopes_of(around), occurrence)
+        elif receiver.name:
+            found = self._of_receiver(receiver)
+        else:
+            found = self._of_call(receiver.offset)
+        if found is not None:
+            return found
+        if not self._can_be_free(receiver, occurrence.offset):
+            members = self._near(each for each in self._candidates.rows if scope_of(each))
+            if not members or members[0].kind in {"function", "variable"}:
+                return Resolution(Certainty.NAME, members)
+        if self._name in EVERYDAY_NAMES:
+            return Resolution(Certainty.NAME, self._members)
+        return only(self._members)
+
+    @property
+    def _members(self) -> tuple[SymbolRow, ...]:
+        if self._all is None:
+            self._all = self._near(self._candidates.members)
+        return self._all
+
+    def _can_be_free(self, receiver: Receiver, offset: int) -> bool:
+        """Return whether a definition outside of types can be meant behind the dot."""
+        source = self._source
+        if source.language in _ONLY_MEMBERS:
+            is_qualified = _QUALIFIES.search(source.text, max(0, offset - 20), offset)
+            return is_qualified is not None and source.language == "cpp"
+        if source.language != "python" and source.language not in family_of("typescript"):
+            return True
+        if not receiver.name or receiver.name in _OWN:
+            return False
+        words = source.words(receiver.name)
+        return receiver.is_chained or any(
+            source.marks.role_at(each) is Role.IMPORT
+            or imports_a_module(source.text, source.language, receiver.name)
+            or source.text.endswith(b"* as ", 0, each)
+            for each in words[:1]
+        )
+
+    def inherited(self, scopes: Sequence[str]) -> tuple[SymbolRow, ...]:
+        """Return the definitions in the bases of the classes around, by their names."""
+        bases: list[str] = []
+        for scope in scopes:
+            for span in self._source.types.get(scope, ()):
+                bases += self._source.words_of_head(span)
+        own = {scope.rpartition(".")[2] for scope in scopes}
+        return self._in_types(base for base in dict.fromkeys(bases) if base not in own)
+
+    def _near(self, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
+        return self._candidates.near_of(self._source.path, rows)
+
+    def _in_types(self, names: Iterable[str]) -> tuple[SymbolRow, ...]:
+        by_type = self._candidates.by_type
+        rows = [row for name in dict.fromkeys(names) if name for row in by_type.get(name, ())]
+        return self._near(rows)
+
+    def _of_own(
+        self, receiver: str, scopes: Sequence[str], occurrence: Occurrence
+    ) -> Resolution | None:
+        own = [each for each in self._candidates.rows if scope_of(each) in scopes]
+        if own and receiver not in _ABOVE:
+            inner = max(len(scope_of(each)) for each in own)
+            return Resolution(
+                Certainty.EXACT,
+                self._near(each for each in own if len(scope_of(each)) == inner),
+            )
+        if inherited := self.inherited(scopes) or self._above(_last_names(scopes)):
+            return Resolution(Certainty.LIKELY, inherited)
+        if occurrence.use is not Use.CALL:  # an attribute that a method sets
+            return Resolution(Certainty.NAME, self._candidates.near(self._source.path))
+        return None
+
+    def _of_receiver(self, receiver: Receiver) -> Resolution | None:
+        """Resolve by the name before the dot: a variable with a type, a type, or a module."""
+        binding = None
+        said = receiver.name.encode()
+        offsets = self._source.words(receiver.name)
+        if not receiver.is_chained:
+            binding = self._source.scopes.local_at(said, receiver.offset, offsets)
+        key = (receiver.name, receiver.is_chained, binding.offset if binding else -1)
+        if key not in self._of_receivers:
+            if binding:
+                types = self._types_at([binding.offset], len(said))
+                self._of_receivers[key] = self._of_types(types)
+            else:
+                self._of_receivers[key] = self._of_name(receiver, offsets)
+        return self._of_receivers[key]
+
+    def _of_name(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
+        name = receiver.name
+        rows = self._candidates
+        named = self._near(rows.by_type.get(name, ()))
+        if named and self._source.language != "go":  # where no type stands before the dot
+            narrowed = self._narrowed(Type(name, ""), named)
+            is_one = len({(each.path, scope_of(each)) for each in narrowed}) == 1
+            return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, narrowed)
+        if space := self._of_namespace(receiver, offsets):
+            return space
+        module = module_named(self._source.text, name)
+        inside = self._inside(module)
+        if inside and says_module(self._source.text, module):
+            return Resolution(Certainty.EXACT, inside)
+        if self._source.language == "go" and (path := go_import(self._source.text, name)):
+            return self._of_package(path)
+        typed = self._of_types(self._types_at(offsets, len(name.encode())))
+        if typed and typed.certainty is not Certainty.NAME:
+            return typed
+        if inside:
+            return Resolution(Certainty.LIKELY, inside)
+        if not imports_a_module(self._source.text, self._source.language, name):
+            return typed
+        below = self._near(
+            each for each in rows.rows if not scope_of(each) and module in path_segments(each.path)
+        )
+        return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
+
+    def _of_namespace(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
+        """Resolve a name of ``import * as receiver from "module"``, which is no member."""
+        source = self._source
+        if receiver.is_chained or source.language not in family_of("typescript"):
+            return None
+        said = next((each for each in offsets if source.text.endswith(b"* as ", 0, each)), None)
+        free = [each for each in self._candidates.rows if not scope_of(each)]
+        if said is None or not free:
+            return None
+        module = module_of(source.text, said, source.language, source.path)
+        if module is None:
+            return None
+        scored = [(likeness(module, each.path), each) for each in free]
+        most = max(score for score, _ in scored)
+        # The module may pass on what it imports itself, so that the name can be of any file.
+        return only(self._near(each for score, each in scored if score == most))
+
+    def _inside(self, module: str) -> tuple[SymbolRow, ...]:
+        """Return the definitions of a file or a folder with the name of a module."""
+        by_type = self._candidates.by_type
+        rows = [*by_type.get("", ()), *(by_type.get(module, ()) if module else ())]
+        found = [
+            each
+            for each in rows
+            if not is_member(each)
+            and (path_segments(each.path)[-1] == module or _folder_of(each.path) == module)
+        ]
+        if self._source.language == "go" and found:
+            found = [each for each in found if _folder_of(each.path) == module]
+            if path := go_import(self._source.text, module):
+                found = _of_folder(path, found)
+        return self._near(found)
+
+    def _of_package(self, path: str) -> Resolution:
+        """Resolve by the import path of a package of Go whose folder has another name."""
+        free = [each for each in self._candidates.rows if not is_member(each)]
+        found = self._near(_of_folder(path, free))
+        if found:
+            return Resolution(Certainty.EXACT, found)
+        at_root = self._near(each for each in free if "/" not in each.path)
+        return Resolution(Certainty.LIKELY, at_root) if at_root else Resolution(Certainty.NAME, ())
+
+    def _types_at(self, offsets: Sequence[int], size: int) -> list[Type]:
+        return types_in(self._source.text, offsets, size, self._source.language)
+
+    def _of_call(self, dot: int) -> Resolution | None:
+        """Resolve by the result of the call before the dot."""
+        text = self._source.text
+        if text[dot : dot + 1] != b")":
+            return None
+        depth = 0
+        for at in range(dot, max(0, dot - _CALL_BYTES), -1):
+            depth += {0x29: 1, 0x28: -1}.get(text[at], 0)
+            if not depth:
+                found = _CALLED.search(text, max(0, at - _CALLED_BYTES), at)
+                if found is None:
+                    return None
+                called = found[2].decode("utf-8", "replace")
+                return self._of_types([Type(called, "", is_called=True)])
+        return None
+
+    def _of_types(self, types: Sequence[Type]) -> Resolution | None:
+        """Resolve by the types that a variable can have; None if they are not known."""
+        found: list[SymbolRow] = []
+        for each in types:
+            found += self._narrowed(each, self._near(self._candidates.by_type.get(each.name, ())))
+        if found:
+            return Resolution(Certainty.LIKELY, tuple(dict.fromkeys(found)))
+        if self._names is None or not types:
+            return None
+        results = [result for each in types if each.is_called for result in self._results(each)]
+        for each in results:
+            found += self._narrowed(each, self._near(self._candidates.by_type.get(each.name, ())))
+        names = [each.name for each in (*types, *results)]
+        found += self._above(names) if not found else ()
+        if found:
+            return Resolution(Certainty.LIKELY, tuple(dict.fromkeys(found)))
+        if all(self._is_foreign(each) for each in (*types, *results)):
+            return Resolution(Certainty.NAME, self._members)
+        return None
+
+    def _is_foreign(self, type_: Type) -> bool:
+        """Return whether a type is of another project."""
+        if type_.is_called and not type_.name[:1].isupper():
+            return False
+        return self._names is not None and self._names.heads(type_.name) == ()
+
+    def _rows_of(self, name: str) -> list[HeadRow]:
+        family = family_of(self._source.language)
+        rows = self._names.heads(name) if self._names else None
+        return [each for each in rows or () if each.language in family]
+
+    def _results(self, called: Type) -> Iterator[Type]:
+        for row in self._rows_of(called.name):
+            if row.kind not in TYPES:
+                yield from results_of(row)
+
+    def _above(self, names: Sequence[str]) -> tuple[SymbolRow, ...]:
+        """Return the definitions in the bases of types, those of the nearest base."""
+        if self._names is None:
+            return ()
+        seen = set(names)
+        level = list(names)
+        for _ in range(_MOST_STEPS):
+            bases = [
+                base
+                for name in level[:_MOST_ROWS]
+                for row in self._rows_of(name)
+                if row.kind in TYPES
+                for base in self._bases_of(row)
+                if base not in seen
+            ]
+            if found := self._in_types(bases):
+                return found
+            seen.update(bases)
+            level = bases
+        return ()
+
+    def _bases_of(self, row: HeadRow) -> list[str]:
+        if row.language != "go" or self._names is None:
+            return bases_in(row)
+        source = self._names.source(row.path)
+        span = source.span(row.id) if source else None
+        if source is None or span is None:
+            return []
+        pattern = name_pattern(row.language)
+        found = (
+            pattern.match(source.text, mark.offset)
+            for mark in source.marks.within(span.byte_start, span.byte_end)
+            if mark.role is Role.INHERIT
+        )
+        return [each.group().decode("utf-8", "replace") for each in found if each]
+
+    def _narrowed(self, type_: Type, rows: tuple[SymbolRow, ...]) -> tuple[SymbolRow, ...]:
+        """Return those of the type that this file means, if several types share its name."""
+        if len({each.path for each in rows}) < 2:
+            return rows
+        source = self._source
+        here = tuple(each for each in rows if each.path == source.path)
+        if source.language == "go":
+            path = go_import(source.text, type_.qualifier) if type_.qualifier else None
+            folder = source.path.rpartition("/")[0]
+            found = (
+                _of_folder(path, rows)
+                if path
+                else [each for each in rows if each.path.rpartition("/")[0] == folder]
+            )
+            return tuple(found) or rows
+        if here:
+            return here
+        for offset in source.words(type_.name):
+            if source.marks.role_at(offset) is not Role.IMPORT:
+                continue
+            if module := module_of(source.text, offset, source.language, source.path):
+                scores = [likeness(module, each.path) for each in rows]
+                if best := max(scores):
+                    pairs = zip(scores, rows, strict=True)
+                    return tuple(row for score, row in pairs if score == best)
+        return rows
+
+
+def scopes_of(around: SpanRow | None) -> list[str]:
+    """Return the qualified names of what is around a place, the innermost first."""
+    if around is None:
+        return []
+    parts = around.qualified_name.split(".")
+    return [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
+
+
+def _last_names(scopes: Sequence[str]) -> list[str]:
+    return [scope.rpartition(".")[2] for scope in scopes]
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
+def _of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Return the definitions in the folder with which an import path ends, the longest such."""
+    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
+    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
+    best = max(sizes, default=0)
+    end = import_path[-best:]
+    return [each for folder, each in found if best and folder == end]

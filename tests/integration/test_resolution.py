@@ -1,0 +1,379 @@
+"""Which definition a name means: local variables, blocks, types, packages, headers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.project import Project
+from engine.reference_records import ReferenceRequest
+from tests.support.jobs import catalog_in
+from tests.support.trees import write_tree
+
+_PYTHON = {
+    "app/tools.py": """from typing import TypeVar
+
+V = TypeVar("V")
+
+
+def name():
+    return 1
+
+
+class Box:
+    def form(self):
+        return self
+
+    @property
+    def size(self):
+        return 1
+
+    @size.setter
+    def size(self, value):
+        pass
+
+    def get(self, key: str, default: V) -> V:
+        return default
+""",
+    "app/other.py": """def name():
+    return 2
+
+
+class Other:
+    def form(self):
+        return None
+""",
+    "app/uses.py": """from app.tools import Box as Box
+from app.tools import name
+
+
+def local(items):
+    name = items[0]
+    return name
+
+
+def parameter(name, other=None):
+    return name
+
+
+def keyword(make):
+    return make(name=1)
+
+
+def imported():
+    return name()
+
+
+def inner():
+    from app.other import name
+
+    return name()
+
+
+def typed(box: Box):
+    return box.form()
+
+
+def foreign():
+    found = set()
+    found.form()
+    return unknown.form()
+""",
+    "app/bare.py": """def nobody():
+    return name
+
+
+def loop(rows):
+    return [form for form in rows]
+""",
+}
+
+_GO = {
+    "go.mod": "module example.com/shop\n",
+    "ast/node.go": """package ast
+
+type Node struct{}
+
+func (n *Node) Kind() int { return 1 }
+
+func New() *Node { return &Node{} }
+""",
+    "ext/ast/node.go": """package ast
+
+type Base struct{}
+
+func (b *Base) Lines() int { return 2 }
+
+type Heading struct {
+	Base
+}
+
+func New() *Heading { return &Heading{} }
+""",
+    "text/reader.go": """package text
+
+type Reader interface {
+	Advance(n int)
+}
+
+type lineReader struct{}
+
+func (r *lineReader) Advance(n int) {}
+
+func NewReader() Reader { return &lineReader{} }
+""",
+    "main.go": """package main
+
+import (
+	gast "example.com/shop/ast"
+	"example.com/shop/ext/ast"
+	"example.com/shop/text"
+)
+
+type Kind struct{ Lines int }
+
+func run(reader text.Reader) {
+	reader.Advance(1)
+	node := gast.New()
+	node.Kind()
+	heading := ast.New()
+	heading.Lines()
+	made := text.NewReader()
+	made.Advance(2)
+	_ = Kind{Lines: 3}
+}
+
+func helper() int { return 1 }
+
+func hidden() int {
+	helper := 2
+	return helper
+}
+""",
+}
+
+_TYPESCRIPT = {
+    "lib.ts": """export function send(text: string) {}
+
+export class Client {
+  close() {}
+}
+
+export class Server {
+  close() {}
+}
+
+export function connect(): Client {
+  return new Client()
+}
+""",
+    "a.test.ts": """import { connect, Client, send } from './lib'
+
+it('one', () => {
+  function make() {}
+  make()
+})
+
+it('two', () => {
+  function make() {}
+  make()
+})
+
+it('three', (send) => {
+  send('x')
+  const run = (close) => close
+})
+
+function use(client: Client) {
+  client.close()
+  connect().close()
+  send('y')
+}
+""",
+    "b.ts": """import { Client } from './lib'
+
+export const again = send
+""",
+}
+
+_C = {
+    "include/api.h": """#define LIMIT 1
+int start(int n);
+typedef struct item { int n; } item;
+""",
+    "src/api.c": """#include "api.h"
+
+static void done(int n) {}
+
+int start(int n) { done(n); return n; }
+""",
+    "src/other.c": """#include "api.h"
+
+#define ONLY_HERE 1
+
+static int counter;
+int use(int n) {
+  start(n);
+  done(n);
+  return ONLY_HERE;
+}
+""",
+    "src/third.c": """#include "api.h"
+#include "own.h"
+
+int counter(void) { return 0; }
+
+int third(item *start) {
+  int size = LIMIT;
+  return start->n + ONLY_HERE;
+}
+""",
+    "src/own.h": "#define LIMIT 2\n",
+    "src/fourth.c": """static int counter;
+
+int fourth(void) { return counter; }
+""",
+}
+
+_CPP = {
+    "env.h": """class Env {
+ public:
+  Env();
+  void Open();
+};
+""",
+    "env.cc": """#include "env.h"
+
+Env::Env() {}
+
+void Env::Open() {}
+""",
+    "use.cc": """#include "env.h"
+
+void use(Env* env) {
+  env->Open();
+}
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Project]]:
+    folder = tmp_path_factory.mktemp("resolution")
+    trees = {"python": _PYTHON, "go": _GO, "typescript": _TYPESCRIPT, "c": _C, "cpp": _CPP}
+    with catalog_in(folder / "home") as catalog:
+        found = {}
+        for language, tree in trees.items():
+            found[language] = catalog.create(str(write_tree(folder / language, tree)))
+            found[language].index()
+        yield found
+
+
+def _meant(project: Project, place: str, text: str, nth: int = 1) -> tuple[str, str]:
+    """Return the certainty and the first definition of the nth name in a line."""
+    path, line = place.split(":")
+    written = (Path(project.root) / path).read_text().split("\n")[int(line) - 1]
+    column = -1
+    for _ in range(nth):
+        column = written.index(text, column + 1)
+    found = project.references.definitions_at(path, int(line), column + 1)
+    if not found:
+        return ("", "")
+    first = found[0].symbol
+    return (found[0].certainty.value, f"{first.path}:{first.line_start}")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("app/uses.py:7", "name", 1, ("", "")),  # a local variable
+        ("app/uses.py:11", "name", 1, ("", "")),  # a parameter
+        ("app/uses.py:15", "name", 1, ("", "")),  # a keyword argument
+        ("app/uses.py:19", "name", 1, ("exact", "app/tools.py:6")),
+        ("app/uses.py:25", "name", 1, ("exact", "app/other.py:1")),  # the nearest import
+        ("app/uses.py:1", "Box", 2, ("exact", "app/tools.py:10")),  # as Box
+        ("app/uses.py:1", "tools", 1, ("", "")),  # a module
+        ("app/uses.py:29", "form", 1, ("likely", "app/tools.py:11")),
+        ("app/tools.py:22", "V", 2, ("exact", "app/tools.py:3")),  # behind an arrow
+        ("app/tools.py:18", "size", 1, ("exact", "app/tools.py:14")),  # a decorator
+        ("app/bare.py:6", "form", 1, ("", "")),  # of a comprehension
+    ],
+)
+def test_python(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    assert _meant(projects["python"], place, name, nth) == meant
+
+
+def test_what_is_not_imported_is_meant_by_name_alone(projects: dict[str, Project]) -> None:
+    assert _meant(projects["python"], "app/bare.py:2", "name")[0] == "name"
+    assert _meant(projects["python"], "app/uses.py:34", "form")[0] == "name"  # of a set
+    assert _meant(projects["typescript"], "b.ts:3", "send")[0] == "name"
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("main.go:1", "main", 1, ("", "")),
+        ("main.go:12", "Advance", 1, ("likely", "text/reader.go:4")),  # by the parameter's type
+        ("main.go:13", "New", 1, ("exact", "ast/node.go:7")),  # by the alias of the import
+        ("main.go:14", "Kind", 1, ("likely", "ast/node.go:5")),  # by the result of New
+        ("main.go:15", "New", 1, ("exact", "ext/ast/node.go:11")),
+        ("main.go:16", "Lines", 1, ("likely", "ext/ast/node.go:5")),  # of an embedded type
+        ("main.go:18", "Advance", 1, ("likely", "text/reader.go:4")),
+        ("main.go:26", "helper", 1, ("", "")),
+    ],
+)
+def test_go(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    assert _meant(projects["go"], place, name, nth) == meant
+
+
+def test_a_call_through_an_interface_is_told_by_name(projects: dict[str, Project]) -> None:
+    answer = projects["go"].references.find(ReferenceRequest(name="lineReader.Advance"))
+    assert {(each.path, each.line, each.certainty.value) for each in answer.references} == {
+        ("text/reader.go", 9, "exact"),
+        ("main.go", 12, "name"),
+        ("main.go", 18, "name"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("a.test.ts:5", "make", 1, ("exact", "a.test.ts:4")),  # in the same block
+        ("a.test.ts:10", "make", 1, ("exact", "a.test.ts:9")),
+        ("a.test.ts:14", "send", 1, ("", "")),  # a parameter of an arrow function
+        ("a.test.ts:15", "close", 2, ("", "")),
+        ("a.test.ts:19", "close", 1, ("likely", "lib.ts:4")),
+        ("a.test.ts:20", "close", 1, ("likely", "lib.ts:4")),  # by the result of connect
+        ("a.test.ts:21", "send", 1, ("exact", "lib.ts:1")),
+    ],
+)
+def test_typescript(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    assert _meant(projects["typescript"], place, name, nth) == meant
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("src/other.c:7", "start", 1, ("likely", "src/api.c:5")),  # of the prototype
+        ("src/other.c:8", "done", 1, ("", "")),  # static elsewhere
+        ("src/other.c:9", "ONLY_HERE", 1, ("exact", "src/other.c:3")),
+        ("src/third.c:8", "ONLY_HERE", 1, ("", "")),  # a macro of another source
+        ("src/third.c:8", "start", 1, ("", "")),  # a parameter
+        ("src/fourth.c:3", "counter", 1, ("", "")),  # a variable of the file
+    ],
+)
+def test_c(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    assert _meant(projects["c"], place, name, nth) == meant
+
+
+def test_a_type_of_cpp_is_meant_rather_than_its_constructor(projects: dict[str, Project]) -> None:
+    assert _meant(projects["cpp"], "use.cc:3", "Env") == ("exact", "env.h:1")
+    assert _meant(projects["cpp"], "use.cc:4", "Open")[0] == "likely"
