@@ -222,6 +222,8 @@ class Members:
     def _of_name(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
         name = receiver.name
         rows = self._candidates
+        if found := self._of_namespace(offsets):
+            return found
         named = self._near(rows.by_type.get(name, ()))
         if named and self._source.language != "go":  # where no type stands before the dot
             narrowed = self._narrowed(Type(name, ""), named)
@@ -244,6 +246,26 @@ class Members:
             each for each in rows.rows if not scope_of(each) and module in path_segments(each.path)
         )
         return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
+
+    def _of_namespace(self, offsets: Sequence[int]) -> Resolution | None:
+        """Resolve by ``import * as name``: behind its dot stands what the module exports."""
+        source = self._source
+        if source.language not in family_of("typescript"):
+            return None
+        for offset in offsets:
+            if not source.text.endswith(b"* as ", 0, offset):
+                continue
+            module = module_of(source.text, offset, source.language, source.path)
+            free = [each for each in self._candidates.free if each.is_exported]
+            scored = [(likeness(module, each.path), each) for each in free] if module else []
+            best = max((score for score, _ in scored), default=0)
+            if not best:
+                return only(self._near(free)) if free else None
+            found = self._near(each for score, each in scored if score == best)
+            is_one = len({each.path for each in found}) == 1
+            certainty = Certainty.EXACT if is_one and best > 1 else Certainty.LIKELY
+            return Resolution(certainty if is_one else Certainty.NAME, found)
+        return None
 
     def _inside(self, module: str) -> tuple[SymbolRow, ...]:
         """Return the definitions of a file or a folder with the name of a module."""
