@@ -222,13 +222,13 @@ class Members:
     def _of_name(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
         name = receiver.name
         rows = self._candidates
+        if found := self._of_namespace(offsets):
+            return found
         named = self._near(rows.by_type.get(name, ()))
         if named and self._source.language != "go":  # where no type stands before the dot
             narrowed = self._narrowed(Type(name, ""), named)
             is_one = len({(each.path, scope_of(each)) for each in narrowed}) == 1
             return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, narrowed)
-        if space := self._of_namespace(receiver, offsets):
-            return space
         module = module_named(self._source.text, name)
         inside = self._inside(module)
         if inside and says_module(self._source.text, module):
@@ -247,22 +247,25 @@ class Members:
         )
         return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
 
-    def _of_namespace(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
-        """Resolve a name of ``import * as receiver from "module"``, which is no member."""
+    def _of_namespace(self, offsets: Sequence[int]) -> Resolution | None:
+        """Resolve by ``import * as name``: behind its dot stands what the module exports."""
         source = self._source
-        if receiver.is_chained or source.language not in family_of("typescript"):
+        if source.language not in family_of("typescript"):
             return None
-        said = next((each for each in offsets if source.text.endswith(b"* as ", 0, each)), None)
-        free = [each for each in self._candidates.rows if not scope_of(each)]
-        if said is None or not free:
-            return None
-        module = module_of(source.text, said, source.language, source.path)
-        if module is None:
-            return None
-        scored = [(likeness(module, each.path), each) for each in free]
-        most = max(score for score, _ in scored)
-        # The module may pass on what it imports itself, so that the name can be of any file.
-        return only(self._near(each for score, each in scored if score == most))
+        for offset in offsets:
+            if not source.text.endswith(b"* as ", 0, offset):
+                continue
+            module = module_of(source.text, offset, source.language, source.path)
+            free = [each for each in self._candidates.free if each.is_exported]
+            scored = [(likeness(module, each.path), each) for each in free] if module else []
+            best = max((score for score, _ in scored), default=0)
+            if not best:
+                return only(self._near(free)) if free else None
+            found = self._near(each for score, each in scored if score == best)
+            is_one = len({each.path for each in found}) == 1
+            certainty = Certainty.EXACT if is_one and best > 1 else Certainty.LIKELY
+            return Resolution(certainty if is_one else Certainty.NAME, found)
+        return None
 
     def _inside(self, module: str) -> tuple[SymbolRow, ...]:
         """Return the definitions of a file or a folder with the name of a module."""

@@ -59,6 +59,8 @@ _STAR_IMPORT = {
 }
 _ECMASCRIPT_MODULE = re.compile(rb"^\s*(?:import\b|export\b)|\brequire\(", re.MULTILINE)
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:[^>\"\n]*/)?([^>\"\n/]+)[>\"]", re.M)
+_TAG = re.compile(rb"\b(?:struct|union|enum)\s+$")
+_TAGGED = frozenset({"struct", "enum"})
 _STATIC = re.compile(r"\bstatic\b")
 
 
@@ -227,7 +229,7 @@ class Resolver:
         if language in _FOLDER_SCOPE and (near := self._of_folder()):
             return near
         if language in _C:
-            return self._of_c()
+            return self._of_c(occurrence.offset)
         if self._free is None:
             self._free = self._of_others()
         return self._free
@@ -257,7 +259,7 @@ class Resolver:
             and around.kind in TYPES
             and scope_of(each) == around.qualified_name
         ]
-        here = list(self._of_use(here))
+        here = list(self._of_use(self._of_tag(here, occurrence.offset)))
         if self._source.language in _BLOCKS:
             return self._in_blocks(here, occurrence.offset)
         visible = [
@@ -313,6 +315,14 @@ class Resolver:
             return rows
         return [each for each in rows if each.kind != "constructor"]
 
+    def _of_tag(self, rows: Sequence[SymbolRow], offset: int) -> Sequence[SymbolRow]:
+        """Return the structs of C for a name behind ``struct``, else what ``typedef`` names."""
+        if self._source.language != "c" or len({each.kind for each in rows}) < 2:
+            return rows
+        text = self._source.text
+        is_tag = _TAG.search(text, max(0, offset - 20), offset) is not None
+        return [each for each in rows if (each.kind in _TAGGED) is is_tag] or rows
+
     def _of_folder(self) -> Resolution | None:
         """Resolve in the files of the folder, in languages where they see each other."""
         folder = os.path.dirname(self._source.path)
@@ -328,11 +338,12 @@ class Resolver:
             return Resolution(Certainty.NAME, ())
         return None
 
-    def _of_c(self) -> Resolution:
+    def _of_c(self, offset: int) -> Resolution:
         """Resolve in the headers, and the functions of other sources that are not static."""
         language = self._source.language
         rows = self._candidates.rows if language == "cpp" else self._candidates.free
         seen = [each for each in rows if self._is_linked(each)]
+        seen = list(self._of_tag(seen, offset))
         seen = list(self._of_use(seen))
         if not seen:
             return Resolution(Certainty.NAME, ())

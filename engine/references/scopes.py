@@ -17,6 +17,7 @@ _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "as
 _BEFORE_BYTES = 200
 _AFTER_BYTES = 120
 _MOST_BINDINGS = 500  # of a name in a file
+_BODY_BYTES = 400  # between the parameters and the body
 _HEAD_BYTES = 4000  # of a function, with its parameters
 
 _TYPE = rb"(?:[A-Za-z_][\w:]*(?:<[^<>;{}()]*>)?(?:\.\w+)*(?:\[\])*)"
@@ -78,8 +79,10 @@ _INITIAL = re.compile(rb"\s*:?=(?!=)")
 #: Between the parameters and the body.
 _TO_BODY = re.compile(
     rb"\s*(?::\s*[^;{}=]{0,200}?|->\s*[^;{}]{0,120}?|const|noexcept|override|throws\s[\w\s,.]*"
-    rb"|where\s[^{};]*|[\w.*\[\]\s(),]{0,120}?)?\s*(=>\s*\{?|\{)"
+    rb"|where\s[^{};]*)?\s*(=>\s*\{?|\{)"
 )
+_TO_BODY_OF_GO = re.compile(rb"\s*[\w.*\[\]\s(),]{0,200}?\{")
+_FUNC = re.compile(rb"\bfunc\b[^{}\n]*$")
 _BLOCK = re.compile(rb"\s*\{")
 _NAME = re.compile(rb"[\w$\x80-\xff]+")
 _ARROW = re.compile(rb"\s*=>\s*(\{)?")
@@ -326,7 +329,7 @@ class Scopes:
             return Binding(offset, *self._declared_in(offset, place))
         start, close = brackets.opens[outer], brackets.ends[outer]
         head = text[max(0, start - 40) : start]
-        body = _TO_BODY.match(text, close + 1, close + 400)
+        body = self._body_of(start, close, is_bound=is_bound)
         if _CONTROL.search(head):
             has_value = _INITIAL.match(text, _end_of_name(text, offset))
             if not (is_bound and (has_value or _LOOP.search(head))):
@@ -342,6 +345,15 @@ class Scopes:
             return Binding(offset, start, brackets.stretch(inner, len(text))[1])
         around = brackets.stretch(brackets.parents[outer], len(text))
         return Binding(offset, start, around[1])
+
+    def _body_of(self, start: int, close: int, *, is_bound: bool) -> re.Match[bytes] | None:
+        """Return the head of the body behind parentheses, if these can be of a function."""
+        text = self._source.text
+        if self._way != "go" or is_bound:
+            return _TO_BODY.match(text, close + 1, close + _BODY_BYTES)
+        if not _FUNC.search(text, max(0, start - _BEFORE_BYTES), start):
+            return None
+        return _TO_BODY_OF_GO.match(text, close + 1, close + _BODY_BYTES)
 
     def _declared_in(self, offset: int, place: int) -> tuple[int, int]:
         """Return the block of a declaration, within the function around it."""

@@ -181,6 +181,21 @@ class Checkout:
                 return Place(symbol.path, number, found.start() + 1)
         return None
 
+    def places_of(self, symbol: SymbolHit) -> list[Place]:
+        """Return where a symbol has its name; a struct can have it again behind its body."""
+        first = self.place_of(symbol)
+        last = self.lines[symbol.path][min(symbol.line_end, len(self.lines[symbol.path])) - 1]
+        found = re.match(rf"\}}\s*({re.escape(symbol.name)})\s*;", last)
+        again = Place(symbol.path, symbol.line_end, found.start(1) + 1) if found else None
+        return [each for each in (first, again) if each]
+
+    def is_import(self, place: Place) -> bool:
+        """Return whether a place stands in an import: a server has not found what it names."""
+        start = max(0, place.line - 40)
+        lines = self.lines.get(place.path, [])[start : place.line]
+        text = "\n".join([*lines[:-1], lines[-1][: place.column]]) if lines else ""
+        return re.search(r"\bimport\b[^;()=]*$", text) is not None
+
 
 def main() -> None:
     """Compare each repository and print the tables."""
@@ -245,7 +260,7 @@ def _compare_definition(
     checkout: Checkout, server: LanguageServer, tally: Tally, place: Place, name: str
 ) -> None:
     places = server.definitions(place)
-    if not places or place in places:
+    if not places or place in places or all(map(checkout.is_import, places)):
         return
     if checkout.language in _HAS_DECLARATIONS:
         declared = server.declarations(place)
@@ -298,8 +313,8 @@ def _compare_references(
         return
     theirs: set[Place] = set()
     for other in alike:
-        at = checkout.place_of(other) if other.path == place.path else None
-        theirs.update(server.references(at) if at else ())
+        for at in checkout.places_of(other) if other.path == place.path else ():
+            theirs.update(server.references(at))
     theirs = {
         each
         for each in theirs

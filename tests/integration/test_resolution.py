@@ -188,11 +188,19 @@ function use(client: Client) {
   client.close()
   connect().close()
   send('y')
+  for (const each of Object.entries(send)) {
+    each(send)
+  }
 }
 """,
     "b.ts": """import { Client } from './lib'
 
 export const again = send
+""",
+    "other.ts": "export function connect() {}\n",
+    "c.ts": """import * as lib from './lib'
+
+lib.connect()
 """,
 }
 
@@ -349,6 +357,8 @@ def test_a_call_through_an_interface_is_told_by_name(projects: dict[str, Project
         ("a.test.ts:19", "close", 1, ("likely", "lib.ts:4")),
         ("a.test.ts:20", "close", 1, ("likely", "lib.ts:4")),  # by the result of connect
         ("a.test.ts:21", "send", 1, ("exact", "lib.ts:1")),
+        ("c.ts:3", "connect", 1, ("exact", "lib.ts:11")),  # of a namespace
+        ("a.test.ts:22", "send", 1, ("exact", "lib.ts:1")),  # an argument, no parameter
     ],
 )
 def test_typescript(
