@@ -19,7 +19,7 @@ COMMANDS: dict[str, str] = {
     "refs": "Find who uses a name.",
     "callers": "List the functions that call a function.",
     "callees": "List the functions that a function calls.",
-    "impact": "List what depends on a definition, a file or your changes, and their tests.",
+    "impact": "List what a change affects, and the tests that reach it.",
     "related": "Find code similar to the code at a place.",
     "watch": "Keep the index equal to the folder while you work.",
     "serve": "Answer over HTTP, for browsers and programs.",
