@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "callees": "List the functions that a function calls.",
     "implementations": "List the subtypes of a type, or what overrides a method.",
     "bases": "List the bases of a type, or what a method overrides.",
-    "impact": "List what depends on a definition, a file or your changes, and their tests.",
+    "impact": "List what a change affects, and the tests that reach it.",
     "map": "List the most central definitions.",
     "unused": "List definitions that nothing uses.",
     "imports": "List which folders or files import which, and cycles.",
