@@ -16,6 +16,7 @@ _CHAIN = re.compile(rb"([\w.\\$]+)[.\\]\s*\{?[^\n;{}]*$")
 _ALIAS = re.compile(rb"\s+as\s+([\w\x80-\xff]+)")
 _WORD = re.compile(r"\w+")
 _NAME_BYTES = 200
+_LINE_BYTES = 1000  # before a name that are read
 _WORD_CHAR = re.compile(rb"\w")
 _BEFORE_AS = re.compile(rb"[\w.]+$")
 _IMPORTING = re.compile(rb"\b(?:import|use|require|from|alias|include)\b")
@@ -110,7 +111,7 @@ def says_module(text: bytes, module: str) -> bool:
     others before ``::`` or a dot.
     """
     return any(
-        _IMPORTING.search(text, max(text.rfind(b"\n", 0, at), text.rfind(b";", 0, at)) + 1, at)
+        _IMPORTING.search(text, _start_of(text, at, b";"), at)
         or (text[at - 1 : at] in {b"/", b'"', b"'"} and text[end : end + 1] in {b'"', b"'"})
         or (_ALONE_BEFORE.search(text, max(0, at - _NAME_BYTES), at) and _ALONE.match(text, end))
         for at, end in _words(text, module)
@@ -122,8 +123,7 @@ def imports_a_module(text: bytes, language: str, name: str) -> bool:
     if language != "python":
         return False
     return any(
-        _MODULE_LINE.match(text, text.rfind(b"\n", 0, at) + 1, at)
-        and not _WORD_CHAR.match(text, end)
+        _MODULE_LINE.match(text, _start_of(text, at), at) and not _WORD_CHAR.match(text, end)
         for at, end in _words(text, name)
     )
 
@@ -131,8 +131,7 @@ def imports_a_module(text: bytes, language: str, name: str) -> bool:
 def go_import(text: bytes, package: str) -> str | None:
     """Return the path from which a text of Go imports a package, by its alias or last folder."""
     for at, end in _words(text, package):
-        start = text.rfind(b"\n", 0, at) + 1
-        line = _GO_IMPORT.match(text, start, end + _NAME_BYTES)
+        line = _GO_IMPORT.match(text, _start_of(text, at), end + _NAME_BYTES)
         if line is None:
             continue
         alias, path = line[1], line[2].decode("utf-8", "replace")
@@ -141,6 +140,12 @@ def go_import(text: bytes, package: str) -> str | None:
         ):
             return path
     return None
+
+
+def _start_of(text: bytes, at: int, mark: bytes = b"\n") -> int:
+    """Return where the line or the statement around a place begins, not far before it."""
+    least = max(0, at - _LINE_BYTES)
+    return max(text.rfind(b"\n", least, at) + 1, text.rfind(mark, least, at) + 1, least)
 
 
 def _words(text: bytes, word: str) -> Iterator[tuple[int, int]]:

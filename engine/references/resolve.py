@@ -49,6 +49,7 @@ _BLOCKS = _ECMASCRIPT | {"go"}
 _LOCALS = (
     _BLOCKS | _C | {"python", "rust", "java", "csharp", "kotlin", "swift", "ruby", "groovy", "zig"}
 )
+_LINE_BYTES = 1000  # before a name that are read
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".def", ".tcc")
 _IMPORT_LINE = re.compile(rb"[ \t]*(?:from|import)\b")
 _DECORATOR = re.compile(rb"[ \t]*@")
@@ -149,7 +150,7 @@ class Resolver:
         if occurrence.use is not Use.USE:
             return False
         if source.language == "python":
-            start = source.text.rfind(b"\n", 0, offset) + 1
+            start = source.text.rfind(b"\n", max(0, offset - _LINE_BYTES), offset) + 1
             if _IMPORT_LINE.match(source.text, start, offset):
                 return True
         elif source.language == "go" and _PACKAGE.search(source.text, max(0, offset - 20), offset):
@@ -238,7 +239,7 @@ class Resolver:
         """Return what is around a place; a decorator stands outside of what it decorates."""
         if around is None or self._source.language != "python" or around.kind not in CALLABLES:
             return around
-        start = self._source.text.rfind(b"\n", 0, offset) + 1
+        start = self._source.text.rfind(b"\n", max(0, offset - _LINE_BYTES), offset) + 1
         if not _DECORATOR.match(self._source.text, start, offset):
             return around
         return self._source.enclosing(around.byte_start - 1) if around.byte_start else None

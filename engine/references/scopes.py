@@ -16,7 +16,7 @@ from engine.syntax.references import Marks
 _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
 _BEFORE_BYTES = 200
 _AFTER_BYTES = 120
-_MOST_BINDINGS = 500  # of a name in a file
+_MOST_BINDINGS = 200  # of a name in a file
 _BODY_BYTES = 400  # between the parameters and the body
 _HEAD_BYTES = 4000  # of a function, with its parameters
 
@@ -254,7 +254,7 @@ class Scopes:
             return Binding(parameters[name], *stretch)
         line = before.rpartition(b"\n")[2]
         is_bound = (
-            (_LINE_START.match(line) and _ASSIGNED[self._way].match(text, end))
+            (_LINE_START.match(line) and _ASSIGNED[self._way].match(text, end, end + _AFTER_BYTES))
             or (_FOR.search(line) and _IN.match(text, end, end + _AFTER_BYTES))
             or _AS.search(line)
         )
@@ -299,7 +299,9 @@ class Scopes:
             return None
         known = way if way in _DECLARED else "other"
         assigned = _ASSIGNED.get(way)
-        if _DECLARED[known].search(before) or (assigned and assigned.match(text, end)):
+        if _DECLARED[known].search(before) or (
+            assigned and assigned.match(text, end, end + _AFTER_BYTES)
+        ):
             return self._stretch_of(offset, is_bound=True, is_typed=False)
         if _PARAMETER_BEFORE[known].search(before) and _PARAMETER_AFTER[known].match(text, end):
             return self._stretch_of(offset, is_bound=False, is_typed=False)

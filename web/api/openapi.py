@@ -220,8 +220,6 @@ _OF_SHAPES: Mapping[str, object] = {
     "ProjectStatus.skips": {"binary": 12, "too_large": 1},
     "Reference.line": 31,
     "Reference.path": "app/http/router.py",
-    "ImpactAnswer.name": "SessionStore.open_session",
-    "ImpactAnswer.tests": [],
     "MapAnswer.files": 980,
     "MappedSymbol.kind": "class",
     "MappedSymbol.line": 6,
