@@ -31,7 +31,7 @@ _VERBS = {
 }
 _BY_ITSELF = re.compile(r"__\w+__$")
 _MOST_DEFINITIONS = 20  # that a text names
-_MOST_TESTS = 10  # of a file, the nearest ones
+_MOST_TESTS = 3  # of a file, that are named
 _MOST_LINES = 4  # of the uses in one definition
 _BY_NAME = "by name alone: perhaps another of this name"
 
@@ -198,23 +198,20 @@ def _last(name: str) -> str:
 
 
 def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
-    """Yield the nearest tests of each file, the file with the nearest one first."""
+    """Yield the files with tests, a line each with its nearest ones; the nearest file first."""
     by_file: dict[str, list[Dependent]] = {}
     for each in tests:
         by_file.setdefault(each.path, []).append(each)
     yield style.bold("tests")
     for path, found in by_file.items():
-        yield f"  {style.place(printable(path))}"
-        nearest = [each for each in found if each.depth == found[0].depth][:_MOST_TESTS]
-        for each in nearest:
-            parts = [f"{each.line}", printable(_name_of(each)) or "the whole file"]
-            parts += [f"depth {each.depth}", each.certainty.value]
-            if not is_brief:
-                parts.append(style.dim(_reason_of(each)))
-            yield "    " + "  ".join(parts)
-        if more := len(found) - len(nearest):
-            deepest = max(each.depth for each in found)
-            yield style.dim(f"    and {more:,} more, to depth {deepest}")
+        nearest = found[0]
+        parts = [style.place(printable(path)), f"depth {nearest.depth}", nearest.certainty.value]
+        names = [f"{printable(_name_of(each))}:{each.line}" for each in found if _name_of(each)]
+        if names and not is_brief:
+            more = len(names) - _MOST_TESTS
+            told = [*names[:_MOST_TESTS], *([f"and {more:,} more"] if more > 0 else [])]
+            parts.append(style.dim(", ".join(told)))
+        yield "  " + "  ".join(parts)
 
 
 def _compact_definition(each: ChangedDefinition) -> dict[str, Any]:
@@ -238,5 +235,5 @@ def _compact_file(path: str, tests: Sequence[Dependent], *, is_brief: bool) -> d
         "depth": nearest.depth,
         "certainty": nearest.certainty.value,
     }
-    names = [name for each in tests if (name := _name_of(each))]
+    names = [name for each in tests[:_MOST_TESTS] if (name := _name_of(each))]
     return shape if is_brief or not names else {**shape, "symbols": names}

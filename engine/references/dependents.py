@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Use
+from engine.reference_records import MAX_DEPTH, Certainty, Dependent, Direction, Use
 from engine.references.calls import lines_of
 from engine.references.candidates import CALLABLES
 from engine.references.fixtures import Fixtures
 from engine.references.imports import Module, likeness, module_of, path_segments
+from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
 from engine.references.resolve import scope_of
 from engine.references.sources import Source
@@ -274,6 +275,10 @@ class Dependents:
         rows = self._lookup.definitions(row.name) if around and row.kind in CALLABLES else []
         if around is None or len(rows) <= 1:
             return []
+        if around.kind == "interface" and around.language == "go":
+            edges = InheritanceWalk(self._lookup, Direction.IMPLEMENTATIONS).edges([row], 1)
+            places = {(edge.path, edge.name) for edge in edges}
+            return [each for each in rows if _key_of(each) in places]
         below = set()
         for found in self._lookup.uses(around.name):
             if found.occurrence.use is Use.INHERIT and can_mean(found.resolution, around):

@@ -7,6 +7,7 @@ from engine.humanize import count
 from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.imports import path_segments
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Occurrence, Source, offsets_of
 from engine.references.types import bases_in
@@ -56,16 +57,18 @@ class Lookup:
         self.notes: list[str] = []
 
     def definitions(self, name: str) -> list[SymbolRow]:
-        """Return the definitions of a name in its case, public ones first."""
+        """Return the definitions of a name in its case, public ones first.
+
+        What stands before its last dots is the class around it, or else its module, or both.
+        """
         name = storable(name).strip()
         last = last_name_of(name)
         rows = self._named(last)
-        if last != name:
-            qualifier = qualified_form(name).lower()
-            rows = [
-                row for row in rows if f".{row.qualified_name.lower()}".endswith(f".{qualifier}")
-            ]
-        return rows
+        if last == name:
+            return rows
+        qualified = qualified_form(name).lower()
+        inside = [row for row in rows if f".{row.qualified_name.lower()}".endswith(f".{qualified}")]
+        return inside or [row for row in rows if _is_in_module(row, qualified.split("."))]
 
     def heads(self, name: str) -> Sequence[references.HeadRow] | None:
         """Return the types and functions of a name, or None if too many names were asked for."""
@@ -181,6 +184,14 @@ class Lookup:
                 language, packed_marks = marks[blob_id]
                 row = references.SourceRow(path, blob_id, language, b"", packed_marks)
                 self._sources[path] = Source(row, texts[blob_id], spans.get(blob_id, []))
+
+
+def _is_in_module(row: SymbolRow, words: Sequence[str]) -> bool:
+    """Return whether the first of some words name the file of a definition, the rest itself."""
+    own = row.qualified_name.lower().split(".")
+    module = [*words[: -len(own)]]
+    segments = [each.lower() for each in path_segments(row.path)]
+    return bool(module) and [*words[-len(own) :]] == own and segments[-len(module) :] == module
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:

@@ -142,7 +142,8 @@ class Members:
             members = self._near(each for each in self._candidates.rows if scope_of(each))
             if not members or members[0].kind in {"function", "variable"}:
                 return Resolution(Certainty.NAME, members)
-        if self._name in EVERYDAY_NAMES:
+        is_plain = occurrence.use is Use.USE and self._name.isalpha() and self._name.islower()
+        if is_plain or self._name in EVERYDAY_NAMES:
             return Resolution(Certainty.NAME, self._members)
         return only(self._members)
 

@@ -383,7 +383,7 @@ def test_without_arguments_it_shows_its_help(cairn: Command) -> None:
     assert ended.code == 0
     assert ended.out == cairn("--help").out
     for name, line in COMMANDS.items():
-        assert f"  {name:<8}  {line}" in ended.out
+        assert re.search(rf"^  {name} +{re.escape(line)}$", ended.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

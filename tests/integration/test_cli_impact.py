@@ -35,8 +35,7 @@ def test_dependents_stand_by_depth_and_tests_by_file(cairn: Command) -> None:
     assert third.startswith("depth 3\n  shop/report.py:9  checkout  likely  calls Cart.receipt")
     assert tests.splitlines() == [
         "tests",
-        "  tests/test_cart.py",
-        "    4  test_total  depth 1  exact  calls discounted in line 5",
+        "  tests/test_cart.py  depth 1  exact  test_total:4",
     ]
     assert totals.startswith("5 dependents, 1 test among them, in 3 files: 4 exact, 1 likely, ")
 

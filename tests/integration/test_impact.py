@@ -316,3 +316,20 @@ def test_other_languages(tmp_path: Path) -> None:
         assert shape.test_files == ("src/draw.test.ts",)
         helper = project.impact(ImpactRequest(name="Helper"))
         assert _told(helper.tests) == {"TestHelper": (1, "exact", "call")}
+
+
+def test_what_implements_a_method_of_an_interface_depends_on_it(tmp_path: Path) -> None:
+    tree = {
+        "go.mod": "module example.com/hooks\n",
+        "hooks.go": "package hooks\n\ntype Hook interface {\n\tFire(level int) error\n}\n",
+        "slog/slog.go": "package slog\n\ntype Slog struct{}\n\n"
+        "func (s Slog) Fire(level int) error {\n\treturn nil\n}\n",
+        "hook_test.go": "package hooks\n\ntype testHook struct{}\n\n"
+        "func (t *testHook) Fire(level int) error {\n\treturn nil\n}\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        index = catalog.create(str(write_tree(tmp_path / "tree", tree)))
+        index.index()
+        found = index.impact(ImpactRequest(name="Hook.Fire"))
+    assert [(each.name, each.depth) for each in found.dependents] == [("Slog.Fire", 1)]
+    assert [each.path for each in found.tests] == ["hook_test.go"]

@@ -235,3 +235,12 @@ def test_relations_are_names_that_the_project_defines(project: Project) -> None:
     assert relations["place_order"].calls == ("Orders", "Stock", "add")
     assert "Base" not in relations
     assert project.references.relations("nowhere.py") == []
+
+
+def test_a_name_can_be_qualified_by_its_module(project: Project) -> None:
+    for name in ("shop.orders.place_order", "orders.place_order"):
+        [found] = project.references.find(ReferenceRequest(name=name)).definitions
+        assert found.path == "shop/orders.py"
+    [method] = project.references.find(ReferenceRequest(name="shop.orders.Orders.add")).definitions
+    assert method.qualified_name == "Orders.add"
+    assert not project.references.find(ReferenceRequest(name="shop.nowhere.add")).definitions

@@ -86,7 +86,7 @@ def test_long_answers_are_summed_up() -> None:
     tests.append(_dependent("deep", "test_a.py", is_test=True, depth=4))
     text = _text(_answer(tests=tuple(tests), changed=25))
     assert "\nand 5 more\n" in text
-    assert text.endswith("t9  depth 1  exact  calls f in line 3\n    and 3 more, to depth 4")
+    assert text.endswith("  test_a.py  depth 1  exact  t0:2, t1:2, t2:2, and 10 more")
 
 
 def test_a_budget_keeps_what_is_sure_and_near() -> None:
