@@ -31,6 +31,7 @@ _VERBS = {
 }
 _BY_ITSELF = re.compile(r"__\w+__$")
 _MOST_DEFINITIONS = 20  # that a text names
+_MOST_BY_NAME = 8  # dependents that a text lists
 _MOST_TESTS = 3  # of a file, that are named
 _MOST_LINES = 4  # of the uses in one definition
 _BY_NAME = "by name alone: perhaps another of this name"
@@ -59,7 +60,9 @@ def impact_text(answer: ImpactAnswer, shown: Shown, style: Style) -> str:
         rows = [each for each in sure if each.depth == depth]
         blocks.append(_block(f"depth {depth}", rows, style, is_brief=shown.is_brief))
     if by_name:
-        blocks.append(_block(_BY_NAME, by_name, style, is_brief=shown.is_brief))
+        block = _block(_BY_NAME, by_name[:_MOST_BY_NAME], style, is_brief=shown.is_brief)
+        more = len(by_name) - _MOST_BY_NAME
+        blocks.append(f"{block}\n  {style.dim(f'and {more:,} more')}" if more > 0 else block)
     if tests:
         blocks.append("\n".join(_test_lines(tests, style, is_brief=shown.is_brief)))
     return ("\n" if shown.is_brief else "\n\n").join(blocks)

@@ -6,8 +6,10 @@ import os
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import click
+
 from tests.support.unprivileged import as_nobody
-from web.cli.main import COMMANDS, run
+from web.cli.main import COMMANDS, cairn, run
 
 
 def close_folder(folder: Path) -> None:
@@ -22,8 +24,9 @@ def close_folder(folder: Path) -> None:
 
 def run_as_nobody(*arguments: str) -> tuple[int, str, str]:
     """Run a command line as a user whom permission bits stop: exit code, output and errors."""
-    for name in ("cli.failures", *(f"cli.{each}" for each in COMMANDS)):
-        importlib.import_module(f"web.{name}")
+    importlib.import_module("web.cli.failures")
+    for name in COMMANDS:
+        cairn.get_command(click.Context(cairn), name)
 
     def work() -> list[object]:
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
