@@ -26,10 +26,10 @@ from engine.reference_records import (
 )
 from engine.references.calls import Walk
 from engine.references.finder import reference_of
-from engine.references.heirs import TYPES
 from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, can_mean
 from engine.references.resolve import Resolver, family_of, scope_of
+from engine.references.subtypes import TYPES
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.searcher import Searcher
 from engine.search.selection import branch_notes
