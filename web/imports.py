@@ -6,7 +6,7 @@ from engine.humanize import count
 from engine.reference_records import ImportCycle, ImportEdge, ImportGraph
 from web.calls import dot_text, mermaid_text
 from web.terminal import Style, printable
-from web.text import coverage_text
+from web.text import closing_text, coverage_text
 
 _MOST_EDGES = 10  # of a cycle, in text
 
@@ -27,9 +27,8 @@ def imports_text(graph: ImportGraph, style: Style) -> str:
     if graph.external:
         named = ", ".join(f"{printable(each.name)} {each.imports:,}" for each in graph.external)
         blocks.append(f"outside of the project: {named}")
-    lines = [style.warning(f"note: {printable(note)}") for note in graph.notes]
-    lines.append(style.dim(", ".join(_totals(graph))))
-    return "\n\n".join([*blocks, "\n".join(lines)]) + "\n"
+    blocks.append(closing_text(graph.notes, list(_totals(graph)), style))
+    return "\n\n".join(blocks) + "\n"
 
 
 def _cycle_lines(cycle: ImportCycle, style: Style) -> Iterator[str]:

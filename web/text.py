@@ -1,10 +1,21 @@
-"""Symbols, outlines and coverage as text; ``answers`` has search answers, ``schemas`` the JSON."""
+"""Symbols, outlines, coverage and notes as text; ``answers`` has search answers."""
 
 from collections.abc import Sequence
 
 from engine.humanize import count, percent
 from engine.records import Coverage, SymbolHit
 from web.terminal import Style, printable
+
+
+def size_of(text: str) -> int:
+    """Return the size of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def closing_text(notes: Sequence[str], totals: Sequence[str], style: Style) -> str:
+    """Return the lines below an answer: its notes, then all totals as one."""
+    lines = [style.warning(f"note: {printable(note)}") for note in notes]
+    return "\n".join([*lines, style.dim(", ".join(totals))])
 
 
 def coverage_text(coverage: Coverage) -> str:

@@ -9,9 +9,10 @@ from engine.parameters import check_request
 from engine.records import Hit, SearchRequest
 from engine.reference_records import MapAnswer, MappedSymbol, MapRequest
 from engine.references.name_graph import Floats, NameGraph, read_name_graph
+from engine.references.snapshot import read_snapshot
 from engine.search.query import Query
 from engine.search.searcher import Searcher
-from engine.search.selection import branch_notes, filters_of, path_predicate
+from engine.search.selection import filters_of, path_predicate
 from engine.source.git import read_branch
 from engine.store import symbols
 from engine.store.connection import Handle, Store
@@ -62,8 +63,8 @@ class CodeMap:
         check_request(wanted)
         checked_out = read_branch(self._root)
         hits = self._hits(wanted.query, checked_out)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
+        with read_snapshot(self._store, self._searcher, checked_out) as snapshot:
+            handle, branch = snapshot.handle, snapshot.branch
             graph = self._graph_of(handle, branch)
             begins = _Beginnings(graph, hits, wanted.path)
             files = graph.file_ranks(begins.attention)
@@ -73,14 +74,13 @@ class CodeMap:
             ranks *= begins.file_worth()[graph.file_of]
             shown = self._shown(handle, branch, graph, ranks, wanted.limit)
             total = int(np.count_nonzero(ranks))
-            notes = branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out)
             return MapAnswer(
                 symbols=tuple(shown),
                 total=total,
                 files=len(graph.paths),
                 truncated=total > len(shown),
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(*notes, *begins.notes),
+                coverage=snapshot.coverage,
+                notes=(*snapshot.notes, *begins.notes),
             )
 
     def _hits(self, query: str | None, checked_out: str) -> Sequence[Hit]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
@@ -30,18 +31,19 @@ from engine.reference_records import (
 from engine.references.calls import Walk
 from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
-from engine.references.lookup import RANK, Found, Lookup, uses_that_may_mean
+from engine.references.lookup import RANK, Found, uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.resolve import Resolver
+from engine.references.snapshot import Snapshot, read_snapshot
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
 from engine.search.query import storable
 from engine.search.searcher import Searcher
-from engine.search.selection import branch_notes, path_predicate
+from engine.search.selection import path_predicate
 from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.source.git import read_branch
 from engine.store import files
-from engine.store.connection import Handle, Store
+from engine.store.connection import Store
 from engine.store.symbols import SymbolRow
 
 if TYPE_CHECKING:
@@ -75,10 +77,8 @@ class References:
             InvalidInputError: A field of the request is invalid.
         """
         check_request(wanted)
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            lookup = Lookup(handle, branch)
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
             asked = lookup.definitions(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
             last = last_name_of(storable(wanted.name).strip())
@@ -94,7 +94,6 @@ class References:
             if wanted.use is not None:
                 found = [each for each in found if each.occurrence.use is wanted.use]
             found.sort(key=_order)
-            coverage = self._searcher.coverage(handle, branch)
             shown = found[: wanted.limit]
             return ReferenceAnswer(
                 name=wanted.name,
@@ -104,11 +103,8 @@ class References:
                 uses=dict(uses),
                 certainties=dict(Counter(each.resolution.certainty.value for each in found)),
                 truncated=len(found) > len(shown) or lookup.is_cut,
-                coverage=coverage,
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *lookup.notes,
-                ),
+                coverage=snapshot.coverage,
+                notes=snapshot.notes,
             )
 
     def callers(self, wanted: CallRequest) -> CallAnswer:
@@ -150,10 +146,8 @@ class References:
             InvalidInputError: A field of the request is invalid.
         """
         check_request(wanted)
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            lookup = Lookup(handle, branch)
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
             asked = lookup.definitions(wanted.name)
             is_call = direction in (Direction.CALLERS, Direction.CALLEES)
             walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
@@ -166,12 +160,8 @@ class References:
                 edges=tuple(edges[: wanted.limit]),
                 total=len(edges),
                 truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *lookup.notes,
-                    *walk.notes,
-                ),
+                coverage=snapshot.coverage,
+                notes=(*snapshot.notes, *walk.notes),
             )
 
     def impact(self, wanted: ImpactRequest) -> ImpactAnswer:
@@ -186,19 +176,18 @@ class References:
         check_one(wanted)
         checked_out = read_branch(self._root)
         changed = self._changed(checked_out) if wanted.changed else None
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            lookup = Lookup(handle, branch)
+        with read_snapshot(self._store, self._searcher, checked_out) as snapshot:
+            lookup = snapshot.lookup
             if wanted.path is not None:
-                self._check_indexed(handle, branch.id, wanted.path)
+                _check_indexed(snapshot, wanted.path)
             start = changed or start_of(lookup, wanted)
             lookup.assume(start.rows)
             return answer_from(
                 start,
                 wanted,
                 lookup,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=[*branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out)],
+                coverage=snapshot.coverage,
+                notes=snapshot.branch_notes,
             )
 
     def definitions_at(self, path: str, line: int, column: int) -> tuple[Definition, ...]:
@@ -209,9 +198,8 @@ class References:
             line: Counted from 1.
             column: In characters, counted from 1; anywhere in the name.
         """
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            lookup = Lookup(handle, self._searcher.branch(handle, None, checked_out))
+        with self._read() as snapshot:
+            lookup = snapshot.lookup
             source = lookup.source(path)
             place = source.name_at(line, column) if source else None
             if source is None or place is None:
@@ -249,25 +237,15 @@ class References:
         start.notes += stale_note(changes.files, stored)
         return start
 
-    def _check_indexed(self, handle: Handle, branch_id: int, path: str) -> None:
-        if files.read_file(handle, branch_id, path) is None:
-            raise FileNotIndexedError(
-                f"{display_path(path)} is not in the index",
-                hint="cairn why PATH shows the reason",
-                path=display_path(path),
-            )
-
     def relations(self, path: str) -> list[Relations]:
         """Return what the definitions of a file refer to; empty for one that is not indexed.
 
         Args:
             path: Relative to the root.
         """
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, read_branch(self._root))
-            lookup = Lookup(handle, branch)
-            source = lookup.source(path)
-            return relations_of(source, lookup) if source else []
+        with self._read() as snapshot:
+            source = snapshot.lookup.source(path)
+            return relations_of(source, snapshot.lookup) if source else []
 
     def unused(self, wanted: UnusedRequest, cancelled: CancelToken = never) -> UnusedAnswer:
         """Return the definitions that nothing uses, the most certain first.
@@ -283,10 +261,8 @@ class References:
         from engine.references.unused import find_unused
 
         check_request(wanted)
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            found = find_unused(handle, branch, wanted, cancelled)
+        with self._read() as snapshot:
+            found = find_unused(snapshot.handle, snapshot.branch, wanted, cancelled)
             asked = [each for each in found.definitions if wanted.exported or not each.exported]
             return UnusedAnswer(
                 definitions=tuple(asked[: wanted.limit]),
@@ -294,11 +270,8 @@ class References:
                 exported=len(found.definitions) - len(asked),
                 left_out=found.left_out,
                 truncated=len(asked) > wanted.limit or found.is_cut,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *found.notes,
-                ),
+                coverage=snapshot.coverage,
+                notes=(*snapshot.notes, *found.notes),
             )
 
     def imports(self, wanted: ImportsRequest, cancelled: CancelToken = never) -> ImportGraph:
@@ -315,10 +288,8 @@ class References:
         from engine.references.import_graph import find_imports
 
         check_request(wanted)
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            found = find_imports(handle, branch.id, wanted, cancelled)
+        with self._read() as snapshot:
+            found = find_imports(snapshot.handle, snapshot.branch.id, wanted, cancelled)
             is_cut = max(len(found.edges), len(found.cycles)) > wanted.limit
             late = () if found.is_whole else ("not all files could be read in time",)
             return ImportGraph(
@@ -331,17 +302,26 @@ class References:
                 external_imports=found.external_imports,
                 missing=found.missing,
                 truncated=is_cut or not found.is_whole,
-                coverage=self._searcher.coverage(handle, branch),
-                notes=(
-                    *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
-                    *late,
-                ),
+                coverage=snapshot.coverage,
+                notes=(*snapshot.notes, *late),
             )
+
+    def _read(self) -> AbstractContextManager[Snapshot]:
+        return read_snapshot(self._store, self._searcher, read_branch(self._root))
 
     def _shown(self, rows: Sequence[SymbolRow]) -> tuple[SymbolHit, ...]:
         return tuple(
             symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
             for row in rows[:_MOST_SHOWN]
+        )
+
+
+def _check_indexed(snapshot: Snapshot, path: str) -> None:
+    if files.read_file(snapshot.handle, snapshot.branch.id, path) is None:
+        raise FileNotIndexedError(
+            f"{display_path(path)} is not in the index",
+            hint="cairn why PATH shows the reason",
+            path=display_path(path),
         )
 
 

@@ -10,18 +10,13 @@ from engine.cancellation import CancelToken
 from engine.errors import Cancelled
 from engine.reference_records import ExternalModule, ImportCycle, ImportEdge, ImportsRequest
 from engine.references.components import cycles_of
-from engine.references.import_statements import (
-    Statement,
-    declared_in,
-    has_imports,
-    statements_of,
-)
-from engine.references.import_targets import Targets, is_manifest, node_of
+from engine.references.import_statements import declared_in, has_imports
+from engine.references.import_targets import Import, Targets, imports_in, is_manifest, node_of
 from engine.search.selection import path_predicate
 from engine.store import references
 from engine.store.compression import unpack_marks, unpack_text
 from engine.store.connection import Handle
-from engine.syntax.references import texts_of
+from engine.syntax.references import Marks
 
 _MOST_SECONDS = 60
 _MOST_EXTERNAL = 10  # unless all are asked for
@@ -45,7 +40,7 @@ class _Read(NamedTuple):
     """What the texts of a branch say."""
 
     files: list[tuple[str, int, str]]  # path, blob, language
-    statements: dict[int, list[Statement]]  # by blob
+    statements: dict[int, list[Import]]  # by blob
     targets: Targets
     is_whole: bool
 
@@ -60,7 +55,7 @@ class _Sum:
         self.path = ""
         self.line = 0
 
-    def add(self, path: str, statement: Statement) -> None:
+    def add(self, path: str, statement: Import) -> None:
         """Add a statement."""
         if not self.imports:
             self.path, self.line = path, statement.line
@@ -137,7 +132,7 @@ def _read(handle: Handle, branch_id: int, cancelled: CancelToken) -> _Read:
     paths_of: dict[int, list[str]] = {}
     for path, blob_id, _ in files:
         paths_of.setdefault(blob_id, []).append(path)
-    statements: dict[int, list[Statement]] = {}
+    statements: dict[int, list[Import]] = {}
     declared: dict[tuple[str, str], list[str]] = {}
     manifests: dict[str, bytes] = {}
     ends_at = time.monotonic() + _MOST_SECONDS
@@ -154,8 +149,8 @@ def _read(handle: Handle, branch_id: int, cancelled: CancelToken) -> _Read:
             manifests |= dict.fromkeys(paths_of[row.blob_id], text)
         elif has_imports(row.language):
             text = unpack_text(row.packed_text)
-            marks = unpack_marks(row.packed_marks) if row.packed_marks is not None else []
-            statements[row.blob_id] = statements_of(text, row.language, texts_of(marks))
+            marks = Marks(() if row.packed_marks is None else unpack_marks(row.packed_marks))
+            statements[row.blob_id] = imports_in(text, row.language, marks)
             for name in declared_in(text, row.language):
                 declared.setdefault((row.language, name), []).extend(paths_of[row.blob_id])
     languages = {path: language for path, _, language in files}

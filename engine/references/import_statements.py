@@ -1,224 +1,94 @@
 """The import statements of a text, and what it says of its own name.
 
-Statements are found by patterns, a few for each language, outside of comments and literals.
+Statements are found by patterns, a few for each language, outside of comments and literals. No
+pattern goes back over what it has read of a statement (``+`` behind a number of repetitions), and
+none reads a stretch again for each of many keywords, so that no file takes minutes.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-_MOST_STATEMENTS = 2000  # of a file
-_MOST_NAMES = 200  # of a statement
+from engine.syntax.references import Marks
+
+_MOST_BYTES = 4000  # of a statement
 
 ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
 C_LIKE = frozenset({"c", "cpp", "objective-c"})
 JVM = frozenset({"java", "kotlin", "scala", "groovy"})
 
 
+class ImportedName(NamedTuple):
+    """A name that is imported from a module, not the alias that it gets."""
+
+    name: str
+    start: int  # in bytes
+    end: int
+
+
 class Statement(NamedTuple):
     """An import of one module."""
 
-    line: int
-    module: str  # as it is written, or with dots
-    names: tuple[str, ...] = ()  # that are imported from it, where they may be modules
+    module: str  # as it is written; of Rust, the whole path of an imported name
+    start: int  # of the module, in bytes
+    end: int
+    names: tuple[ImportedName, ...] = ()
     is_deferred: bool = False  # does not run when the file is loaded
     is_part: bool = False  # declares a part of the module itself: ``mod x;``
+    is_relative: bool = False  # the path is looked for in the folder of the file
 
 
-class _Found(NamedTuple):
-    offset: int
-    module: str
-    names: tuple[str, ...] = ()
-    is_deferred: bool = False
-    is_part: bool = False
+_Reader = Callable[[bytes, Marks], Iterator[Statement]]
 
+# What is imported from a module, between commas: ``type C``, ``* as z``, ``B as C``, ``B => C``.
+_NAME = re.compile(
+    rb"(?:\b(?:type|function|const)\s+(?!as\b)|\*\s*as\s+)?"
+    rb"([\w$\x80-\xff]+(?:[.\\][\w$\x80-\xff]+)*)(?:\s+as\s+[\w$\x80-\xff]+|\s*=>\s*[\w$]+)?"
+)
+_COMMENT = re.compile(rb"//[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)")
+_HASH_COMMENT = re.compile(rb"#[^\n]*")
+_LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
 
-def _pattern(text: bytes) -> re.Pattern[bytes]:
-    return re.compile(text, re.MULTILINE)
-
-
-_PYTHON = _pattern(
-    rb"^([ \t]*)(?:from[ \t]+(\.*[ \t]*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|(?:[^\n\\#;]|\\\n)*)"
-    rb"|import[ \t]+((?:[^\n\\#;]|\\\n)*))"
+_PYTHON_MODULE = re.compile(rb"\w[\w.]*")
+_PYTHON_IMPORT = re.compile(
+    rb"(?:^(?P<deferred>[ \t]+)?|;[ \t]*)(?P<begin>import)[ \t]+"
+    rb"(?P<modules>(?:[\w., \t]|\\\r?\n)++)",
+    re.MULTILINE,
 )
-_ECMASCRIPT = _pattern(
-    rb"(?:\bfrom\s*|(\bimport\s*\(\s*)|\brequire\s*\(\s*|\bimport\s+)([\"'])([^\"'\n]+)\2"
+_ECMASCRIPT_FROM = re.compile(rb"(?P<begin>\bfrom)\s*" + _LITERAL)
+_ECMASCRIPT_BEGIN = re.compile(rb"\b(?:import|export)\b(?:\s+type\b(?=\s*[{*\w$]))?")
+_ECMASCRIPT_NAMES = re.compile(rb"[\w$\s{},*\x80-\xff]*")
+_GO_GROUP = re.compile(rb"^import[ \t]*\(", re.MULTILINE)
+_GO_LINE = re.compile(
+    rb"(?:^|[(;])[ \t]*(?:[\w.]+[ \t]+)?[\"`](?P<module>[^\"`\n]+)[\"`]", re.MULTILINE
 )
-_GO = _pattern(rb"^import\s*(?:\(([^)]*)\)|[\w.]*\s*\"([^\"\n]+)\")")
-_GO_LINE = _pattern(rb"^\s*[\w.]*\s*\"([^\"\n]+)\"")
-_RUST = _pattern(
-    rb"^[ \t]*(?:pub(?:\([^)\n]*\))?\s+)?(?:use\s+([^;]{1,4000});|mod\s+(\w+)\s*;"
-    rb"|extern\s+crate\s+(\w+))"
-)
-_JVM = _pattern(rb"^[ \t]*import\s+(?:static\s+)?([\w.$]+(?:\.[*{][^\n;]*)?)")
-_CSHARP = _pattern(
-    rb"^[ \t]*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?([A-Za-z_][\w.]*)\s*;"
-)
-_PHP = _pattern(
-    rb"^[ \t]*use\s+(?:function\s+|const\s+)?(\\?\w+(?:\\\w+)+)(?:\\\{([^}]*)\})?"
-    rb"|\b(?:require|include)(?:_once)?\b\s*\(?\s*(?:__DIR__\s*\.\s*)?[\"']([^\"'\n]+)[\"']"
-)
-_RUBY = _pattern(rb"^[ \t]*(require_relative|require|load)\s*\(?\s*[\"']([^\"'\n]+)[\"']")
-_ELIXIR = _pattern(
-    rb"^[ \t]*(?:alias|import|use|require)\s+([A-Z]\w*(?:\.[A-Z]\w*)*)(?:\.\{([^}]*)\})?"
-)
-_HASKELL = _pattern(rb"^import\s+(?:safe\s+)?(?:qualified\s+)?([A-Z][\w.]*)")
-_INCLUDE = _pattern(rb"^[ \t]*#[ \t]*(?:include|import)[ \t]*([<\"])([^>\"\n]+)[>\"]")
-_SWIFT = _pattern(rb"^[ \t]*(?:@testable\s+)?import\s+(?:class\s+|struct\s+|func\s+)?(\w+)")
-_LUA = _pattern(rb"\brequire\s*\(?\s*[\"']([^\"'\n]+)[\"']")
-_ZIG = _pattern(rb"@import\(\"([^\"\n]+)\"\)")
-_BASH = _pattern(
-    rb"^[ \t]*(?:source|\.)[ \t]+[\"']?(?:\$\{?\w+\}?/|\$\([^)\n]*\)/)?([\w./-]+)[\"']?"
-)
-
-_SPACE = re.compile(rb"\s{0,200}")
-_NAMED = re.compile(rb"(\w+)(?:\s+as\s+\w+)?\s*(?:,|$)")
-_DOTTED = re.compile(rb"\s*([\w.]+)")
+_RUST_USE = re.compile(rb"\buse\s")
+_RUST_TREE = re.compile(rb"(?:[\w\s:{},*#]++|//[^\n]*+)*+;")
+_RUST_TOKEN = re.compile(rb"\bas\s+\w+|(?:r#)?(?P<word>\w+|\*)\s*(?P<more>::)?|(?P<sign>[{},])")
 
 #: What a text says of its own name.
 _DECLARED: Mapping[str, re.Pattern[bytes]] = {
-    **dict.fromkeys(JVM, _pattern(rb"^\s*package\s+([\w.]+)")),
-    "csharp": _pattern(rb"^\s*namespace\s+([\w.]+)"),
-    "php": _pattern(rb"^\s*namespace\s+([\w\\]+)\s*[;{]"),
-    "elixir": _pattern(rb"^\s*(?:defmodule|defprotocol)\s+([A-Z][\w.]*)"),
-    "haskell": _pattern(rb"^module\s+([A-Z][\w.]*)"),
+    language: re.compile(pattern, re.MULTILINE)
+    for language, pattern in {
+        **dict.fromkeys(JVM, rb"^\s*package\s+([\w.]+)"),
+        "csharp": rb"^\s*namespace\s+([\w.]+)",
+        "php": rb"^\s*namespace\s+([\w\\]+)\s*[;{]",
+        "elixir": rb"^\s*(?:defmodule|defprotocol)\s+([A-Z][\w.]*)",
+        "haskell": rb"^module\s+([A-Z][\w.]*)",
+    }.items()
 }
 
 
-def _text(found: bytes) -> str:
-    return found.decode("utf-8", "replace")
+def statements_of(text: bytes, language: str, marks: Marks) -> list[Statement]:
+    """Return the import statements of a text, in order.
 
-
-def _python(text: bytes) -> Iterator[_Found]:
-    for found in _PYTHON.finditer(text):
-        is_deferred = bool(found[1])
-        if found[4] is not None:
-            for each in found[4].split(b","):
-                if name := _DOTTED.match(each):
-                    yield _Found(found.start(), _text(name[1]), (), is_deferred)
-            continue
-        listed = re.sub(rb"#[^\n]*|[()\\]", b" ", found[3])
-        names = tuple(_text(each[1]) for each in _NAMED.finditer(listed.strip()))
-        module = _text(found[2]).replace(" ", "")
-        yield _Found(found.start(), module, names[:_MOST_NAMES], is_deferred)
-
-
-def _ecmascript(text: bytes) -> Iterator[_Found]:
-    for found in _ECMASCRIPT.finditer(text):
-        yield _Found(found.start(), _text(found[3]), (), found[1] is not None)
-
-
-def _go(text: bytes) -> Iterator[_Found]:
-    for found in _GO.finditer(text):
-        if found[2] is not None:
-            yield _Found(found.start(), _text(found[2]))
-            continue
-        for line in _GO_LINE.finditer(found[1]):
-            yield _Found(found.start(1) + line.start(1) - 1, _text(line[1]))
-
-
-def _rust(text: bytes) -> Iterator[_Found]:
-    for found in _RUST.finditer(text):
-        if found[2] is not None:
-            yield _Found(found.start(), _text(found[2]), (), False, True)
-        elif found[3] is not None:
-            yield _Found(found.start(), _text(found[3]))
-        else:
-            for chain in _chains(re.sub(rb"//[^\n]*", b"", found[1])):
-                yield _Found(found.start(), chain)
-
-
-def _chains(used: bytes) -> Iterator[str]:
-    """Yield the paths of a ``use`` with its groups, ``a::{b, c::{d, e}}``, multiplied out."""
-    prefixes: list[str] = []
-    prefix, word = "", ""
-    number = 0
-    for letter in re.sub(r"\s+as\s+\w+", "", _text(used)):
-        if letter == "{":
-            prefixes.append(prefix)
-            prefix, word = prefix + word, ""
-        elif letter in ",}":
-            if word.strip() and number < _MOST_NAMES:
-                number += 1
-                yield _chain(prefix + word)
-            word = ""
-            if letter == "}" and prefixes:
-                prefix = prefixes.pop()
-        else:
-            word += letter
-    if word.strip():
-        yield _chain(prefix + word)
-
-
-def _chain(written: str) -> str:
-    return "".join(written.split()).strip(":").removesuffix("::*")
-
-
-def _jvm(text: bytes) -> Iterator[_Found]:
-    for found in _JVM.finditer(text):
-        module, _, rest = _text(found[1]).partition("{")
-        if not rest:
-            yield _Found(found.start(), module)
-        for name in _NAMED.finditer(rest.partition("}")[0].replace("=>", " as ").encode()):
-            yield _Found(found.start(), f"{module}{_text(name[1])}")
-
-
-def _php(text: bytes) -> Iterator[_Found]:
-    for found in _PHP.finditer(text):
-        if found[3] is not None:
-            yield _Found(found.start(), "./" + _text(found[3]).lstrip("/"))
-        elif found[2] is None:
-            yield _Found(found.start(), _text(found[1]).lstrip("\\"))
-        else:
-            for name in re.findall(rb"[\w\\]+", found[2])[:_MOST_NAMES]:
-                yield _Found(found.start(), f"{_text(found[1]).lstrip(chr(92))}\\{_text(name)}")
-
-
-def _ruby(text: bytes) -> Iterator[_Found]:
-    for found in _RUBY.finditer(text):
-        is_relative = found[1] == b"require_relative"
-        yield _Found(found.start(), ("./" if is_relative else "") + _text(found[2]))
-
-
-def _elixir(text: bytes) -> Iterator[_Found]:
-    for found in _ELIXIR.finditer(text):
-        if found[2] is None:
-            yield _Found(found.start(), _text(found[1]))
-        else:
-            for name in re.findall(rb"[A-Z][\w.]*", found[2])[:_MOST_NAMES]:
-                yield _Found(found.start(), f"{_text(found[1])}.{_text(name)}")
-
-
-def _includes(text: bytes) -> Iterator[_Found]:
-    for found in _INCLUDE.finditer(text):
-        yield _Found(found.start(), ("" if found[1] == b"<" else "./") + _text(found[2].strip()))
-
-
-def _plain(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterator[_Found]]:
-    def read(text: bytes) -> Iterator[_Found]:
-        return (_Found(found.start(), _text(found[1])) for found in pattern.finditer(text))
-
-    return read
-
-
-_READERS: Mapping[str, Callable[[bytes], Iterator[_Found]]] = {
-    "python": _python,
-    **dict.fromkeys(ECMASCRIPT, _ecmascript),
-    "go": _go,
-    "rust": _rust,
-    **dict.fromkeys(JVM, _jvm),
-    "csharp": _plain(_CSHARP),
-    "php": _php,
-    "ruby": _ruby,
-    "elixir": _elixir,
-    "haskell": _plain(_HASKELL),
-    **dict.fromkeys(C_LIKE, _includes),
-    "swift": _plain(_SWIFT),
-    "lua": _plain(_LUA),
-    "zig": _plain(_ZIG),
-    "bash": _plain(_BASH),
-}
+    Args:
+        text: The text.
+        language: Of the text.
+        marks: Of its comments and literals.
+    """
+    found = [each for reader in _READERS.get(language, ()) for each in reader(text, marks)]
+    return sorted(found, key=lambda each: each.start)
 
 
 def has_imports(language: str) -> bool:
@@ -226,43 +96,228 @@ def has_imports(language: str) -> bool:
     return language in _READERS
 
 
-def statements_of(
-    text: bytes, language: str, stretches: Sequence[tuple[int, int]]
-) -> list[Statement]:
-    """Return the import statements of a text, in order.
-
-    Args:
-        text: The text.
-        language: Of the text.
-        stretches: Of its comments and literals.
-    """
-    starts = [start for start, _ in stretches]
-    statements: list[Statement] = []
-    line, last = 1, 0
-    for found in _READERS[language](text):
-        place = bisect_right(starts, found.offset) - 1
-        if place >= 0 and found.offset < stretches[place][1]:
-            is_own = starts[place] == found.offset  # its text begins with the literal itself
-            if not (is_own and language == "go"):
-                continue
-        if len(statements) == _MOST_STATEMENTS:
-            break
-        start = max(_begin_of(text, found.offset), last)
-        line += text.count(b"\n", last, start)
-        last = start
-        statements.append(
-            Statement(line, found.module, found.names, found.is_deferred, found.is_part)
-        )
-    return statements
-
-
-def _begin_of(text: bytes, offset: int) -> int:
-    """Return where the first word behind an offset begins."""
-    found = _SPACE.match(text, offset)
-    return found.end() if found else offset
-
-
 def declared_in(text: bytes, language: str) -> list[str]:
     """Return the packages, namespaces or modules that a text declares to be."""
     pattern = _DECLARED.get(language)
     return [] if pattern is None else [_text(each) for each in pattern.findall(text)[:50]]
+
+
+def _text(found: bytes) -> str:
+    return found.decode("utf-8", "replace")
+
+
+def _names_in(text: bytes, offset: int, comment: re.Pattern[bytes]) -> tuple[ImportedName, ...]:
+    """Return the names of a stretch of a text that begins at an offset."""
+    return tuple(
+        ImportedName(_text(each[1]), offset + each.start(1), offset + each.end(1))
+        for each in _NAME.finditer(_without(comment, text))
+    )
+
+
+def _without(comment: re.Pattern[bytes], text: bytes) -> bytes:
+    """Return a text with blanks in place of comments."""
+    return comment.sub(lambda found: b" " * len(found[0]), text)
+
+
+def _of(pattern: bytes, comment: re.Pattern[bytes] = _COMMENT) -> _Reader:
+    """Return what reads the statements of a pattern by its groups.
+
+    ``begin`` is a place outside of comments and literals, ``module`` and ``names`` are what is
+    imported, and ``deferred``, ``part`` and ``relative`` are there if the statement is so.
+    """
+    compiled = re.compile(pattern, re.MULTILINE)
+
+    def read(text: bytes, marks: Marks) -> Iterator[Statement]:
+        for found in compiled.finditer(text):
+            if marks.is_text(found.start("begin")):
+                continue
+            groups = found.groupdict()
+            names = groups.get("names")
+            yield Statement(
+                _text(found["module"]),
+                *found.span("module"),
+                _names_in(names, found.start("names"), comment) if names else (),
+                groups.get("deferred") is not None,
+                groups.get("part") is not None,
+                groups.get("relative") is not None,
+            )
+
+    return read
+
+
+def _python_imports(text: bytes, marks: Marks) -> Iterator[Statement]:
+    """Yield the modules of ``import a.b as c, d``."""
+    for found in _PYTHON_IMPORT.finditer(text):
+        if marks.is_text(found.start("begin")):
+            continue
+        for name in _names_in(found["modules"], found.start("modules"), _HASH_COMMENT):
+            yield Statement(*name, is_deferred=found["deferred"] is not None)
+
+
+def _ecmascript_from(text: bytes, marks: Marks) -> Iterator[Statement]:
+    """Yield the statements ``import X, {a as b, type C} from "…"``, and ``export`` likewise."""
+    last = 0
+    for found in _ECMASCRIPT_FROM.finditer(text):
+        start, end = last, found.start()
+        if marks.is_text(end):
+            continue
+        last = found.end()
+        begins = [
+            each.end()
+            for each in _ECMASCRIPT_BEGIN.finditer(text, start, end)
+            if not marks.is_text(each.start())
+        ]
+        if not begins:
+            continue
+        names = _without(_COMMENT, text[begins[-1] : end])
+        if _ECMASCRIPT_NAMES.fullmatch(names):
+            yield Statement(
+                _text(found["module"]),
+                *found.span("module"),
+                _names_in(names, begins[-1], _COMMENT),
+            )
+
+
+def _go_groups(text: bytes, marks: Marks) -> Iterator[Statement]:
+    """Yield the packages between the brackets of ``import (…)``."""
+    end = 0
+    for found in _GO_GROUP.finditer(text):
+        if found.start() < end or marks.is_text(found.start()):
+            continue
+        end = text.find(b")", found.end())
+        while end >= 0 and marks.is_text(end):
+            end = text.find(b")", end + 1)
+        if end < 0:
+            return
+        for line in _GO_LINE.finditer(text, found.end() - 1, end):
+            if not marks.is_text(line.start("module") - 2):  # before the literal
+                yield Statement(_text(line["module"]), *line.span("module"))
+
+
+def _rust_uses(text: bytes, marks: Marks) -> Iterator[Statement]:
+    """Yield the paths of ``use a::{b::C, d as e};``, one for each name."""
+    end = 0
+    for found in _RUST_USE.finditer(text):
+        if found.start() < end or marks.is_text(found.start()):
+            continue
+        tree = _RUST_TREE.match(text, found.end(), found.end() + _MOST_BYTES)
+        if tree:
+            end = tree.end()
+            yield from _rust_paths(_without(_COMMENT, tree[0]), tree.start())
+
+
+def _rust_paths(tree: bytes, offset: int) -> Iterator[Statement]:
+    prefixes: list[tuple[str, ...]] = [()]
+    path: tuple[str, ...] = ()
+    for token in _RUST_TOKEN.finditer(tree):
+        sign = token["sign"]
+        if sign == b"{":
+            prefixes.append(path)
+        elif sign == b"}":
+            path = prefixes.pop() if len(prefixes) > 1 else ()
+        elif sign == b",":
+            path = prefixes[-1]
+        elif token["word"]:
+            word = _text(token["word"])
+            if not path or word not in ("self", "*"):
+                path = (*path, word)
+            if token["more"] is None:
+                start, end = token.span("word")
+                yield Statement("::".join(path), offset + start, offset + end)
+
+
+_ECMASCRIPT_READERS = (
+    _ecmascript_from,
+    _of(rb"(?P<begin>\bimport)\s*" + _LITERAL),
+    _of(
+        rb"(?P<begin>\b(?:require|(?P<deferred>import))\b)\s*\(\s*"
+        + _LITERAL
+        + rb"\s*(?:[,)]|as\b)"
+    ),
+)
+_C_READERS = (
+    _of(
+        rb"^[ \t]*(?P<begin>#)[ \t]*(?:include|import)(?:_next)?[ \t]*(?:<|(?P<relative>\"))[ \t]*"
+        rb"(?P<module>[^>\"\n]+?)[ \t]*[>\"]"
+    ),
+)
+_JVM_READERS = (
+    _of(
+        rb"^[ \t]*(?P<begin>import)[ \t]+(?:static[ \t]+)?(?P<module>[\w$]+(?:\.[\w$]+)*)"
+        rb"(?:\.\{(?P<names>[^{}]{0,4000}+)\})?"
+    ),
+)
+_READERS: Mapping[str, tuple[_Reader, ...]] = {
+    "python": (
+        _python_imports,
+        _of(
+            rb"(?:^(?P<deferred>[ \t]+)?|;[ \t]*)(?P<begin>from)[ \t]+(?P<module>[\w.]++)[ \t]+"
+            rb"import\b[ \t]*(?P<names>\((?:[^()#]++|#[^\n]*+)*+\)"
+            rb"|(?:[^\n;\\(]|\\\r?\n){0,4000}+)",
+            _HASH_COMMENT,
+        ),
+    ),
+    **dict.fromkeys(ECMASCRIPT, _ECMASCRIPT_READERS),
+    **dict.fromkeys(C_LIKE, _C_READERS),
+    **dict.fromkeys(JVM, _JVM_READERS),
+    "go": (
+        _of(rb"^(?P<begin>import)[ \t]*(?:[\w.]+[ \t]+)?[\"`](?P<module>[^\"`\n]+)[\"`]"),
+        _go_groups,
+    ),
+    "rust": (
+        _rust_uses,
+        _of(rb"^[ \t]*(?:pub(?:\([^)\n]*\))?\s+)?(?P<begin>(?P<part>mod))\s+(?P<module>\w+)\s*;"),
+        _of(rb"(?P<begin>\bextern\s+crate)\s+(?P<module>\w+)"),
+    ),
+    "csharp": (
+        _of(
+            rb"^[ \t]*(?:global[ \t]+)?(?P<begin>using)[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?"
+            rb"(?P<module>[A-Za-z_][\w.]*)[ \t]*;"
+        ),
+    ),
+    "php": (
+        _of(
+            rb"^[ \t]*(?P<begin>use)[ \t]+(?:(?:function|const)[ \t]+)?(?P<module>\\?\w+(?:\\\w+)*)"
+            rb"(?:\\\{(?P<names>[^{}]{0,4000}+)\})?"
+        ),
+        _of(
+            rb"(?P<begin>\b(?:require|include)(?:_once)?\b)\s*"
+            rb"(?P<relative>\(?\s*(?:__DIR__\s*\.\s*)?(?=[\"']))?[^;\n\"']{0,200}" + _LITERAL
+        ),
+    ),
+    "ruby": (
+        _of(
+            rb"^[ \t]*(?P<begin>(?P<relative>require_relative)|require|load)\b[ \t]*\(?[ \t]*"
+            + _LITERAL
+        ),
+    ),
+    "lua": (_of(rb"(?P<begin>\brequire\b)\s*\(?\s*" + _LITERAL),),
+    "elixir": (
+        _of(
+            rb"^[ \t]*(?P<begin>alias|import|require|use)[ \t]+"
+            rb"(?P<module>(?:[A-Z]|__MODULE__)\w*(?:\.\w+)*)(?:\.\{(?P<names>[^{}]{0,4000}+)\})?",
+            _HASH_COMMENT,
+        ),
+    ),
+    "swift": (
+        _of(
+            rb"^[ \t]*(?:@\w+[ \t]+)?(?P<begin>import)[ \t]+"
+            rb"(?:(?:struct|class|enum|protocol|func|var|let|typealias)[ \t]+)?(?P<module>[\w.]+)"
+        ),
+    ),
+    "haskell": (
+        _of(rb"^(?P<begin>import)\s+(?:safe\s+)?(?:qualified\s+)?(?P<module>[A-Z][\w.']*)"),
+    ),
+    "bash": (
+        _of(
+            rb"^[ \t]*(?P<begin>source|\.)[ \t]+[\"']?(?:\$\{?\w+\}?/|\$\([^)\n]*\)/)?"
+            rb"(?P<module>[^\s;\"'|&]+)"
+        ),
+    ),
+    "zig": (_of(rb"(?P<begin>@import)\s*\(\s*" + _LITERAL),),
+    "dart": (_of(rb"^(?P<begin>import|export)\s+" + _LITERAL),),
+    "proto": (_of(rb"^[ \t]*(?P<begin>import)\s+(?:public\s+|weak\s+)?" + _LITERAL),),
+    **dict.fromkeys(
+        ("css", "scss"), (_of(rb"(?P<begin>@(?:import|use|forward))\s+(?:url\(\s*)?" + _LITERAL),)
+    ),
+}

@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from engine.references.import_statements import C_LIKE, ECMASCRIPT, JVM, Statement
+from engine.references.import_statements import C_LIKE, ECMASCRIPT, JVM, statements_of
+from engine.syntax.references import Marks
+
+_MOST_IMPORTS = 2000  # of a file
+_MOST_NAMES = 200  # of a statement
 
 _ENDINGS = (
     ".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte",
@@ -19,6 +23,9 @@ _ENDINGS = (
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "include", "source"})
 _RUBY_FOLDERS = _SOURCE_FOLDERS | {"app", "spec", "test"}
 _JVM_ENDINGS = (".java", ".kt", ".scala", ".groovy")
+#: What stands between a module and the modules that are imported from it.
+_SEPARATORS: Mapping[str, str] = {**dict.fromkeys(JVM, "."), "php": "\\", "elixir": "."}
+_PLAIN_PATH = re.compile(r"[\w./-]+")
 #: Languages whose modules are folders.
 _FOLDERS = frozenset({"go", "csharp"})
 
@@ -29,12 +36,47 @@ _MANIFESTS: Mapping[str, re.Pattern[bytes]] = {
 }
 
 
+class Import(NamedTuple):
+    """An import of one module."""
+
+    line: int
+    module: str
+    names: tuple[str, ...] = ()  # that are imported from it, where they may be modules
+    is_deferred: bool = False  # does not run when the file is loaded
+    is_part: bool = False  # declares a part of the module itself: ``mod x;``
+    is_relative: bool = False  # the path is looked for in the folder of the file
+
+
 class Target(NamedTuple):
     """What a statement means."""
 
     paths: tuple[str, ...] = ()  # of the project
     outside: str = ""  # the module of another project
     is_missing: bool = False  # a path that the project does not have
+
+
+def imports_in(text: bytes, language: str, marks: Marks) -> list[Import]:
+    """Return the modules that a text imports, in order.
+
+    Args:
+        text: The text.
+        language: Of the text.
+        marks: Of its comments and literals.
+    """
+    imports: list[Import] = []
+    line, last = 1, 0
+    separator = _SEPARATORS.get(language)
+    for each in statements_of(text, language, marks)[:_MOST_IMPORTS]:
+        line += text.count(b"\n", last, each.start)
+        last = each.start
+        names = tuple(name.name for name in each.names[:_MOST_NAMES])
+        modules = [each.module]
+        if names and separator:
+            modules = [f"{each.module}{separator}{name}" for name in names]
+        names = names if language == "python" else ()
+        flags = (each.is_deferred, each.is_part, each.is_relative)
+        imports += (Import(line, module, names, *flags) for module in modules)
+    return imports
 
 
 def is_manifest(path: str) -> bool:
@@ -81,7 +123,7 @@ class Targets:
         for named in self._manifests.values():
             named.sort(key=lambda each: -len(each[0]))
         self._python_roots = self._roots_of_python()
-        self._finders: dict[str, Callable[[str, Statement], Target]] = {
+        self._finders: dict[str, Callable[[str, Import], Target]] = {
             "python": self._python,
             "go": self._go,
             "rust": self._rust,
@@ -98,9 +140,10 @@ class Targets:
             **dict.fromkeys(JVM, self._jvm),
         }
 
-    def of(self, path: str, language: str, statement: Statement) -> Target:
-        """Return what a statement of a file means."""
-        return self._finders[language](path, statement)
+    def of(self, path: str, language: str, imported: Import) -> Target:
+        """Return what an import of a file means."""
+        finder = self._finders.get(language)
+        return finder(path, imported) if finder else Target()
 
     # Python
 
@@ -117,23 +160,23 @@ class Targets:
     def _is_package(self, folder: str) -> bool:
         return f"{folder}/__init__.py".lstrip("/") in self._files and folder != ""
 
-    def _python(self, path: str, statement: Statement) -> Target:
-        name = statement.module.lstrip(".")
+    def _python(self, path: str, imported: Import) -> Target:
+        name = imported.module.lstrip(".")
         words = [word for word in name.split(".") if word]
-        level = len(statement.module) - len(name)
+        level = len(imported.module) - len(name)
         folder = os.path.dirname(path)
         if level:
             folders = folder.split("/") if folder else []
             kept = folders[: len(folders) - level + 1]
             base = "/".join([*kept, *words])
-            found = self._python_at(base, statement.names)
+            found = self._python_at(base, imported.names)
             return Target(found) if found else Target(is_missing=True)
         if not words:
             return Target(is_missing=True)
         near = [each for each in _ancestors(folder) if not self._is_package(each)]
         for root in dict.fromkeys([*near, *self._python_roots]):
             base = "/".join(filter(None, [root, *words]))
-            if found := self._python_at(base, statement.names):
+            if found := self._python_at(base, imported.names):
                 return Target(found)
         packages = ("/".join(filter(None, [root, words[0]])) for root in self._python_roots)
         is_ours = len(words) > 1 and any(map(self._is_package, packages))
@@ -160,8 +203,8 @@ class Targets:
 
     # JavaScript and TypeScript
 
-    def _ecmascript(self, path: str, statement: Statement) -> Target:
-        module = statement.module.partition("?")[0]
+    def _ecmascript(self, path: str, imported: Import) -> Target:
+        module = imported.module.partition("?")[0]
         if module.startswith("."):
             base = _joined(os.path.dirname(path), module)
             found = self._ecmascript_at(base) if base is not None else None
@@ -202,8 +245,8 @@ class Targets:
 
     # Languages with packages and namespaces
 
-    def _go(self, path: str, statement: Statement) -> Target:
-        module = statement.module
+    def _go(self, path: str, imported: Import) -> Target:
+        module = imported.module
         if module.startswith("."):
             folder = _joined(os.path.dirname(path), module)
             is_ours = folder in self._folders
@@ -222,8 +265,8 @@ class Targets:
                     return Target((f"{folder}/",))
         return Target(outside="/".join(words[:3]) if is_hosted else module)
 
-    def _jvm(self, path: str, statement: Statement) -> Target:
-        words = statement.module.strip(".").removesuffix(".*").removesuffix("._").split(".")
+    def _jvm(self, path: str, imported: Import) -> Target:
+        words = imported.module.strip(".").removesuffix(".*").removesuffix("._").split(".")
         if words[0][:1].isupper():
             return Target()  # the members of an object in scope
         for size in range(len(words), max(len(words) - 3, 0), -1):
@@ -251,49 +294,55 @@ class Targets:
             found = [each for each in found if each.partition("/")[0] == top]
         return found
 
-    def _csharp(self, path: str, statement: Statement) -> Target:
-        files = self._declared.get(("csharp", statement.module), ())
+    def _csharp(self, path: str, imported: Import) -> Target:
+        files = self._declared.get(("csharp", imported.module), ())
         folders = sorted({f"{os.path.dirname(each)}/" for each in files})
         if folders:
             return Target((_nearest(folders, path),))
-        return Target(outside=".".join(statement.module.split(".")[:2]))
+        return Target(outside=".".join(imported.module.split(".")[:2]))
 
-    def _php(self, path: str, statement: Statement) -> Target:
-        if statement.module.startswith("./"):
-            return self._relative(path, statement.module)
-        namespace, _, name = statement.module.rpartition("\\")
-        for outer in (namespace, statement.module):
+    def _php(self, path: str, imported: Import) -> Target:
+        if imported.is_relative:
+            return self._relative(path, imported.module.lstrip("/"))
+        if "\\" not in imported.module:
+            return Target()  # a trait of a class, or a path that is computed
+        imported = imported._replace(module=imported.module.lstrip("\\"))
+        namespace, _, name = imported.module.rpartition("\\")
+        for outer in (namespace, imported.module):
             files = self._declared.get(("php", outer), ())
             named = [each for each in files if _stem(each) == name]
-            if named or (files and outer == statement.module):
+            if named or (files and outer == imported.module):
                 return Target((_nearest(named or list(files), path),))
-        return Target(outside=statement.module.partition("\\")[0])
+        return Target(outside=imported.module.partition("\\")[0])
 
-    def _by_declaration(self, path: str, statement: Statement) -> Target:
+    def _by_declaration(self, path: str, imported: Import) -> Target:
         language = self._files[path]
-        files = self._declared.get((language, statement.module), ())
+        if imported.module.startswith("__MODULE__"):
+            return Target()
+        files = self._declared.get((language, imported.module), ())
         if files:
             return Target((_nearest(list(files), path),))
         whole = language == "haskell"
-        return Target(outside=statement.module if whole else statement.module.partition(".")[0])
+        return Target(outside=imported.module if whole else imported.module.partition(".")[0])
 
-    def _swift(self, path: str, statement: Statement) -> Target:
+    def _swift(self, path: str, imported: Import) -> Target:
+        module = imported.module.partition(".")[0]
         for root in ("Sources", "Tests", ""):
-            folder = f"{root}/{statement.module}".lstrip("/")
+            folder = f"{root}/{module}".lstrip("/")
             if folder in self._folders:
                 return Target((f"{folder}/",))
-        return Target(outside=statement.module)
+        return Target(outside=module)
 
     # Languages that name files
 
-    def _rust(self, path: str, statement: Statement) -> Target:
+    def _rust(self, path: str, imported: Import) -> Target:
         folder, stem = os.path.dirname(path), _stem(path)
         inner = folder if stem in {"mod", "lib", "main"} else f"{folder}/{stem}".lstrip("/")
-        if statement.is_part:
-            base = f"{inner}/{statement.module}".lstrip("/")
+        if imported.is_part:
+            base = f"{inner}/{imported.module}".lstrip("/")
             found = self._first(f"{base}.rs", f"{base}/mod.rs")
             return Target((found,)) if found else Target(is_missing=True)
-        words = statement.module.split("::")
+        words = imported.module.split("::")
         base_folder = self._rust_base(words[0], inner, folder)
         if base_folder is None:
             return self._rust_outside(words, inner, path)
@@ -340,10 +389,10 @@ class Targets:
             *(f"{folder}/{name}.rs".lstrip("/") for name in ("lib", "mod", "main")), f"{folder}.rs"
         )
 
-    def _ruby(self, path: str, statement: Statement) -> Target:
-        module = statement.module
+    def _ruby(self, path: str, imported: Import) -> Target:
+        module = imported.module
         outside = module.partition("/")[0]
-        if module.startswith("./"):
+        if imported.is_relative or module.startswith("./"):
             base = _joined(os.path.dirname(path), module)
             own = self._first(f"{base}.rb", str(base))
             return Target((own,)) if own else Target(is_missing=True)
@@ -354,34 +403,35 @@ class Targets:
         is_loaded = not root or os.path.basename(root) in _RUBY_FOLDERS
         return found if is_loaded else Target(outside=outside)
 
-    def _lua(self, path: str, statement: Statement) -> Target:
-        base = statement.module.replace(".", "/")
-        first = statement.module.partition(".")[0]
+    def _lua(self, path: str, imported: Import) -> Target:
+        base = imported.module.replace(".", "/")
+        first = imported.module.partition(".")[0]
         found = self._by_suffix(path, f"{base}.lua", first)
         return found if found.paths else self._by_suffix(path, f"{base}/init.lua", first)
 
-    def _zig(self, path: str, statement: Statement) -> Target:
-        if statement.module.endswith(".zig"):
-            return self._relative(path, statement.module)
-        return Target(outside=statement.module)
+    def _zig(self, path: str, imported: Import) -> Target:
+        if imported.module.endswith(".zig"):
+            return self._relative(path, imported.module)
+        return Target(outside=imported.module)
 
-    def _bash(self, path: str, statement: Statement) -> Target:
-        base = _joined(os.path.dirname(path), statement.module)
+    def _bash(self, path: str, imported: Import) -> Target:
+        if not _PLAIN_PATH.fullmatch(imported.module):
+            return Target()
+        base = _joined(os.path.dirname(path), imported.module)
         if base in self._files:
             return Target((str(base),))
-        return self._by_suffix(path, os.path.normpath(statement.module), statement.module)
+        return self._by_suffix(path, os.path.normpath(imported.module), imported.module)
 
-    def _include(self, path: str, statement: Statement) -> Target:
-        wanted = statement.module.removeprefix("./")
-        if statement.module.startswith("./"):
+    def _include(self, path: str, imported: Import) -> Target:
+        wanted = imported.module
+        if imported.is_relative:
             base = _joined(os.path.dirname(path), wanted)
             if base in self._files:
                 return Target((str(base),))
         elif "/" not in wanted and wanted not in self._files:
             return Target(outside=wanted)  # a header of the system
         found = self._by_suffix(path, os.path.normpath(wanted).lstrip("./"), wanted)
-        is_quoted = statement.module.startswith("./")
-        return Target(is_missing=True) if is_quoted and not found.paths else found
+        return Target(is_missing=True) if imported.is_relative and not found.paths else found
 
     def _relative(self, path: str, module: str) -> Target:
         base = _joined(os.path.dirname(path), module)

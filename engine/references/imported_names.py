@@ -1,32 +1,34 @@
-"""Import statements of many languages: the modules that they name, and what from them.
+"""The modules and names that import statements name, for a filter that asks for one.
 
 The marks of references have the imported names only; a filter also asks for modules, such as
-``numpy``, ``app.session``, ``tmux.h`` or ``github.com/spf13/cobra``. So the statements are read
-from the text, by patterns, outside of comments and literals. No pattern goes back over what it has
-read of a statement (``+`` behind a number of repetitions), so that no file takes minutes.
+``numpy``, ``app.session``, ``tmux.h`` or ``github.com/spf13/cobra``.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from engine.references.import_statements import (
+    C_LIKE,
+    ECMASCRIPT,
+    JVM,
+    Statement,
+    statements_of,
+)
 from engine.references.sources import Source
 
-_MOST = 4000  # bytes of a statement
-
-_ECMASCRIPT = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
-_C = frozenset({"c", "cpp", "objective-c"})
 #: Here a dot is a part of the name of a module.
-_BY_SLASHES = _ECMASCRIPT | _C | {"go", "bash", "ruby", "zig", "proto", "css", "scss", "dart"}
+_BY_SLASHES = ECMASCRIPT | C_LIKE | {"go", "bash", "ruby", "zig", "proto", "css", "scss", "dart"}
 _SEPARATORS = re.compile(r"::|[./\\]")
 _SLASHES = re.compile(r"[/\\]")
+_DOLLARS = re.compile(r"[./$]")  # of a class within another
 _SOURCE_ENDING = re.compile(
     r"\.(?:[cm]?[jt]sx?|d\.ts|vue|svelte|astro|py|pyi|go|rs|java|kts?|scala|cs|php|rb|lua|exs?"
     r"|swift|hs|sh|zig|dart|proto|s?css)$"
 )
 _HEADER_ENDING = re.compile(r"\.(?:h|hh|hpp|hxx|inc)$")
-_WORD = re.compile(rb"[\w$]+")
+_INNER = re.compile(r"[.\\]")
 
 
 class Imported(NamedTuple):
@@ -42,10 +44,9 @@ class Imported(NamedTuple):
 
 def imports_of(source: Source) -> Iterator[Imported]:
     """Yield what the import statements of a file name."""
-    for find, reader in _READERS.get(source.language, ()):
-        for match in find(source.text):
-            if not (source.is_marked and source.marks.is_text(match.start("begin"))):
-                yield from reader(source, match)
+    for statement in statements_of(source.text, source.language, source.marks):
+        if not statement.is_part:
+            yield from _named_by(statement, source)
 
 
 def module_word(asked: str) -> str:
@@ -92,7 +93,7 @@ def _joined(imported: Imported) -> str:
 
 
 def _literal(written: str, language: str) -> str:
-    if language in _ECMASCRIPT:
+    if language in ECMASCRIPT:
         return _SOURCE_ENDING.sub("", written).removesuffix("/index").rstrip("/")
     return written
 
@@ -100,12 +101,13 @@ def _literal(written: str, language: str) -> str:
 def _segments(written: str, language: str) -> tuple[str, ...]:
     """Return the parts of the name of a module."""
     if language in _BY_SLASHES:
-        bare = written if language in _C else _without_ending(written)
+        bare = written if language in C_LIKE else _without_ending(written)
         parts = _SLASHES.split(bare.removeprefix("node:"))
-        if language in _C:
+        if language in C_LIKE:
             parts[-1] = _HEADER_ENDING.sub("", parts[-1])
     else:
-        parts = _SEPARATORS.split(_without_ending(written) if "/" in written else written)
+        separators = _DOLLARS if language in JVM else _SEPARATORS
+        parts = separators.split(_without_ending(written) if "/" in written else written)
     return tuple(
         part for part in parts if part not in ("", ".", "..", "*", "crate", "self", "super")
     )
@@ -115,213 +117,30 @@ def _without_ending(path: str) -> str:
     return _SOURCE_ENDING.sub("", path).removesuffix("/index").removesuffix("/__init__")
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
-def _module(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the module of a statement, and the names in braces behind it."""
-    written = _text(match["module"])
+def _named_by(statement: Statement, source: Source) -> Iterator[Imported]:
+    """Yield the module of a statement, and the names."""
+    start, end, written = statement.start, statement.end, statement.module
     segments, is_whole = _resolved(written, source)
-    yield Imported(*match.span("module"), written, segments, is_whole=is_whole)
-    names = match.groupdict().get("names")
-    if names:
-        for name in _WORD.finditer(names):
-            start = match.start("names") + name.start()
-            end = match.start("names") + name.end()
-            yield Imported(start, end, written, segments, _text(name[0]), is_whole)
+    if source.language == "rust":  # the last word of a path can be a module or a name in it
+        if segments:
+            yield Imported(start, end, written, segments[:-1], segments[-1])
+        return
+    yield Imported(start, end, written, segments, is_whole=is_whole)
+    for name in statement.names:
+        *inner, last = _INNER.split(name.name)
+        yield Imported(name.start, name.end, written, (*segments, *inner), last, is_whole)
 
 
 def _resolved(written: str, source: Source) -> tuple[tuple[str, ...], bool]:
     """Return the parts of a module, of a relative one from the root of the project on."""
     language = source.language
+    folder = os.path.dirname(source.path)
     if language in _BY_SLASHES and written.startswith("."):
-        joined = os.path.normpath(f"{os.path.dirname(source.path)}/{written}").lstrip("/")
+        joined = os.path.normpath(f"{folder}/{written}").lstrip("/")
         return _segments(joined, language), True
+    if language == "python" and written.startswith("."):
+        name = written.lstrip(".")
+        folders = folder.split("/") if folder else []
+        kept = folders[: max(0, len(folders) - (len(written) - len(name)) + 1)]
+        return (*kept, *_segments(name, language)), True
     return _segments(written, language), False
-
-
-def _python_import(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the modules of ``import a.b as c, d``."""
-    for each in re.finditer(rb"([\w.]+)(?:[ \t]+as[ \t]+\w+)?", match["modules"]):
-        start = match.start("modules") + each.start()
-        written = _text(each[1])
-        yield Imported(start, start + len(each[1]), written, tuple(written.split(".")))
-
-
-def _python_from(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the module of ``from a.b import (c as d, e)``, and the names."""
-    written = _text(match["module"])
-    name = written.lstrip(".")
-    segments = tuple(each for each in name.split(".") if each)
-    level = len(written) - len(name)
-    if level:
-        folders = source.path.split("/")[:-1]
-        segments = (*folders[: max(0, len(folders) - level + 1)], *segments)
-    yield Imported(*match.span("module"), written, segments, is_whole=level > 0)
-    names = re.sub(rb"#[^\n]*", lambda comment: b" " * len(comment[0]), match["names"])
-    for each in re.finditer(rb"(\w+)(?:\s+as\s+\w+)?", names):
-        start = match.start("names") + each.start()
-        end = start + len(each[1])
-        yield Imported(start, end, written, segments, _text(each[1]), level > 0)
-
-
-def _ecmascript_from(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the module of ``import X, {a as b, type C} from "…"``, and the names."""
-    names = match["names"].rstrip()
-    if not names.endswith(b"from"):
-        return
-    written = _text(match["module"])
-    segments, is_whole = _resolved(written, source)
-    yield Imported(*match.span("module"), written, segments, is_whole=is_whole)
-    pattern = rb"(?:\btype\s+|\*\s*as\s+)?([\w$]+)(?:\s+as\s+[\w$]+)?"
-    for each in re.finditer(pattern, names.removesuffix(b"from")):
-        start, end = (match.start("names") + at for at in each.span(1))
-        yield Imported(start, end, written, segments, _text(each[1]), is_whole)
-
-
-def _go_group(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the packages between the brackets of ``import (…)``."""
-    for each in re.finditer(rb'(?m)^\s*(?:[\w.]+\s+)?["`]([^"`\n]+)["`]', match["modules"]):
-        start, end = (match.start("modules") + at for at in each.span(1))
-        written = _text(each[1])
-        yield Imported(start, end, written, _segments(written, "go"))
-
-
-def _rust_use(source: Source, match: re.Match[bytes]) -> Iterator[Imported]:
-    """Yield the paths of ``use a::{b::C, d as e};``."""
-    text, base = match["tree"], match.start("tree")
-    prefixes: list[tuple[str, ...]] = [()]
-    path: tuple[str, ...] = ()
-    for token in re.finditer(rb"as\s+\w+|[\w*]+|::|[{},]", text):
-        word = _text(token[0])
-        if word == "{":
-            prefixes.append(path)
-        elif word == "}":
-            path = prefixes.pop() if len(prefixes) > 1 else ()
-        elif word == ",":
-            path = prefixes[-1]
-        elif word != "::" and not re.match(r"as\s", word):
-            segments = path if word in ("crate", "self", "super", "*") else (*path, word)
-            start, end = base + token.start(), base + token.end()
-            if segments and not re.match(rb"\s*::", text[token.end() :][:20]):
-                written = "::".join(segments)
-                yield Imported(start, end, written, segments[:-1], segments[-1])
-            path = segments
-
-
-_Find = Callable[[bytes], Iterator[re.Match[bytes]]]
-_Reader = Callable[[Source, re.Match[bytes]], Iterator[Imported]]
-_Readers = tuple[tuple[_Find, _Reader], ...]
-
-
-def _of(pattern: bytes, reader: _Reader = _module) -> tuple[_Find, _Reader]:
-    return re.compile(pattern, re.MULTILINE).finditer, reader
-
-
-def _between(stops: bytes, keyword: bytes, pattern: bytes) -> _Find:
-    """Return what finds statements from the last keyword before one of some characters on.
-
-    A pattern alone would read on from each of many keywords to the same end.
-    """
-    run = re.compile(rb"[^%s]*+(?:[%s]|\Z)" % (stops, stops))
-    begin = re.compile(keyword)
-    statement = re.compile(pattern)
-
-    def find(text: bytes) -> Iterator[re.Match[bytes]]:
-        for each in run.finditer(text):
-            first = max(each.start(), each.end() - _MOST)
-            starts = [match.start() for match in begin.finditer(text, first, each.end())]
-            found = statement.match(text, starts[-1]) if starts else None
-            if found:
-                yield found
-
-    return find
-
-
-_LITERAL = rb"[\"'](?P<module>[^\"'\n]+)[\"']"
-_ECMASCRIPT_READERS: _Readers = (
-    (
-        _between(
-            rb";\"'`()=",
-            rb"\b(?:import|export)\b",
-            rb"(?P<begin>import|export)(?P<names>[^;\"'`()=]*+)" + _LITERAL,
-        ),
-        _ecmascript_from,
-    ),
-    _of(rb"(?P<begin>\bimport\b)\s*" + _LITERAL),
-    _of(rb"(?P<begin>\b(?:require|import)\b)\s*\(\s*" + _LITERAL + rb"\s*[,)]"),
-)
-_C_READERS: _Readers = (
-    _of(
-        rb"^[ \t]*(?P<begin>#)[ \t]*(?:include|import)(?:_next)?[ \t]*[<\"]"
-        rb"(?P<module>[^>\"\n]+)[>\"]"
-    ),
-)
-_DOTTED: _Readers = (
-    _of(
-        rb"^[ \t]*(?P<begin>import)[ \t]+(?:static[ \t]+)?(?P<module>[\w.]+\w)"
-        rb"(?:\.\{(?P<names>[^{}]{0,4000})\})?"
-    ),
-)
-_READERS: dict[str, _Readers] = {
-    "python": (
-        _of(
-            rb"(?:^|;)[ \t]*(?P<begin>from)[ \t]+(?P<module>[\w.]*+)[ \t]+import[ \t]*"
-            rb"(?P<names>\([^()]{0,4000}+\)|(?:[^\n;\\]|\\\r?\n){0,4000}+)",
-            _python_from,
-        ),
-        _of(rb"(?:^|;)[ \t]*(?P<begin>import)[ \t]+(?P<modules>[\w., \t\\]+)", _python_import),
-    ),
-    **dict.fromkeys(_ECMASCRIPT, _ECMASCRIPT_READERS),
-    **dict.fromkeys(_C, _C_READERS),
-    **dict.fromkeys(("java", "kotlin", "scala", "groovy"), _DOTTED),
-    "go": (
-        _of(rb'^(?P<begin>import)[ \t]+(?:[\w.]+[ \t]+)?["`](?P<module>[^"`\n]+)["`]'),
-        _of(rb"^(?P<begin>import)[ \t]*\((?P<modules>[^()]{0,100000})\)", _go_group),
-    ),
-    "rust": (
-        (
-            _between(rb";=()", rb"\buse\s", rb"(?P<begin>use)\s+(?P<tree>[^;=()]++);"),
-            _rust_use,
-        ),
-        _of(rb"(?P<begin>\bextern\s+crate)\s+(?P<module>\w+)"),
-    ),
-    "csharp": (
-        _of(
-            rb"^[ \t]*(?:global[ \t]+)?(?P<begin>using)[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?"
-            rb"(?P<module>[\w.]+)[ \t]*;"
-        ),
-    ),
-    "php": (
-        _of(
-            rb"^[ \t]*(?P<begin>use)[ \t]+(?:(?:function|const)[ \t]+)?(?P<module>\\?\w+(?:\\\w+)*)"
-            rb"(?:\\\{(?P<names>[^{}]{0,4000})\})?"
-        ),
-        _of(rb"(?P<begin>\b(?:require|include)(?:_once)?\b)[^;\n\"']{0,200}" + _LITERAL),
-    ),
-    "ruby": (_of(rb"^[ \t]*(?P<begin>require(?:_relative)?|load)\b[ \t]*\(?[ \t]*" + _LITERAL),),
-    "lua": (_of(rb"(?P<begin>\brequire\b)\s*\(?\s*" + _LITERAL),),
-    "elixir": (
-        _of(
-            rb"^[ \t]*(?P<begin>alias|import|require|use)[ \t]+(?P<module>\w+(?:\.\w+)*)"
-            rb"(?:\.\{(?P<names>[^{}]{0,4000})\})?"
-        ),
-    ),
-    "swift": (
-        _of(
-            rb"^[ \t]*(?:@\w+[ \t]+)?(?P<begin>import)[ \t]+"
-            rb"(?:(?:struct|class|enum|protocol|func|var|let|typealias)[ \t]+)?(?P<module>[\w.]+)"
-        ),
-    ),
-    "haskell": (
-        _of(rb"^(?P<begin>import)\s+(?:safe\s+)?(?:qualified\s+)?(?P<module>[A-Z][\w.']*)"),
-    ),
-    "bash": (_of(rb"^[ \t]*(?P<begin>source|\.)[ \t]+[\"']?(?P<module>[^\s;\"'|&]+)"),),
-    "zig": (_of(rb"(?P<begin>@import)\s*\(\s*" + _LITERAL),),
-    "dart": (_of(rb"^(?P<begin>import|export)\s+" + _LITERAL),),
-    "proto": (_of(rb"^[ \t]*(?P<begin>import)\s+(?:public\s+|weak\s+)?" + _LITERAL),),
-    **dict.fromkeys(
-        ("css", "scss"), (_of(rb"(?P<begin>@(?:import|use|forward))\s+(?:url\(\s*)?" + _LITERAL),)
-    ),
-}

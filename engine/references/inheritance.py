@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 from engine.reference_records import CallEdge, Certainty, Direction, Use
 from engine.references.calls import Walk
-from engine.references.heirs import (
-    HAS_BLOCKS,
-    TYPES,
-    Heir,
-    bases_in,
-    heir_of,
-    is_base,
-    name_there,
-)
 from engine.references.imports import imported_as, module_of
 from engine.references.interfaces import Interfaces
 from engine.references.lookup import RANK, Lookup, can_mean, row_of
 from engine.references.resolve import Resolution, Resolver, family_of, scope_of
 from engine.references.sources import Occurrence, Source
+from engine.references.subtypes import (
+    HAS_BLOCKS,
+    TYPES,
+    Subtype,
+    bases_in,
+    is_base,
+    name_there,
+    subtype_of,
+)
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
 
@@ -136,7 +136,7 @@ class _Types:
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._interfaces = Interfaces(lookup)
-        self._heirs: dict[str, list[tuple[Occurrence, Heir]]] = {}
+        self._subtypes: dict[str, list[tuple[Occurrence, Subtype]]] = {}
         self.outside: set[str] = set()
 
     def below(self, row: SymbolRow) -> Iterator[Relation]:
@@ -151,17 +151,17 @@ class _Types:
                 resolution = self._resolved(source, row.name, occurrence)
             if not can_mean(resolution, row):
                 continue
-            heir = heir_of(self._lookup, source, occurrence)
-            if heir is not None and not _is(heir.row, row):
-                yield _relation(heir, source, [occurrence.offset], resolution.certainty)
+            subtype = subtype_of(self._lookup, source, occurrence)
+            if subtype is not None and not _is(subtype.row, row):
+                yield _relation(subtype, source, occurrence, resolution.certainty)
         if row.language == "go" and row.kind == "interface":
             yield from self._by_methods(self._interfaces.implementations(row))
 
     def above(self, row: SymbolRow) -> Iterator[Relation]:
         """Yield the bases that a type names, and the interfaces that it implements."""
         for source in self._sources_of(row):
-            for occurrence, heir in self._heirs_in(source):
-                if _is(heir.row, row):
+            for occurrence, subtype in self._subtypes_in(source):
+                if _is(subtype.row, row):
                     yield from self._base_at(source, occurrence)
         if row.language == "go":
             yield from self._by_methods(self._interfaces.satisfied_by(row))
@@ -206,13 +206,13 @@ class _Types:
                 sources[found.source.path] = found.source
         return list(sources.values())
 
-    def _heirs_in(self, source: Source) -> list[tuple[Occurrence, Heir]]:
+    def _subtypes_in(self, source: Source) -> list[tuple[Occurrence, Subtype]]:
         """Return all places of a file that name a base, with what does."""
-        if source.path not in self._heirs:
+        if source.path not in self._subtypes:
             places = bases_in(source, 0, len(source.text))
-            found = [(each, heir_of(self._lookup, source, each)) for each in places]
-            self._heirs[source.path] = [(each, heir) for each, heir in found if heir]
-        return self._heirs[source.path]
+            found = [(each, subtype_of(self._lookup, source, each)) for each in places]
+            self._subtypes[source.path] = [(each, subtype) for each, subtype in found if subtype]
+        return self._subtypes[source.path]
 
     def _base_at(self, source: Source, occurrence: Occurrence) -> Iterator[Relation]:
         """Yield the definitions that the base at a place can be."""
@@ -226,8 +226,15 @@ class _Types:
         if not targets:
             self.outside.add(name)
         for target in targets[:_MOST_CANDIDATES]:
-            heir = Heir(target.qualified_name, target.line_start, target)
-            yield _relation(heir, source, [occurrence.offset], certainty)
+            yield Relation(
+                target.qualified_name,
+                target.path,
+                target.line_start,
+                target,
+                certainty,
+                source.path,
+                (source.line_of(occurrence.offset),),
+            )
 
     def _resolved(self, source: Source, name: str, occurrence: Occurrence) -> Resolution:
         """Return what a base means: a type before a constructor or an instance of its name."""
@@ -284,10 +291,12 @@ def _of_crate(
     return Resolution(Certainty.NAME, ())
 
 
-def _relation(heir: Heir, source: Source, offsets: Iterable[int], certainty: Certainty) -> Relation:
-    path = heir.row.path if heir.row else source.path
-    lines = tuple(sorted({source.line_of(offset) for offset in offsets}))
-    return Relation(heir.name, path, heir.line, heir.row, certainty, source.path, lines)
+def _relation(
+    subtype: Subtype, source: Source, occurrence: Occurrence, certainty: Certainty
+) -> Relation:
+    path = subtype.row.path if subtype.row else source.path
+    lines = (source.line_of(occurrence.offset),)
+    return Relation(subtype.name, path, subtype.line, subtype.row, certainty, source.path, lines)
 
 
 def _nearest(rows: list[SymbolRow], row: SymbolRow) -> list[SymbolRow]:

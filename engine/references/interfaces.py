@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from engine.reference_records import Certainty, Use
-from engine.references.heirs import bases_in, name_there
 from engine.references.lookup import Lookup
 from engine.references.resolve import Resolver, scope_of
 from engine.references.sources import Occurrence, Source
+from engine.references.subtypes import bases_in, name_there
 from engine.store.symbols import SymbolRow
 
 _MOST_EMBEDDED = 4  # levels of embedded types

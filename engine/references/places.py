@@ -6,10 +6,9 @@ definitions of a name exactly one is meant.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
-from typing import NamedTuple
 
 from engine.cache import EntryCache
 from engine.records import SymbolHit, display_path
@@ -26,17 +25,17 @@ from engine.reference_records import (
 )
 from engine.references.calls import Walk
 from engine.references.finder import reference_of
-from engine.references.heirs import TYPES
 from engine.references.inheritance import InheritanceWalk
-from engine.references.lookup import RANK, Found, Lookup, can_mean
+from engine.references.lookup import RANK, Found, can_mean
 from engine.references.resolve import Resolver, family_of, scope_of
+from engine.references.snapshot import Snapshot, read_snapshot
+from engine.references.subtypes import TYPES
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.searcher import Searcher
-from engine.search.selection import branch_notes
 from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.source.git import read_branch
-from engine.store.connection import Handle, Store
-from engine.store.project import BranchRow, count_changes
+from engine.store.connection import Store
+from engine.store.project import count_changes
 from engine.store.symbols import SymbolRow, defined_names, outline
 from engine.syntax.references import Role, name_pattern
 
@@ -49,22 +48,6 @@ _MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*[?!]?")
 _ALL = UsesRequest()
-
-
-class _Snapshot(NamedTuple):
-    """One state of the index, and what was read of it so far."""
-
-    handle: Handle
-    branch: BranchRow
-    lookup: Lookup
-    checked_out: str
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences on the limits of an answer."""
-        branch, here = self.branch, self.checked_out
-        told = branch_notes(branch, here, is_elsewhere=branch.name != here)
-        return (*told, *self.lookup.notes)
 
 
 class Places:
@@ -223,16 +206,12 @@ class Places:
                 return None
             return self._follow(snapshot, row, Direction.CALLERS, depth=_TEST_DEPTH, in_tests=True)
 
-    @contextmanager
-    def _read(self) -> Iterator[_Snapshot]:
-        checked_out = read_branch(self._root)
-        with self._store.read() as handle:
-            branch = self._searcher.branch(handle, None, checked_out)
-            yield _Snapshot(handle, branch, Lookup(handle, branch), checked_out)
+    def _read(self) -> AbstractContextManager[Snapshot]:
+        return read_snapshot(self._store, self._searcher, read_branch(self._root))
 
     def _follow(
         self,
-        snapshot: _Snapshot,
+        snapshot: Snapshot,
         row: SymbolRow,
         direction: Direction,
         *,
@@ -250,12 +229,12 @@ class Places:
             edges=tuple(edges[:_MOST_EDGES]),
             total=len(edges),
             truncated=len(edges) > _MOST_EDGES or walk.is_cut or snapshot.lookup.is_cut,
-            coverage=self._searcher.coverage(snapshot.handle, snapshot.branch),
+            coverage=snapshot.coverage,
             notes=(*snapshot.notes, *walk.notes),
         )
 
     def _uses(
-        self, snapshot: _Snapshot, found: Sequence[Found], wanted: UsesRequest, *, first: str
+        self, snapshot: Snapshot, found: Sequence[Found], wanted: UsesRequest, *, first: str
     ) -> FoundUses:
         """Return the uses that are wanted, and count all.
 
@@ -280,7 +259,7 @@ class Places:
             in_tests=sum(is_test(each.source.path) for each in found),
             by_name=sum(each.resolution.certainty is Certainty.NAME for each in found),
             truncated=snapshot.lookup.is_cut,
-            coverage=self._searcher.coverage(snapshot.handle, snapshot.branch),
+            coverage=snapshot.coverage,
             notes=snapshot.notes,
         )
 
@@ -306,7 +285,7 @@ def _order(found: Found, first: str) -> tuple[bool, bool, bool, str, int, int]:
     )
 
 
-def _symbol_at(snapshot: _Snapshot, path: str, name: str, line: int) -> SymbolRow | None:
+def _symbol_at(snapshot: Snapshot, path: str, name: str, line: int) -> SymbolRow | None:
     rows = outline(snapshot.handle, snapshot.branch.id, path)
     if name:
         named = [row for row in rows if row.qualified_name == name]

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from engine.cancellation import CancelToken, never
 from engine.records import SearchRequest
 from engine.reference_records import Certainty, UnusedDefinition, UnusedRequest, Use
-from engine.references.heirs import TYPES, bases_in, name_there
 from engine.references.imports import module_of
 from engine.references.lookup import Lookup
-from engine.references.name_uses import NameUses, read_name_uses, token_of
 from engine.references.resolve import Resolver, scope_of
 from engine.references.sources import Occurrence, Source
+from engine.references.subtypes import TYPES, bases_in, name_there
+from engine.references.unused_names import UnusedNames, read_unused_names, token_of
 from engine.search.features import is_test
 from engine.search.query import Query
 from engine.search.selection import filters_of
@@ -121,14 +121,14 @@ def find_unused(
     """
     request = SearchRequest(query="", path=wanted.path, kind=wanted.kind)
     filters = filters_of(handle, Query(text=""), request, branch.id)
-    uses = read_name_uses(handle, branch.id, cancelled)
-    names = sorted({name.lower() for name in uses.names})
+    unused = read_unused_names(handle, branch.id, cancelled)
+    names = sorted({name.lower() for name in unused.names})
     rows = symbols.find_symbols(handle, names, filters, _MOST_FOUND + 1)
     kinds = None if wanted.kind else _KINDS
     kept = [
         row
         for row in rows[:_MOST_FOUND]
-        if row.name in uses.names
+        if row.name in unused.names
         and has_references(row.language)
         and (kinds is None or row.kind in kinds)
     ]
@@ -138,15 +138,15 @@ def find_unused(
     for row in sorted(kept, key=lambda each: (each.path, each.line_start)):
         reason = reasons.of(row)
         if reason is None:
-            found.append(_definition(row, uses))
+            found.append(_definition(row, unused))
         else:
             left_out[reason] += 1
     found = _without_prototypes(found)
     found.sort(key=lambda each: (each.exported, each.certainty is Certainty.NAME))
     notes = []
-    if not uses.is_whole:
+    if not unused.is_whole:
         notes.append("not all files could be read in time, and those left may use these")
-    return FoundUnused(found, dict(left_out), len(rows) > _MOST_FOUND or not uses.is_whole, notes)
+    return FoundUnused(found, dict(left_out), len(rows) > _MOST_FOUND or not unused.is_whole, notes)
 
 
 def _without_prototypes(found: list[UnusedDefinition]) -> list[UnusedDefinition]:
@@ -155,10 +155,10 @@ def _without_prototypes(found: list[UnusedDefinition]) -> list[UnusedDefinition]
     return [each for each in found if not (_HEADERS.search(each.path) and each.name in defined)]
 
 
-def _definition(row: SymbolRow, uses: NameUses) -> UnusedDefinition:
+def _definition(row: SymbolRow, unused: UnusedNames) -> UnusedDefinition:
     token = token_of(row.name) or b""
-    named_in = uses.named_in.get(token) or _affix_of(token, uses.affixes)
-    is_sure = uses.is_whole and named_in is None and not row.is_exported
+    named_in = unused.named_in.get(token) or _affix_of(token, unused.affixes)
+    is_sure = unused.is_whole and named_in is None and not row.is_exported
     return UnusedDefinition(
         name=row.qualified_name,
         kind=row.kind,

@@ -142,10 +142,11 @@ import z from '@scope/own/inner';
     ),
     "scala": (
         {
-            "src/a/A.scala": "package a\nimport b.{B, C => D}\nimport scala.util.Try\n",
+            "src/a/A.scala": "package a\nimport b.{B, C => D, E}\nimport scala.util.Try\n",
             "src/b/B.scala": "package b\nclass B\nclass C\n",
+            "src/b/E.scala": "package b\nclass E\n",
         },
-        {"src/a/A.scala > src/b/B.scala"},
+        {"src/a/A.scala > src/b/B.scala", "src/a/A.scala > src/b/E.scala"},
         {"scala.util"},
     ),
     "csharp": (

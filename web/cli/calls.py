@@ -7,12 +7,13 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
 from engine.reference_records import CallAnswer, CallRequest, Direction, InheritanceRequest
 from web.calls import calls_text, calls_totals, dot, mermaid
 from web.cli.options import (
     argument_text,
+    check_format,
     examples,
+    format_option,
     json_option,
     print_json,
     print_text,
@@ -23,7 +24,7 @@ from web.operations import nothing_called
 from web.project_selection import index_of
 from web.references import Shown
 from web.terminal import printable, style_for
-from web.text import coverage_text
+from web.text import closing_text, coverage_text
 
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
 
@@ -47,19 +48,13 @@ def _command(
     @click.command(help=summary, epilog=epilog)
     @click.argument("name")
     @request_options(request)
-    @click.option(
-        "--format",
-        "output",
-        type=click.Choice(["text", *_GRAPHS]),
-        help="text (default), or a graph for Mermaid or Graphviz.",
-    )
+    @format_option(*_GRAPHS)
     @project_option
     @json_option
     def command(
         name: str, *, output: str | None, project: str | None, as_json: bool, **options: Any
     ) -> None:
-        if as_json and output is not None:
-            raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+        check_format(output, as_json=as_json)
         wanted = request(name=argument_text(name), **options)
         with Catalog(load_config()) as catalog:
             index = index_of(catalog, project, by_name=True)
@@ -81,10 +76,9 @@ def _text(answer: CallAnswer, nothing: str) -> str:
     blocks = [calls_text(answer, whole, style) or nothing]
     if answer.definitions and not answer.edges:
         blocks.append(f"no {answer.direction.value} of {printable(answer.name)!r} were found")
-    notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
     totals = [calls_totals(answer), coverage_text(answer.coverage)]
     totals += ["truncated; raise --limit for more"] if answer.truncated else []
-    blocks.append("\n".join([*notes, style.dim(", ".join(totals))]))
+    blocks.append(closing_text(answer.notes, totals, style))
     return "\n\n".join(blocks) + "\n"
 
 

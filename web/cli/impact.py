@@ -11,12 +11,15 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import MIN_TOKENS, bytes_within
+from engine.records import bytes_within
 from engine.reference_records import ImpactAnswer, ImpactRequest
 from web.cli.options import (
     argument_text,
+    check_format,
     examples,
+    format_option,
     json_option,
+    max_tokens_option,
     print_json,
     print_text,
     project_option,
@@ -35,8 +38,8 @@ from web.impact import (
 from web.operations import nothing_called
 from web.project_selection import absolute, index_of, index_of_file
 from web.references import Shown, most_within
-from web.terminal import Style, printable, style_for
-from web.text import coverage_text
+from web.terminal import Style, style_for
+from web.text import closing_text, coverage_text, size_of
 
 _GRAPHS: dict[str, Callable[..., str]] = {"mermaid": impact_mermaid, "dot": impact_dot}
 _MORE = "truncated; raise --limit or --max-tokens for more"
@@ -53,17 +56,8 @@ _MORE = "truncated; raise --limit or --max-tokens for more"
 )
 @click.argument("name", required=False)
 @request_options(ImpactRequest, without=("name",))
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", *_GRAPHS]),
-    help="text (default), or a graph for Mermaid or Graphviz.",
-)
-@click.option(
-    "--max-tokens",
-    type=int,
-    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
-)
+@format_option(*_GRAPHS)
+@max_tokens_option
 @project_option
 @json_option
 def command(
@@ -103,17 +97,10 @@ def _check(output: str | None, max_tokens: int | None, *, as_json: bool) -> None
     """Check that the options are compatible.
 
     Raises:
-        InvalidInputError: A graph as JSON or within a budget, or a budget that is too small.
+        InvalidInputError: A graph as JSON or within a budget.
     """
-    if as_json and output is not None:
-        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
-    if max_tokens is None:
-        return
-    if max_tokens < MIN_TOKENS:
-        raise InvalidInputError(
-            f"max_tokens is {max_tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
-        )
-    if output in _GRAPHS:
+    check_format(output, as_json=as_json)
+    if max_tokens is not None and output in _GRAPHS:
         raise InvalidInputError(
             f"--max-tokens cannot be used with --format {output}", field="max_tokens"
         )
@@ -129,7 +116,7 @@ def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
     """Return an answer as JSON within a budget."""
 
     def size(shown: Shown) -> int:
-        return len(compact_text(compact_impact(answer, shown)).encode("utf-8", "replace")) + 1
+        return size_of(compact_text(compact_impact(answer, shown))) + 1
 
     shown = most_within(impact_shown(answer), size, bytes_within(max_tokens))
     return compact_impact(answer, shown)
@@ -140,18 +127,16 @@ def _text(answer: ImpactAnswer, nothing: str, max_tokens: int | None) -> str:
 
     def written(shown: Shown, style: Style) -> str:
         blocks = [block for block in (impact_text(answer, shown, style), nothing) if block]
-        lines = []
-        if not shown.is_brief:
-            lines = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+        notes = () if shown.is_brief else answer.notes
         totals = [impact_totals(answer, is_brief=shown.is_brief)]
         if not (shown.is_brief and answer.coverage.complete):
             totals.append(coverage_text(answer.coverage))
         totals += [_MORE] if answer.truncated or shown[:2] != whole[:2] else []
-        blocks.append("\n".join([*lines, style.dim(", ".join(totals))]))
+        blocks.append(closing_text(notes, totals, style))
         return ("\n" if shown.is_brief else "\n\n").join(blocks) + "\n"
 
     def size(shown: Shown) -> int:
-        return len(written(shown, Style()).encode("utf-8", "replace"))
+        return size_of(written(shown, Style()))
 
     shown = most_within(whole, size, bytes_within(max_tokens)) if max_tokens else whole
     return written(shown, style_for(sys.stdout))

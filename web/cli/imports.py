@@ -7,11 +7,12 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
 from engine.reference_records import ImportsRequest
 from web.cli.options import (
     argument_text,
+    check_format,
     examples,
+    format_option,
     json_option,
     print_json,
     print_text,
@@ -35,12 +36,7 @@ _GRAPHS = {"mermaid": imports_mermaid, "dot": imports_dot}
 )
 @click.argument("path", required=False)
 @request_options(ImportsRequest, without=("path",))
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", *_GRAPHS]),
-    help="text (default), or a graph for Mermaid or Graphviz.",
-)
+@format_option(*_GRAPHS)
 @project_option
 @json_option
 def command(
@@ -51,8 +47,7 @@ def command(
     PATH keeps the imports from or of the files below a folder, or of a glob. Imports are resolved
     by paths and declared names; what is not found in the project counts as another project's.
     """
-    if as_json and output is not None:
-        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+    check_format(output, as_json=as_json)
     wanted = ImportsRequest(path=argument_text(path) if path else None, **options)
     with Catalog(load_config()) as catalog:
         graph = index_of(catalog, project, by_name=True).references.imports(wanted)

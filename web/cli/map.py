@@ -8,13 +8,13 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
-from engine.records import MIN_TOKENS, bytes_within
+from engine.records import bytes_within
 from engine.reference_records import MapAnswer, MapRequest
 from web.cli.options import (
     argument_text,
     examples,
     json_option,
+    max_tokens_option,
     print_json,
     print_text,
     project_option,
@@ -23,8 +23,8 @@ from web.cli.options import (
 from web.code_map import compact_map, map_text, map_totals
 from web.compact_json import compact_text
 from web.project_selection import index_of
-from web.terminal import Style, printable, style_for
-from web.text import coverage_text
+from web.terminal import Style, style_for
+from web.text import closing_text, coverage_text, size_of
 
 _MORE = "truncated; raise --limit or --max-tokens for more"
 
@@ -39,11 +39,7 @@ _MORE = "truncated; raise --limit or --max-tokens for more"
 )
 @click.argument("query", required=False)
 @request_options(MapRequest, without=("query",))
-@click.option(
-    "--max-tokens",
-    type=int,
-    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
-)
+@max_tokens_option
 @project_option
 @json_option
 def command(
@@ -61,10 +57,6 @@ def command(
     """
     asked = argument_text(query) if query else None
     wanted = MapRequest(query=asked, **options)
-    if max_tokens is not None and max_tokens < MIN_TOKENS:
-        raise InvalidInputError(
-            f"max_tokens is {max_tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
-        )
     with Catalog(load_config()) as catalog:
         answer = index_of(catalog, project, by_name=True).code_map.draw(wanted)
     if as_json:
@@ -75,7 +67,7 @@ def command(
 
 def _within(answer: MapAnswer, max_tokens: int) -> dict[str, Any]:
     def size(shown: int) -> int:
-        return len(compact_text(compact_map(answer, shown)).encode("utf-8", "replace")) + 1
+        return size_of(compact_text(compact_map(answer, shown))) + 1
 
     return compact_map(answer, _most(answer, size, max_tokens))
 
@@ -89,13 +81,12 @@ def _most(answer: MapAnswer, size: Any, max_tokens: int) -> int:
 def _text(answer: MapAnswer, max_tokens: int | None) -> str:
     def written(shown: int, style: Style) -> str:
         found = map_text(answer, shown, style) or "no definitions that others refer to were found"
-        notes = [style.warning(f"note: {printable(note)}") for note in answer.notes]
         totals = [map_totals(answer, shown), coverage_text(answer.coverage)]
         totals += [_MORE] if answer.truncated or shown < len(answer.symbols) else []
-        return f"{found}\n\n" + "\n".join([*notes, style.dim(", ".join(totals))]) + "\n"
+        return f"{found}\n\n{closing_text(answer.notes, totals, style)}\n"
 
     def size(shown: int) -> int:
-        return len(written(shown, Style()).encode("utf-8", "replace"))
+        return size_of(written(shown, Style()))
 
     shown = len(answer.symbols) if max_tokens is None else _most(answer, size, max_tokens)
     return written(shown, style_for(sys.stdout))

@@ -12,6 +12,7 @@ import click
 
 from engine.errors import InvalidInputError
 from engine.parameters import RequestField, parameters_of
+from engine.records import MIN_TOKENS
 from web.terminal import rejoined
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -26,7 +27,42 @@ project_option = click.option(
     metavar="PATH",
     help="The project's root, a folder in it, or its name (default: the one you are in).",
 )
+
+
+def _checked_budget(
+    _context: click.Context, _parameter: click.Parameter, tokens: int | None
+) -> int | None:
+    if tokens is not None and tokens < MIN_TOKENS:
+        raise InvalidInputError(
+            f"max_tokens is {tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
+        )
+    return tokens
+
+
+max_tokens_option = click.option(
+    "--max-tokens",
+    type=int,
+    callback=_checked_budget,
+    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
+)
 _STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
+
+
+def format_option(
+    *formats: str, text: str = "text (default), or a graph for Mermaid or Graphviz."
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds ``--format``, received as ``output``."""
+    return click.option("--format", "output", type=click.Choice(["text", *formats]), help=text)
+
+
+def check_format(output: str | None, *, as_json: bool) -> None:
+    """Check that ``--json`` and ``--format`` are not both there.
+
+    Raises:
+        InvalidInputError: They are.
+    """
+    if as_json and output is not None:
+        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
 
 
 def request_options(

@@ -7,13 +7,22 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
-from engine.records import MIN_TOKENS, bytes_within
-from web.cli.options import examples, json_option, print_json, print_text, project_option
+from engine.records import bytes_within
+from web.cli.options import (
+    check_format,
+    examples,
+    format_option,
+    json_option,
+    max_tokens_option,
+    print_json,
+    print_text,
+    project_option,
+)
 from web.compact_json import compact_text
 from web.outline import Outline, outline_json, outline_lines, outline_markdown, outline_of, within
 from web.project_selection import absolute, index_of_file
 from web.terminal import Style, style_for
+from web.text import size_of
 
 _MORE = "truncated; raise --max-tokens for more"
 
@@ -26,29 +35,15 @@ _MORE = "truncated; raise --max-tokens for more"
     )
 )
 @click.argument("path", default=".")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "markdown"]),
-    help="text (default), or Markdown for prompts.",
-)
-@click.option(
-    "--max-tokens",
-    type=int,
-    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
-)
+@format_option("markdown", text="text (default), or Markdown for prompts.")
+@max_tokens_option
 @project_option
 @json_option
 def command(
     path: str, *, output: str | None, max_tokens: int | None, project: str | None, as_json: bool
 ) -> None:
     """List the symbols of a file with their lines and signatures, or the files of a folder."""
-    if as_json and output is not None:
-        raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
-    if max_tokens is not None and max_tokens < MIN_TOKENS:
-        raise InvalidInputError(
-            f"max_tokens is {max_tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
-        )
+    check_format(output, as_json=as_json)
     with Catalog(load_config()) as catalog:
         index = index_of_file(catalog, project, path)
         place = absolute(path, index, from_root=project is not None)
@@ -65,7 +60,7 @@ def _json(outline: Outline, room: int | None) -> dict[str, Any]:
         return outline_json(outline, shown, is_brief=is_brief)
 
     def size(content: dict[str, Any]) -> int:
-        return len(compact_text(content).encode("utf-8", "replace")) + 1
+        return size_of(compact_text(content)) + 1
 
     return within(outline.total, write, size, room)
 
@@ -84,6 +79,6 @@ def _text(outline: Outline, is_markdown: bool, room: int | None) -> str:
         return shown, is_brief
 
     def size(choice: tuple[int, bool]) -> int:
-        return len(written(*choice, Style()).encode("utf-8", "replace"))
+        return size_of(written(*choice, Style()))
 
     return written(*within(outline.total, write, size, room), style_for(sys.stdout))

@@ -7,13 +7,13 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.errors import InvalidInputError
-from engine.records import MIN_TOKENS, bytes_within
+from engine.records import bytes_within
 from engine.reference_records import ReferenceAnswer, ReferenceRequest
 from web.cli.options import (
     argument_text,
     examples,
     json_option,
+    max_tokens_option,
     print_json,
     print_text,
     project_option,
@@ -31,7 +31,7 @@ from web.references import (
     uses_of,
 )
 from web.terminal import Style, printable, style_for
-from web.text import coverage_text
+from web.text import closing_text, coverage_text, size_of
 
 _MORE = "truncated; raise --limit or --max-tokens for more"
 
@@ -46,11 +46,7 @@ _MORE = "truncated; raise --limit or --max-tokens for more"
 )
 @click.argument("name")
 @request_options(ReferenceRequest)
-@click.option(
-    "--max-tokens",
-    type=int,
-    help=f"Budget for the whole answer: one token per 3.5 bytes, {MIN_TOKENS} or more.",
-)
+@max_tokens_option
 @project_option
 @json_option
 def command(
@@ -62,10 +58,6 @@ def command(
     (by an inferred type, or because nothing else has the name), or found by its name alone.
     """
     wanted = ReferenceRequest(name=argument_text(name), **options)
-    if max_tokens is not None and max_tokens < MIN_TOKENS:
-        raise InvalidInputError(
-            f"max_tokens is {max_tokens}, wanted {MIN_TOKENS} or more", field="max_tokens"
-        )
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
         answer = index.references.find(wanted)
@@ -94,7 +86,7 @@ def _within(answer: ReferenceAnswer, wanted: ReferenceRequest, max_tokens: int) 
         return compact_references(answer, shown, wanted.use)
 
     def size(shown: Shown) -> int:
-        return len(compact_text(content(shown)).encode("utf-8", "replace")) + 1
+        return size_of(compact_text(content(shown))) + 1
 
     return content(most_within(_all_of(answer, wanted), size, bytes_within(max_tokens)))
 
@@ -109,19 +101,17 @@ def _text(
         blocks = [found] if found else []
         if not whole.items:
             blocks.append(nothing)
-        lines = []
-        if not shown.is_brief:
-            lines = [style.warning(f"note: {printable(note)}") for note in answer.notes]
+        notes = () if shown.is_brief else answer.notes
         is_cut = answer.truncated or shown[:2] != whole[:2]
         totals = [totals_text(answer, wanted.use, is_brief=shown.is_brief)]
         if not (shown.is_brief and answer.coverage.complete):
             totals.append(coverage_text(answer.coverage))
         totals += [_MORE] if is_cut else []
-        blocks.append("\n".join([*lines, style.dim(", ".join(totals))]))
+        blocks.append(closing_text(notes, totals, style))
         return ("\n" if shown.is_brief else "\n\n").join(blocks) + "\n"
 
     def size(shown: Shown) -> int:
-        return len(written(shown, Style()).encode("utf-8", "replace"))
+        return size_of(written(shown, Style()))
 
     shown = most_within(whole, size, bytes_within(max_tokens)) if max_tokens else whole
     return written(shown, style_for(sys.stdout))

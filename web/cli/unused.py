@@ -20,7 +20,7 @@ from web.cli.options import (
 from web.project_selection import index_of
 from web.references import counts_text
 from web.terminal import Style, printable, shortened, style_for
-from web.text import coverage_text
+from web.text import closing_text, coverage_text
 
 _CODE_COLUMNS = 100
 
@@ -62,14 +62,13 @@ def _text(answer: UnusedAnswer, style: Style) -> str:
     ]
     if not blocks:
         blocks.append("no unused definitions were found")
-    lines = [style.warning(f"note: {printable(note)}") for note in answer.notes]
     totals = [count(answer.total, "unused definition")]
     if answer.exported:
         totals.append(f"{answer.exported:,} more that are exported (--exported lists them)")
     totals.append(coverage_text(answer.coverage))
     if answer.truncated:
         totals.append("truncated; raise --limit for more")
-    lines.append(style.dim(", ".join(totals)))
+    lines = [closing_text(answer.notes, totals, style)]
     if answer.left_out:
         lines.append(style.dim(f"left out: {counts_text(answer.left_out)}"))
     return "\n\n".join([*blocks, "\n".join(lines)]) + "\n"

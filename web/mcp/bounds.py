@@ -15,7 +15,10 @@ from engine import cursors
 from engine.records import MIN_TOKENS, bytes_within
 from web.compact_json import compact_text
 from web.mcp.tool import Answer
+from web.references import Shown, most_within
 from web.schemas import as_json
+from web.terminal import printable
+from web.text import size_of
 
 DEFAULT_TOKENS = 1500  # of an answer
 MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
@@ -30,15 +33,23 @@ _CUT = "…"
 Record = TypeVar("Record")
 
 
-def size_of(text: str) -> int:
-    """Return the size of a text in UTF-8."""
-    return len(text.encode("utf-8", "replace"))
+def size_of_answer(answer: Answer) -> int:
+    """Return the size of the structured content or of the text, whichever is larger."""
+    return max(size_of(answer.text), size_of(compact_text(as_json(answer.content))))
+
+
+def with_notes(content: dict[str, Any], text: str, notes: Sequence[str], totals: str) -> Answer:
+    """Return an answer with notes in both its structured content and its text."""
+    lines = [text, *(f"note: {printable(note)}" for note in notes), totals]
+    return Answer(
+        content={**content, **({"notes": notes} if notes else {})},
+        text="\n".join(filter(None, lines)),
+    )
 
 
 def fits(answer: Answer, max_tokens: int) -> bool:
     """Return whether both the structured content and the text fit a budget."""
-    most = bytes_within(max_tokens)
-    return size_of(answer.text) <= most and size_of(compact_text(as_json(answer.content))) <= most
+    return size_of_answer(answer) <= bytes_within(max_tokens)
 
 
 def most_that_fit(number: int, write: Callable[[int], Answer], max_tokens: int) -> int:
@@ -64,6 +75,19 @@ def most_that_fit(number: int, write: Callable[[int], Answer], max_tokens: int) 
 def most_of(number: int, write: Callable[[int], Answer], max_tokens: int) -> Answer:
     """Return the answer with the most records that fit; arguments as for ``most_that_fit``."""
     return write(most_that_fit(number, write, max_tokens))
+
+
+def most_shown(whole: Shown, write: Callable[[Shown], Answer], max_tokens: int) -> Answer:
+    """Return the answer with the most definitions and items that fit a budget.
+
+    Args:
+        whole: All of them.
+        write: Writes the answer with so much of it.
+        max_tokens: The budget.
+    """
+    return write(
+        most_within(whole, lambda shown: size_of_answer(write(shown)), bytes_within(max_tokens))
+    )
 
 
 def page_of(

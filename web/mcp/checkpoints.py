@@ -18,7 +18,7 @@ from engine.memory_records import (
 )
 from engine.records import MAX_QUERY_CHARS, bytes_within
 from web.compact_json import compact_text
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit, size_of
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit, size_of_answer
 from web.mcp.tool import (
     Answer,
     Caller,
@@ -31,6 +31,7 @@ from web.mcp.tool import (
 )
 from web.schemas import as_json
 from web.terminal import printable, printable_block
+from web.text import size_of
 from web.wording import count
 
 Tags = list[str]
@@ -243,7 +244,7 @@ def _composed(
     number = most_that_fit(len(shapes), lambda number: write(shapes[:number]), max_tokens)
     shapes = shapes[:number]
     answer = write(shapes)
-    used = max(size_of(compact_text(as_json(answer.content))), size_of(answer.text))
+    used = size_of_answer(answer)
     room = bytes_within(max_tokens) - used
     for place, shape in enumerate(shapes):
         share = round(room * max(_SHARE, 1 / (number - place)))

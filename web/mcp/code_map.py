@@ -5,11 +5,11 @@ from dataclasses import replace
 from engine.reference_records import MAX_REFERENCES, MapRequest
 from engine.telemetry.metrics import measured_search
 from web.code_map import compact_map, map_text, map_totals
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of, with_notes
 from web.mcp.failures import in_tools
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.parameters import request_from, with_parameters_of
-from web.terminal import Style, printable
+from web.terminal import Style
 from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens, or name a query or path"
@@ -54,14 +54,7 @@ class _Maps:
         def write(shown: int) -> Answer:
             content = compact_map(answer, shown)
             told = [*notes, *([_MORE] if content["truncated"] else [])]
-            lines = [
-                map_text(answer, shown, Style()),
-                *(f"note: {printable(note)}" for note in told),
-                map_totals(answer, shown),
-            ]
-            return Answer(
-                content={**content, **({"notes": told} if told else {})},
-                text="\n".join(filter(None, lines)),
-            )
+            text = map_text(answer, shown, Style())
+            return with_notes(content, text, told, map_totals(answer, shown))
 
         return most_of(len(answer.symbols), write, params.max_tokens)

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 from engine.project import Project
-from engine.records import bytes_within
 from engine.reference_records import MAX_REFERENCES, ImpactAnswer, ImpactRequest
 from engine.telemetry.metrics import measured_search
-from web.compact_json import compact_text
 from web.impact import (
     compact_impact,
     impact_shown,
@@ -14,14 +12,13 @@ from web.impact import (
     impact_totals,
     nothing_affected,
 )
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, size_of
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
 from web.mcp.failures import in_tools
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import request_from, with_parameters_of
-from web.references import Shown, most_within
-from web.schemas import as_json
-from web.terminal import Style, printable
+from web.references import Shown
+from web.terminal import Style
 from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens, or lower depth"
@@ -74,22 +71,10 @@ class _Impact:
             content = compact_impact(answer, shown)
             told = [] if shown.is_brief and answer.total else [*notes]
             told += [_MORE] if content["truncated"] else []
-            lines = [
-                impact_text(answer, shown, Style()),
-                *(f"note: {printable(note)}" for note in told),
-                impact_totals(answer, is_brief=shown.is_brief),
-            ]
-            return Answer(
-                content={**content, **({"notes": told} if told else {})},
-                text="\n".join(filter(None, lines)),
-            )
+            totals = impact_totals(answer, is_brief=shown.is_brief)
+            return with_notes(content, impact_text(answer, shown, Style()), told, totals)
 
-        def size(shown: Shown) -> int:
-            written = write(shown)
-            return max(size_of(written.text), size_of(compact_text(as_json(written.content))))
-
-        whole = impact_shown(answer)
-        return write(most_within(whole, size, bytes_within(params.max_tokens)))
+        return most_shown(impact_shown(answer), write, params.max_tokens)
 
 
 def _notes_on(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> list[str]:

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import SymbolHit, bytes_within
+from engine.records import SymbolHit
 from engine.reference_records import (
     MAX_DEPTH,
     MAX_REFERENCES,
@@ -20,8 +20,7 @@ from engine.reference_records import (
 )
 from engine.telemetry.metrics import measured_search
 from web.calls import calls_text, calls_totals, compact_calls
-from web.compact_json import compact_text
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, size_of
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
 from web.mcp.failures import in_tools
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
@@ -30,13 +29,11 @@ from web.references import (
     Shown,
     compact_references,
     definition_line,
-    most_within,
     references_text,
     totals_text,
     uses_of,
 )
-from web.schemas import as_json
-from web.terminal import Style, printable
+from web.terminal import Style
 from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens for more"
@@ -85,12 +82,7 @@ class _References:
             raise InvalidInputError("use goes with direction uses only", field="use")
         else:
             whole, write = _calls(index, params.name, Direction(params.direction), params.depth)
-
-        def size(shown: Shown) -> int:
-            answer = write(shown)
-            return max(size_of(answer.text), size_of(compact_text(as_json(answer.content))))
-
-        return write(most_within(whole, size, bytes_within(params.max_tokens)))
+        return most_shown(whole, write, params.max_tokens)
 
 
 def _uses(index: Project, name: str, use: Use | None) -> tuple[Shown, Callable[[Shown], Answer]]:
@@ -148,8 +140,4 @@ def _written(
     content["definitions"] = [definition_line(hit, is_brief=shown.is_brief) for hit in named]
     told = [] if shown.is_brief and content["total"] else [*notes]
     told += [_MORE] if content["truncated"] else []
-    lines = [text, *(f"note: {printable(note)}" for note in told), totals]
-    return Answer(
-        content={**content, **({"notes": told} if told else {})},
-        text="\n".join(filter(None, lines)),
-    )
+    return with_notes(content, text, told, totals)

@@ -1,4 +1,4 @@
-"""Which names of a branch are used anywhere in its code: each text is read once.
+"""The names that are used nowhere in the code of a branch: each text is read once.
 
 A name is used where it stands in code outside of the definitions of this name. Comments and
 literals are no code. A literal without blanks, such as ``"pkg.module:name"``, a template in a
@@ -36,8 +36,8 @@ _TEMPLATE = re.compile(rb"<%|\{\{")
 _PAGES = frozenset({"html"})
 
 
-class NameUses(NamedTuple):
-    """What is known of the names of a branch."""
+class UnusedNames(NamedTuple):
+    """The names that no code of a branch uses, and what else can mean them."""
 
     names: frozenset[str]  # of symbols whose token stands in no code but their own definitions
     named_in: dict[bytes, str]  # of tokens in literals and settings: the first file
@@ -51,7 +51,7 @@ def token_of(name: str) -> bytes | None:
     return token if _TOKEN.fullmatch(token) else None
 
 
-def read_name_uses(handle: Handle, branch_id: int, cancelled: CancelToken) -> NameUses:
+def read_unused_names(handle: Handle, branch_id: int, cancelled: CancelToken) -> UnusedNames:
     """Read all texts of a branch.
 
     Args:
@@ -91,11 +91,11 @@ class _Reading:
         self._affixes: dict[bytes, str] = {}
         self.size_bytes = 0
 
-    def result(self, *, is_whole: bool) -> NameUses:
+    def result(self, *, is_whole: bool) -> UnusedNames:
         """Return what is known."""
         names = frozenset(name for name, token in self._names.items() if token in self._unused)
         named = {token: path for token, path in self._named_in.items() if token in self._unused}
-        return NameUses(names, named, self._affixes, is_whole)
+        return UnusedNames(names, named, self._affixes, is_whole)
 
     def read(self, row: TextRow, extents: Sequence[ExtentRow]) -> None:
         """Read a text."""

@@ -45,7 +45,7 @@ _BEFORE = {
 }
 
 
-class Heir(NamedTuple):
+class Subtype(NamedTuple):
     """What names a base: a type of the project, or what stands in its place."""
 
     name: str
@@ -92,7 +92,7 @@ def name_there(source: Source, offset: int) -> str:
     return found.group().decode("utf-8", "replace") if found else ""
 
 
-def heir_of(lookup: Lookup, source: Source, occurrence: Occurrence) -> Heir | None:
+def subtype_of(lookup: Lookup, source: Source, occurrence: Occurrence) -> Subtype | None:
     """Return what names the base at a place; None if it cannot be told."""
     offset = occurrence.offset
     before = source.text[max(0, offset - _WINDOW_BYTES) : offset]
@@ -106,8 +106,8 @@ def heir_of(lookup: Lookup, source: Source, occurrence: Occurrence) -> Heir | No
     if around is None:
         return _without_symbol(source, line, source.path)
     if occurrence.use is Use.CALL or not _is_own(source, around, offset):
-        return Heir(f"{around.qualified_name} (anonymous)", line, None)
-    return Heir(around.qualified_name, around.line_start, row_of(around, source))
+        return Subtype(f"{around.qualified_name} (anonymous)", line, None)
+    return Subtype(around.qualified_name, around.line_start, row_of(around, source))
 
 
 def _is_own(source: Source, around: SpanRow, offset: int) -> bool:
@@ -128,7 +128,7 @@ def _named(
     offset: int,
     found: "re.Match[bytes]",
     pattern: "re.Pattern[bytes]",
-) -> Heir:
+) -> Subtype:
     """Return the type of an ``impl`` block."""
     written = found[1]
     name = pattern.match(written)
@@ -139,7 +139,7 @@ def _named(
 
 def _resolved(
     lookup: Lookup, source: Source, offset: int, name: bytes, at: int, written: bytes = b""
-) -> Heir:
+) -> Subtype:
     """Return the type that a name at a place means; as it is written if it is not of the project.
 
     Args:
@@ -157,16 +157,16 @@ def _resolved(
     if resolution.certainty is Certainty.NAME or not resolution.targets:
         return _foreign(source, offset, written or name)
     row = resolution.targets[0]
-    return Heir(row.qualified_name, row.line_start, row)
+    return Subtype(row.qualified_name, row.line_start, row)
 
 
-def _foreign(source: Source, offset: int, written: bytes) -> Heir:
+def _foreign(source: Source, offset: int, written: bytes) -> Subtype:
     said = " ".join(written.decode("utf-8", "replace").split())[:_MOST_NAME_CHARS]
-    return Heir(said, source.line_of(offset), None)
+    return Subtype(said, source.line_of(offset), None)
 
 
-def _without_symbol(source: Source, line: int, path: str) -> Heir:
+def _without_symbol(source: Source, line: int, path: str) -> Subtype:
     if source.language == "haskell":  # a standing deriving clause
         said = source.text.split(b"\n", line)[line - 1].rpartition(b"instance ")[2]
-        return Heir(said.decode("utf-8", "replace").strip()[:_MOST_NAME_CHARS], line, None)
-    return Heir(path, line, None)
+        return Subtype(said.decode("utf-8", "replace").strip()[:_MOST_NAME_CHARS], line, None)
+    return Subtype(path, line, None)

@@ -1,0 +1,60 @@
+"""One state of the index that an answer is made from, and what is read of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.records import Coverage
+from engine.references.lookup import Lookup
+from engine.search.searcher import Searcher
+from engine.search.selection import branch_notes
+from engine.store.connection import Handle, Store
+from engine.store.project import BranchRow
+
+
+class Snapshot:
+    """The branch that is checked out, as it is indexed, within one read transaction.
+
+    Args:
+        handle: The transaction.
+        branch: The branch, or the one that stands in for it.
+        checked_out: The name of the branch that is checked out.
+        searcher: Of the project, for coverage.
+    """
+
+    def __init__(
+        self, handle: Handle, branch: BranchRow, checked_out: str, searcher: Searcher
+    ) -> None:
+        self.handle = handle
+        self.branch = branch
+        self.lookup = Lookup(handle, branch)
+        self._checked_out = checked_out
+        self._searcher = searcher
+
+    @property
+    def coverage(self) -> Coverage:
+        """How much of the branch is indexed."""
+        return self._searcher.coverage(self.handle, self.branch)
+
+    @property
+    def branch_notes(self) -> tuple[str, ...]:
+        """Sentences on what the branch lacks."""
+        is_elsewhere = self.branch.name != self._checked_out
+        return tuple(branch_notes(self.branch, self._checked_out, is_elsewhere=is_elsewhere))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the limits of an answer, as far as it has been looked up."""
+        return (*self.branch_notes, *self.lookup.notes)
+
+
+@contextmanager
+def read_snapshot(store: Store, searcher: Searcher, checked_out: str) -> Iterator[Snapshot]:
+    """Open a snapshot of a project.
+
+    Args:
+        store: The project's database.
+        searcher: Of the project.
+        checked_out: The name of the branch that is checked out.
+    """
+    with store.read() as handle:
+        yield Snapshot(handle, searcher.branch(handle, None, checked_out), checked_out, searcher)
