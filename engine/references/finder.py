@@ -79,7 +79,7 @@ class References:
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, checked_out)
             lookup = Lookup(handle, branch)
-            asked = lookup.definitions(wanted.name)
+            asked = lookup.asked(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
             last = last_name_of(storable(wanted.name).strip())
             uses_of = lookup.uses(last)
@@ -154,7 +154,7 @@ class References:
         with self._store.read() as handle:
             branch = self._searcher.branch(handle, None, checked_out)
             lookup = Lookup(handle, branch)
-            asked = lookup.definitions(wanted.name)
+            asked = lookup.asked(wanted.name)
             is_call = direction in (Direction.CALLERS, Direction.CALLEES)
             walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
             asked = walk.starts(asked)

@@ -7,10 +7,11 @@ from engine.humanize import count
 from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.imports import path_segments
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Occurrence, Source, offsets_of
 from engine.references.types import bases_in
-from engine.search.lexical import last_name_of, qualified_form
+from engine.search.lexical import last_name_of, pieces_of, qualified_form
 from engine.search.query import Query, storable
 from engine.search.selection import filters_of
 from engine.store import references, symbols
@@ -56,16 +57,34 @@ class Lookup:
         self.notes: list[str] = []
 
     def definitions(self, name: str) -> list[SymbolRow]:
-        """Return the definitions of a name in its case, public ones first."""
+        """Return the definitions of a name in its case, public ones first.
+
+        The case of a qualifier counts too, unless nothing else is called so.
+        """
         name = storable(name).strip()
         last = last_name_of(name)
         rows = self._named(last)
-        if last != name:
-            qualifier = qualified_form(name).lower()
-            rows = [
-                row for row in rows if f".{row.qualified_name.lower()}".endswith(f".{qualifier}")
-            ]
-        return rows
+        if last == name:
+            return rows
+        ending = f".{qualified_form(name)}"
+        exact = [row for row in rows if f".{row.qualified_name}".endswith(ending)]
+        if exact or self.of_module(name):
+            return exact
+        ending = ending.lower()
+        return [row for row in rows if f".{row.qualified_name.lower()}".endswith(ending)]
+
+    def of_module(self, name: str) -> list[SymbolRow]:
+        """Return the definitions at the top level of a qualifier's module, else of its folder."""
+        *qualifiers, last = pieces_of(storable(name).strip()) or [""]
+        rows = [row for row in self._named(last) if not scope_of(row)] if qualifiers else []
+        end = tuple(qualifiers)
+        size = len(end)
+        in_file = [row for row in rows if path_segments(row.path)[-size:] == end]
+        return in_file or [row for row in rows if path_segments(row.path)[:-1][-size:] == end]
+
+    def asked(self, name: str) -> list[SymbolRow]:
+        """Return the definitions of a name as a user writes it, perhaps with its module."""
+        return self.definitions(name) or self.of_module(name)
 
     def heads(self, name: str) -> Sequence[references.HeadRow] | None:
         """Return the types and functions of a name, or None if too many names were asked for."""

@@ -76,6 +76,9 @@ def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
     ended = cairn("refs", "dicsounted")
     assert ended.code == 0
     assert ended.out.startswith("nothing is called 'dicsounted', did you mean 'discounted'\n")
+    for qualified in ("Wrong.discounted", "shop.wrong::discounted"):
+        hint = f"nothing is called '{qualified}', did you mean 'discounted'\n"
+        assert cairn("callers", qualified).out.startswith(hint)
     unused = cairn("refs", "Report", "--use", "inherit").out
     assert "no uses of 'Report' (inherit) were found" in unused
     for follow in ("callers", "callees"):

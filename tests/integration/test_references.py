@@ -235,3 +235,28 @@ def test_relations_are_names_that_the_project_defines(project: Project) -> None:
     assert relations["place_order"].calls == ("Orders", "Stock", "add")
     assert "Base" not in relations
     assert project.references.relations("nowhere.py") == []
+
+
+def test_a_qualifier_can_be_a_module_or_a_folder_and_its_case_counts(tmp_path: Path) -> None:
+    tree = {
+        "app/helpers.py": "def link():\n    return 1\n",
+        "app/core.py": "class App:\n    def link(self):\n        return 2\n",
+        "ast/block.go": "package ast\n\ntype Node struct{}\n",
+        "use.py": "from app import helpers\n\n\ndef page():\n    return helpers.link()\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, write_tree(tmp_path / "tree", tree))
+
+        def defined(name: str) -> list[str]:
+            found = project.references.find(ReferenceRequest(name=name)).definitions
+            return [f"{each.path}:{each.qualified_name}" for each in found]
+
+        assert defined("App.link") == ["app/core.py:App.link"]
+        assert defined("helpers.link") == ["app/helpers.py:link"]
+        assert defined("app.link") == ["app/helpers.py:link"]
+        assert defined("core.app.LINK") == []
+        assert defined("ast.Node") == ["ast/block.go:Node"]
+        assert defined("APP.link") == ["app/core.py:App.link"]
+        for name in ("helpers.link", "app.link"):
+            answer = project.references.callers(CallRequest(name=name))
+            assert [edge.name for edge in answer.edges] == ["page"]
