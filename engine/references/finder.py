@@ -1,7 +1,7 @@
 """References of a name, and who calls whom."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cancellation import CancelToken, never
@@ -42,6 +42,7 @@ from engine.search.symbols import ScoredSymbol, symbol_hit
 from engine.source.git import read_branch
 from engine.store import files
 from engine.store.connection import Handle, Store
+from engine.store.project import BranchRow
 from engine.store.symbols import SymbolRow
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class References:
                 coverage=coverage,
                 notes=(
                     *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *_path_notes(handle, branch, wanted.path, is_empty=not found),
                     *lookup.notes,
                 ),
             )
@@ -297,6 +299,7 @@ class References:
                 coverage=self._searcher.coverage(handle, branch),
                 notes=(
                     *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *_path_notes(handle, branch, wanted.path, is_empty=not asked),
                     *found.notes,
                 ),
             )
@@ -334,6 +337,7 @@ class References:
                 coverage=self._searcher.coverage(handle, branch),
                 notes=(
                     *branch_notes(branch, checked_out, is_elsewhere=branch.name != checked_out),
+                    *_path_notes(handle, branch, wanted.path, is_empty=not found.edges),
                     *late,
                 ),
             )
@@ -343,6 +347,16 @@ class References:
             symbol_hit(ScoredSymbol(row, 1.0, NOT_SCORED), display_path(self._root))
             for row in rows[:_MOST_SHOWN]
         )
+
+
+def _path_notes(
+    handle: Handle, branch: BranchRow, path: str | None, *, is_empty: bool
+) -> Iterator[str]:
+    """Say that an answer is empty because no file is below a path, or fits a glob."""
+    if is_empty and path:
+        passes = path_predicate(path, position=None)
+        if not any(passes(each, "") for each in files.read_paths(handle, branch.id)):
+            yield f"no indexed file is below {path}"
 
 
 def _order(found: Found) -> tuple[int, bool, bool, str, int]:
