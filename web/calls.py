@@ -98,12 +98,13 @@ def _line(node: Node, direction: Direction, style: Style, *, is_brief: bool) -> 
 
 def _lines_text(edge: CallEdge, direction: Direction) -> str:
     """Say where an edge stands in the text; nothing if it is where the definition is."""
+    word = "line" if len(edge.call_lines) == 1 else "lines"
     if direction in _OF_CALLS:
-        return f"calls in line {', '.join(map(str, edge.call_lines))}"
+        return f"calls in {word} {', '.join(map(str, edge.call_lines))}"
     more = ", …" if len(edge.call_lines) > _MOST_LINES else ""
     lines = ", ".join(map(str, edge.call_lines[:_MOST_LINES])) + more
     if edge.call_path == edge.path:
-        return "" if edge.call_lines == (edge.line,) else f"in line {lines}"
+        return "" if edge.call_lines == (edge.line,) else f"in {word} {lines}"
     return f"by {printable(edge.call_path)}:{lines.replace(' ', '')}"
 
 
@@ -158,20 +159,22 @@ def mermaid(answer: CallAnswer, *, nothing: str) -> str:
         answer: The answer.
         nothing: The comment if there is no function.
     """
-    return mermaid_of(_nodes_of(answer, _all_of(answer)), answer.direction, nothing=nothing)
+    nodes = _nodes_of(answer, _all_of(answer))
+    return mermaid_of(nodes, answer.direction, nothing=nothing, cut=_cut_of(answer))
 
 
-def mermaid_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> str:
+def mermaid_of(nodes: Sequence[Node], direction: Direction, *, nothing: str, cut: str = "") -> str:
     """Return a flow chart of nodes.
 
     Args:
         nodes: As ``graph_nodes`` returns them.
         direction: Whether what was reached uses what was asked for, or the other way round.
         nothing: The comment if there is no node.
+        cut: The comment if nodes are left out.
     """
     lines = ["flowchart LR"]
-    if not nodes:
-        lines.append(f"  %% {printable(nothing)}")
+    if comment := cut if nodes else nothing:
+        lines.append(f"  %% {printable(comment)}")
     for number, node in enumerate(nodes):
         label = "<br/>".join(map(mermaid_text, _label_of(node)))
         lines.append(f'  n{number}["{label}"]')
@@ -192,14 +195,15 @@ def dot(answer: CallAnswer, *, nothing: str) -> str:
         answer: The answer.
         nothing: The comment if there is no function.
     """
-    return dot_of(_nodes_of(answer, _all_of(answer)), answer.direction, nothing=nothing)
+    nodes = _nodes_of(answer, _all_of(answer))
+    return dot_of(nodes, answer.direction, nothing=nothing, cut=_cut_of(answer))
 
 
-def dot_of(nodes: Sequence[Node], direction: Direction, *, nothing: str) -> str:
+def dot_of(nodes: Sequence[Node], direction: Direction, *, nothing: str, cut: str = "") -> str:
     """Return a graph of nodes for Graphviz; the arguments are those of ``mermaid_of``."""
     lines = ["digraph calls {", "  rankdir=LR;", "  node [shape=box];"]
-    if not nodes:
-        lines.append(f"  // {printable(nothing)}")
+    if comment := cut if nodes else nothing:
+        lines.append(f"  // {printable(comment)}")
     for number, node in enumerate(nodes):
         label = "\\n".join(map(dot_text, _label_of(node)))
         lines.append(f'  n{number} [label="{label}"];')
@@ -229,6 +233,12 @@ def _arrows(
             is_up = direction in (Direction.CALLERS, Direction.IMPLEMENTATIONS)
             caller, callee = ends if is_up else reversed(ends)
             yield caller, callee, node.edge
+
+
+def _cut_of(answer: CallAnswer) -> str:
+    """Say how much of an answer a graph has, if it is not all."""
+    total = count(answer.total, answer.direction.value.removesuffix("s"))
+    return f"truncated: {len(answer.edges):,} of {total}" if answer.truncated else ""
 
 
 def _all_of(answer: CallAnswer) -> Shown:

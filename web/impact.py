@@ -120,13 +120,20 @@ def compact_impact(answer: ImpactAnswer, shown: Shown) -> dict[str, Any]:
 def impact_mermaid(answer: ImpactAnswer, *, nothing: str) -> str:
     """Return a flow chart from dependents to what they depend on; names are escaped."""
     nodes = graph_nodes(_starts_of(answer), _by_depth(answer))
-    return mermaid_of(nodes, Direction.CALLERS, nothing=nothing)
+    return mermaid_of(nodes, Direction.CALLERS, nothing=nothing, cut=_cut_of(answer))
 
 
 def impact_dot(answer: ImpactAnswer, *, nothing: str) -> str:
     """Return a graph for Graphviz from dependents to what they depend on; names are escaped."""
     nodes = graph_nodes(_starts_of(answer), _by_depth(answer))
-    return dot_of(nodes, Direction.CALLERS, nothing=nothing)
+    return dot_of(nodes, Direction.CALLERS, nothing=nothing, cut=_cut_of(answer))
+
+
+def _cut_of(answer: ImpactAnswer) -> str:
+    """Say how much of an answer a graph has, if it is not all."""
+    shown = len(answer.dependents) + len(answer.tests)
+    total = count(answer.total, "dependent")
+    return f"truncated: {shown:,} of {total}" if answer.truncated else ""
 
 
 def _starts_of(answer: ImpactAnswer) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from web.calls import dot_text, mermaid_text
 from web.terminal import Style, printable
 from web.text import closing_text, coverage_text
 
+_NOTHING = "no imports within the project were found"
 _MOST_EDGES = 10  # of a cycle, in text
 
 
@@ -22,7 +23,7 @@ def imports_text(graph: ImportGraph, style: Style) -> str:
         rows = (f"  {edge.imports:>{width},}  {printable(edge.target)}" for edge in edges)
         blocks.append("\n".join([style.place(printable(source)), *rows]))
     if not blocks:
-        blocks.append("no imports between them were found")
+        blocks.append(_NOTHING)
     blocks += ["\n".join(_cycle_lines(each, style)) for each in graph.cycles]
     if graph.external:
         named = ", ".join(f"{printable(each.name)} {each.imports:,}" for each in graph.external)
@@ -65,13 +66,20 @@ def _in_cycles(graph: ImportGraph) -> set[tuple[str, str]]:
     return {(edge.source, edge.target) for cycle in graph.cycles for edge in cycle.edges}
 
 
+def _comment(graph: ImportGraph) -> str:
+    """Say that a graph has no imports, or not all of them."""
+    if not graph.edges:
+        return _NOTHING
+    return f"truncated: {len(graph.edges):,} of {graph.total:,} edges" if graph.truncated else ""
+
+
 def imports_mermaid(graph: ImportGraph) -> str:
     """Return a flow chart; the imports that make cycles are thick, deferred ones dotted."""
     numbers = _numbered(graph)
     cyclic = _in_cycles(graph)
     lines = ["flowchart LR"]
-    if not numbers:
-        lines.append("  %% no imports between them were found")
+    if comment := _comment(graph):
+        lines.append(f"  %% {comment}")
     lines += [f'  n{number}["{mermaid_text(name)}"]' for name, number in numbers.items()]
     for edge in graph.edges:
         is_thick = (edge.source, edge.target) in cyclic
@@ -85,8 +93,8 @@ def imports_dot(graph: ImportGraph) -> str:
     numbers = _numbered(graph)
     cyclic = _in_cycles(graph)
     lines = ["digraph imports {", "  rankdir=LR;", "  node [shape=box];"]
-    if not numbers:
-        lines.append("  // no imports between them were found")
+    if comment := _comment(graph):
+        lines.append(f"  // {comment}")
     lines += [f'  n{number} [label="{dot_text(name)}"];' for name, number in numbers.items()]
     for edge in graph.edges:
         is_bold = (edge.source, edge.target) in cyclic

@@ -1,5 +1,6 @@
 """Operations that interfaces share: index a folder and wait for a short run; find symbols."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
 from web.terminal import printable, shortened
 from web.wording import count
 
+_QUALIFIER = re.compile(r"\A(?s:.*)(?:\.|::|->|#)")  # of a name
 #: Seconds that an answer may wait: clients give up after 30 s.
 WAIT_S: Final = 25.0
 
@@ -138,6 +140,9 @@ def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
 def nothing_called(index: Project, name: str) -> str:
     """Say that nothing has a name, and which name was perhaps meant."""
     shown = shortened(printable(name), _NAME_COLUMNS)
+    last = _QUALIFIER.sub("", name)
+    if last != name and any(hit.name == last for hit in index.symbols(last, match="exact")):
+        return f"nothing is called {shown!r}, did you mean {printable(last)!r}"
     names = (
         each
         for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)

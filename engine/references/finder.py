@@ -104,7 +104,7 @@ class References:
                 certainties=dict(Counter(each.resolution.certainty.value for each in found)),
                 truncated=len(found) > len(shown) or lookup.is_cut,
                 coverage=snapshot.coverage,
-                notes=snapshot.notes,
+                notes=(*snapshot.notes, *snapshot.path_notes(wanted.path, is_empty=not found)),
             )
 
     def callers(self, wanted: CallRequest) -> CallAnswer:
@@ -271,7 +271,11 @@ class References:
                 left_out=found.left_out,
                 truncated=len(asked) > wanted.limit or found.is_cut,
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *found.notes),
+                notes=(
+                    *snapshot.notes,
+                    *snapshot.path_notes(wanted.path, is_empty=not asked),
+                    *found.notes,
+                ),
             )
 
     def imports(self, wanted: ImportsRequest, cancelled: CancelToken = never) -> ImportGraph:
@@ -303,7 +307,11 @@ class References:
                 missing=found.missing,
                 truncated=is_cut or not found.is_whole,
                 coverage=snapshot.coverage,
-                notes=(*snapshot.notes, *late),
+                notes=(
+                    *snapshot.notes,
+                    *snapshot.path_notes(wanted.path, is_empty=not found.edges),
+                    *late,
+                ),
             )
 
     def _read(self) -> AbstractContextManager[Snapshot]:

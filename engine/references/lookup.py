@@ -59,16 +59,20 @@ class Lookup:
     def definitions(self, name: str) -> list[SymbolRow]:
         """Return the definitions of a name in its case, public ones first.
 
-        What stands before its last dots is the class around it, or else its module, or both.
+        What stands before its last dots is the class around it, or else its module or folder, and
+        its case counts unless nothing else is called so.
         """
         name = storable(name).strip()
         last = last_name_of(name)
         rows = self._named(last)
         if last == name:
             return rows
-        qualified = qualified_form(name).lower()
-        inside = [row for row in rows if f".{row.qualified_name.lower()}".endswith(f".{qualified}")]
-        return inside or [row for row in rows if _is_in_module(row, qualified.split("."))]
+        ending = f".{qualified_form(name)}"
+        inside = [row for row in rows if f".{row.qualified_name}".endswith(ending)]
+        if inside := inside or _of_module(rows, ending[1:].split(".")):
+            return inside
+        ending = ending.lower()
+        return [row for row in rows if f".{row.qualified_name.lower()}".endswith(ending)]
 
     def heads(self, name: str) -> Sequence[references.HeadRow] | None:
         """Return the types and functions of a name, or None if too many names were asked for."""
@@ -186,12 +190,23 @@ class Lookup:
                 self._sources[path] = Source(row, texts[blob_id], spans.get(blob_id, []))
 
 
-def _is_in_module(row: SymbolRow, words: Sequence[str]) -> bool:
-    """Return whether the first of some words name the file of a definition, the rest itself."""
-    own = row.qualified_name.lower().split(".")
-    module = [*words[: -len(own)]]
-    segments = [each.lower() for each in path_segments(row.path)]
-    return bool(module) and [*words[-len(own) :]] == own and segments[-len(module) :] == module
+def _of_module(rows: Sequence[SymbolRow], words: Sequence[str]) -> list[SymbolRow]:
+    """Return the definitions whose module, or else whose folder, the first of some words name.
+
+    The rest of the words is the name of the definition with what is around it.
+    """
+    in_file, in_folder = [], []
+    for row in rows:
+        own = row.qualified_name.split(".")
+        module = (*words[: -len(own)],)
+        if not module or [*words[-len(own) :]] != own:
+            continue
+        segments = path_segments(row.path)
+        if segments[-len(module) :] == module:
+            in_file.append(row)
+        elif segments[:-1][-len(module) :] == module:
+            in_folder.append(row)
+    return in_file or in_folder
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:

@@ -49,6 +49,7 @@ _BLOCKS = _ECMASCRIPT | {"go"}
 _LOCALS = (
     _BLOCKS | _C | {"python", "rust", "java", "csharp", "kotlin", "swift", "ruby", "groovy", "zig"}
 )
+_WORD = re.compile(rb"[\w$\x80-\xff]+")
 _LINE_BYTES = 1000  # before a name that are read
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".def", ".tcc")
 _IMPORT_LINE = re.compile(rb"[ \t]*(?:from|import)\b")
@@ -69,6 +70,7 @@ class _Import(NamedTuple):
     """What an import of the name means."""
 
     offset: int
+    alias: str | None  # the other name that it gets
     resolution: Resolution
     start: int  # of the function in which it stands, or of the file
     end: int
@@ -179,13 +181,23 @@ class Resolver:
             start, end = (0, len(source.text))
             if source.language == "python" and around and around.kind in CALLABLES:
                 start, end = around.byte_start, around.byte_end
-            yield _Import(occurrence.offset, found, start, end)
+            alias = alias_at(source.text, occurrence.offset + len(self._said))
+            renamed = None if alias == self._name else alias
+            yield _Import(occurrence.offset, renamed, found, start, end)
 
-    def _imported(self, offset: int) -> Resolution | None:
-        """Return what the import of the name that holds at an offset means."""
+    def _alias_at(self, offset: int) -> str | None:
+        """Return the other name that an import gives to the name, if it stands at an offset."""
+        if not any(each.alias for each in self._imports):
+            return None
+        found = _WORD.match(self._source.text, offset)
+        written = found[0].decode("utf-8", "replace") if found else self._name
+        return written if any(each.alias == written for each in self._imports) else None
+
+    def _imported(self, offset: int, alias: str | None = None) -> Resolution | None:
+        """Return what the import of the name, or as an alias, that holds at an offset means."""
         best: _Import | None = None
         for each in self._imports:
-            if not each.start <= offset < each.end:
+            if each.alias != alias or not each.start <= offset < each.end:
                 continue
             if best is None or _import_order(each) < _import_order(best):
                 best = each
@@ -215,6 +227,8 @@ class Resolver:
     def _of_bare(self, around: SpanRow | None, occurrence: Occurrence) -> Resolution:
         """Resolve a name without a receiver."""
         language = self._source.language
+        if alias := self._alias_at(occurrence.offset):
+            return self._imported(occurrence.offset, alias) or Resolution(Certainty.NAME, ())
         around = self._around_decorator(around, occurrence.offset)
         scopes = scopes_of(around)
         visible, width = self._visible(around, scopes, occurrence)

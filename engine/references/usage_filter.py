@@ -11,11 +11,11 @@ from typing import NamedTuple
 from engine.humanize import count
 from engine.reference_records import Certainty, Use
 from engine.references.imported_names import imports_of, is_asked_module, module_word
-from engine.references.imports import module_of, path_segments
+from engine.references.imports import module_of
 from engine.references.lookup import Found, Lookup, can_mean, uses_that_may_mean
-from engine.references.resolve import Resolution, scope_of
+from engine.references.resolve import Resolution
 from engine.references.sources import Occurrence, Source
-from engine.search.lexical import last_name_of, pieces_of
+from engine.search.lexical import last_name_of, pieces_of, qualified_form
 from engine.search.name_uses import NameUses, UsedAt, UseTerm
 from engine.search.query import storable
 from engine.store.connection import Handle
@@ -85,15 +85,12 @@ class _NameLookup:
         self.lookup = lookup
         self.name = storable(name).strip()
         self.last = last_name_of(self.name)
-        self.asked = lookup.definitions(self.name)
         self.qualifiers = tuple(pieces_of(self.name)[:-1])
-        size = len(self.qualifiers)
-        #: Definitions at the top level of a module of the qualifier's name.
-        self.of_module = [
-            row
-            for row in (lookup.definitions(self.last) if size and not self.asked else ())
-            if not scope_of(row) and path_segments(row.path)[-size:] == self.qualifiers
-        ]
+        defined = lookup.definitions(self.name)
+        ending = f".{qualified_form(self.name)}".lower()
+        is_inside = any(f".{row.qualified_name}".lower().endswith(ending) for row in defined)
+        self.asked = defined if is_inside else []
+        self.of_module = [] if is_inside else defined
 
     @property
     def is_known(self) -> bool:

@@ -76,6 +76,9 @@ def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
     ended = cairn("refs", "dicsounted")
     assert ended.code == 0
     assert ended.out.startswith("nothing is called 'dicsounted', did you mean 'discounted'\n")
+    for qualified in ("Wrong.discounted", "shop.wrong::discounted"):
+        hint = f"nothing is called '{qualified}', did you mean 'discounted'\n"
+        assert cairn("callers", qualified).out.startswith(hint)
     unused = cairn("refs", "Report", "--use", "inherit").out
     assert "no uses of 'Report' (inherit) were found" in unused
     for follow in ("callers", "callees"):
@@ -105,6 +108,13 @@ def test_calls_are_drawn(cairn: Command) -> None:
     chart = cairn("callers", "discounted", "--depth", "2", "--format", "mermaid").out
     assert chart.startswith('flowchart LR\n  n0["discounted<br/>shop/cart.py:19"]\n')
     assert "\n  n1 --> n0\n" in chart
+    for command, comment in (
+        ("callers discounted", "1 of 3 callers"),
+        ("impact discounted", "2 of 5 dependents"),
+        ("imports --files", "1 of 2 edges"),
+    ):
+        cut = cairn(*command.split(), "--limit", "1", "--format", "mermaid").out
+        assert f"\n  %% truncated: {comment}\n" in cut
     graph = cairn("callees", "Cart.receipt", "--format", "dot").out
     assert graph.startswith("digraph calls {\n")
     assert '\n  n1 [label="Cart.total\\nshop/cart.py:10"];\n  n0 -> n1 [style=solid];\n' in graph
@@ -149,7 +159,7 @@ def test_unused_definitions_are_told_by_file(tmp_path: Path) -> None:
         "4 name function _called (may be named in b.json) | def _called()".split(),
     ]
     assert lines[4].startswith("2 unused definitions, 1 more that are exported (--exported lists")
-    assert lines[5] == "left out: 1 tests"
+    assert lines[5] == "left out: 1 test"
     found = cairn("unused", "--json", "--exported").json()
     assert [each["name"] for each in found["definitions"]] == ["_gone", "_called", "open_it"]
     assert cairn("unused", "--kind", "class").out.startswith("no unused definitions were found\n")
@@ -162,7 +172,11 @@ def test_imports_are_told_by_folder_and_by_file(cairn: Command) -> None:
     assert files.startswith("shop/report.py\n  1  shop/cart.py\n\n1 import, ")
     [edge] = cairn("imports", "shop/report.py", "--files", "--json").json()["edges"]
     assert (edge["path"], edge["line"]) == ("shop/report.py", 1)
-    assert cairn("imports", "nowhere/").out.startswith("no imports between them were found\n")
+    assert cairn("imports", "nowhere/").out.startswith("no imports within the project were found\n")
+    note = "note: no indexed file is below nowhere/\n"
+    for command in ("imports nowhere/", "unused --path nowhere/", "refs total --path nowhere/"):
+        assert note in cairn(*command.split()).out
+    assert note not in cairn("unused", "--path", "shop/").out
 
 
 def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.support.trees import write_tree
 
 _HTMX = {"HX-Request": "true"}
 _CALLERS = "".join(f"\n\ndef caller_{n}():\n    return Base().perform({n})\n" for n in range(20))
+_WORDS = "    a word\n" * 2000
 _TREE = {
     "a/base.py": '''class Base:
     """What runs."""
@@ -34,6 +35,7 @@ def helper(number):
 def test_caller():
     assert caller_1()
 """,
+    "long.py": f'def told():\n    """\n{_WORDS}    """\n\n\ndef after():\n    pass\n',
     "two.py": "def twice(a): pass\n\n\ndef twice(a, b): pass\n",
 }
 
@@ -97,6 +99,14 @@ def test_subtypes_overloads_and_places_without_a_graph(
     assert not twice.all("figure")
     assert "No calls were found" in twice.text
     assert "It calls no definition" in twice.text
+
+
+def test_the_source_is_highlighted_as_code_after_a_long_string(
+    pages_client: httpx.Client, project: str
+) -> None:
+    parameters = {"name": "after", "line": "2006"}
+    answer = pages_client.get(f"/p/{project}/symbol/long.py", params=parameters)
+    assert '<code><span class="k">def</span> ' in answer.text
 
 
 def test_tests_that_reach_it_come_on_demand(pages_client: httpx.Client, project: str) -> None:

@@ -9,7 +9,13 @@ import pytest
 from engine.catalog import Catalog
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.reference_records import CallRequest, Certainty, ReferenceRequest, Use
+from engine.reference_records import (
+    CallRequest,
+    Certainty,
+    InheritanceRequest,
+    ReferenceRequest,
+    Use,
+)
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
@@ -244,3 +250,57 @@ def test_a_name_can_be_qualified_by_its_module(project: Project) -> None:
     [method] = project.references.find(ReferenceRequest(name="shop.orders.Orders.add")).definitions
     assert method.qualified_name == "Orders.add"
     assert not project.references.find(ReferenceRequest(name="shop.nowhere.add")).definitions
+
+
+def test_a_qualifier_can_be_a_module_or_a_folder_and_its_case_counts(tmp_path: Path) -> None:
+    tree = {
+        "app/helpers.py": "def link():\n    return 1\n",
+        "app/core.py": "class App:\n    def link(self):\n        return 2\n",
+        "ast/block.go": "package ast\n\ntype Node struct{}\n",
+        "use.py": "from app import helpers\n\n\ndef page():\n    return helpers.link()\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, write_tree(tmp_path / "tree", tree))
+
+        def defined(name: str) -> list[str]:
+            found = project.references.find(ReferenceRequest(name=name)).definitions
+            return [f"{each.path}:{each.qualified_name}" for each in found]
+
+        assert defined("App.link") == ["app/core.py:App.link"]
+        assert defined("helpers.link") == ["app/helpers.py:link"]
+        assert defined("app.link") == ["app/helpers.py:link"]
+        assert defined("core.app.LINK") == []
+        assert defined("ast.Node") == ["ast/block.go:Node"]
+        assert defined("APP.link") == ["app/core.py:App.link"]
+        for name in ("helpers.link", "app.link"):
+            answer = project.references.callers(CallRequest(name=name))
+            assert [edge.name for edge in answer.edges] == ["page"]
+
+
+def test_a_renamed_import_means_no_definition_of_its_own_file(tmp_path: Path) -> None:
+    tree = {
+        "core/reply.py": "class Reply:\n    def send(self):\n        return 1\n",
+        "web/reply.py": (
+            "from core.reply import Reply as _Reply\n\n\nclass Reply(_Reply):\n    pass\n\n\n"
+            "def make():\n    return Reply(), _Reply()\n"
+        ),
+        "app.py": "from web.reply import Reply\nfrom core.reply import Reply as Plain\n\nReply()\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, write_tree(tmp_path / "tree", tree))
+        core, web = "core/reply.py:1", "web/reply.py:4"
+        answer = project.references.find(ReferenceRequest(name="Reply"))
+        assert {
+            (each.path, each.line, each.column): (each.certainty.value, each.target_place)
+            for each in answer.references
+            if each.use in (Use.CALL, Use.INHERIT)
+        } == {
+            ("web/reply.py", 4, 13): ("exact", core),
+            ("web/reply.py", 9, 12): ("exact", web),
+            ("web/reply.py", 9, 21): ("exact", core),
+            ("app.py", 4, 1): ("exact", web),
+        }
+        bases = project.references.bases(InheritanceRequest(name="web.reply.Reply"))
+        assert [(each.path, each.certainty.value) for each in bases.edges] == [
+            ("core/reply.py", "exact")
+        ]

@@ -1,6 +1,8 @@
 """``cairn unused``: definitions that nothing uses."""
 
+import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -23,6 +25,7 @@ from web.terminal import Style, printable, shortened, style_for
 from web.text import closing_text, coverage_text
 
 _CODE_COLUMNS = 100
+_PLURAL = re.compile(r"s\b(?= of |$)")
 
 
 @click.command(
@@ -70,8 +73,16 @@ def _text(answer: UnusedAnswer, style: Style) -> str:
         totals.append("truncated; raise --limit for more")
     lines = [closing_text(answer.notes, totals, style)]
     if answer.left_out:
-        lines.append(style.dim(f"left out: {counts_text(answer.left_out)}"))
+        lines.append(style.dim(f"left out: {counts_text(_named(answer.left_out))}"))
     return "\n\n".join([*blocks, "\n".join(lines)]) + "\n"
+
+
+def _named(left_out: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by reason, the reason of one definition in the singular."""
+    return {
+        reason if number > 1 else _PLURAL.sub("", reason, count=1): number
+        for reason, number in left_out.items()
+    }
 
 
 def _line(each: UnusedDefinition, style: Style) -> str:

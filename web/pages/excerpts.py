@@ -17,7 +17,7 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.browse_records import FileContent
-from engine.errors import InvalidInputError
+from engine.errors import FileNotIndexedError, InvalidInputError
 from web.api.service import Service
 from web.pages.highlighting import Line, lines_of, words_in
 from web.pages.rendering import Pages, file_path, page, page_request_of, redirect
@@ -267,6 +267,8 @@ def excerpt_of(service: Service, content: FileContent, piece: Piece) -> Excerpt:
     low = starts[first - 1]
     high = starts[last] if last < len(starts) else len(text)
     lead = next((n for n, start in enumerate(starts) if start >= low - _LEAD), first - 1)
+    if lead and not piece.branch:
+        lead = _first_definition(service, piece, range(lead, first))
     read = text[starts[lead] : high]
     before = low - starts[lead]
     spans = words_in(read[before:], piece.marks.words, as_written=piece.marks.as_written)
@@ -280,4 +282,18 @@ def excerpt_of(service: Service, content: FileContent, piece: Piece) -> Excerpt:
         piece=piece,
         lines=tuple(found[first - 1 - lead :]),
         is_end=last == len(starts),
+    )
+
+
+def _first_definition(service: Service, piece: Piece, lead: range) -> int:
+    """Return where the first definition of some lines begins, else their beginning.
+
+    No string and no comment goes on there, as it can at any other line. Lines are counted from 0.
+    """
+    try:
+        found = service.index_of(piece.project_id).outline(piece.path)
+    except FileNotIndexedError:  # removed just now
+        return lead.start
+    return min(
+        (each.line_start - 1 for each in found if each.line_start - 1 in lead), default=lead.start
     )
