@@ -1,6 +1,5 @@
 """``cairn impact``: what depends on a definition, a file or the uncommitted changes."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,8 @@ from engine.catalog import Catalog
 from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.project import Project
-from engine.records import bytes_within
 from engine.reference_records import ImpactAnswer, ImpactRequest
+from web.cli.budget import json_within, text_within
 from web.cli.options import (
     argument_text,
     check_format,
@@ -25,7 +24,6 @@ from web.cli.options import (
     project_option,
     request_options,
 )
-from web.compact_json import compact_text
 from web.impact import (
     compact_impact,
     impact_dot,
@@ -37,12 +35,10 @@ from web.impact import (
 )
 from web.operations import nothing_called
 from web.project_selection import absolute, index_of, index_of_file
-from web.references import Shown, most_within
-from web.terminal import Style, style_for
-from web.text import closing_text, coverage_text, size_of
+from web.references import Shown
+from web.terminal import Style
 
 _GRAPHS: dict[str, Callable[..., str]] = {"mermaid": impact_mermaid, "dot": impact_dot}
-_MORE = "truncated; raise --limit or --max-tokens for more"
 
 
 @click.command(
@@ -113,30 +109,15 @@ def _unknown(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> str
 
 
 def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
-    """Return an answer as JSON within a budget."""
+    def content(shown: Shown) -> dict[str, Any]:
+        return compact_impact(answer, shown)
 
-    def size(shown: Shown) -> int:
-        return size_of(compact_text(compact_impact(answer, shown))) + 1
-
-    shown = most_within(impact_shown(answer), size, bytes_within(max_tokens))
-    return compact_impact(answer, shown)
+    return json_within(impact_shown(answer), content, max_tokens)
 
 
 def _text(answer: ImpactAnswer, nothing: str, max_tokens: int | None) -> str:
-    whole = impact_shown(answer)
-
-    def written(shown: Shown, style: Style) -> str:
+    def write(shown: Shown, style: Style) -> tuple[list[str], str]:
         blocks = [block for block in (impact_text(answer, shown, style), nothing) if block]
-        notes = () if shown.is_brief else answer.notes
-        totals = [impact_totals(answer, is_brief=shown.is_brief)]
-        if not (shown.is_brief and answer.coverage.complete):
-            totals.append(coverage_text(answer.coverage))
-        totals += [_MORE] if answer.truncated or shown[:2] != whole[:2] else []
-        blocks.append(closing_text(notes, totals, style))
-        return ("\n" if shown.is_brief else "\n\n").join(blocks) + "\n"
+        return blocks, impact_totals(answer, is_brief=shown.is_brief)
 
-    def size(shown: Shown) -> int:
-        return size_of(written(shown, Style()))
-
-    shown = most_within(whole, size, bytes_within(max_tokens)) if max_tokens else whole
-    return written(shown, style_for(sys.stdout))
+    return text_within(answer, impact_shown(answer), write, max_tokens)

@@ -1,14 +1,13 @@
 """``cairn refs``: who uses a name."""
 
-import sys
 from typing import Any
 
 import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import bytes_within
 from engine.reference_records import ReferenceAnswer, ReferenceRequest
+from web.cli.budget import json_within, text_within
 from web.cli.options import (
     argument_text,
     examples,
@@ -19,21 +18,16 @@ from web.cli.options import (
     project_option,
     request_options,
 )
-from web.compact_json import compact_text
 from web.operations import nothing_called
 from web.project_selection import index_of
 from web.references import (
     Shown,
     compact_references,
-    most_within,
     references_text,
     totals_text,
     uses_of,
 )
-from web.terminal import Style, printable, style_for
-from web.text import closing_text, coverage_text, size_of
-
-_MORE = "truncated; raise --limit or --max-tokens for more"
+from web.terminal import Style, printable
 
 
 @click.command(
@@ -80,15 +74,10 @@ def _all_of(answer: ReferenceAnswer, wanted: ReferenceRequest) -> Shown:
 
 
 def _within(answer: ReferenceAnswer, wanted: ReferenceRequest, max_tokens: int) -> dict[str, Any]:
-    """Return an answer as JSON within a budget."""
-
     def content(shown: Shown) -> dict[str, Any]:
         return compact_references(answer, shown, wanted.use)
 
-    def size(shown: Shown) -> int:
-        return size_of(compact_text(content(shown))) + 1
-
-    return content(most_within(_all_of(answer, wanted), size, bytes_within(max_tokens)))
+    return json_within(_all_of(answer, wanted), content, max_tokens)
 
 
 def _text(
@@ -96,22 +85,11 @@ def _text(
 ) -> str:
     whole = _all_of(answer, wanted)
 
-    def written(shown: Shown, style: Style) -> str:
+    def write(shown: Shown, style: Style) -> tuple[list[str], str]:
         found = references_text(answer, shown, style, use=wanted.use)
         blocks = [found] if found else []
         if not whole.items:
             blocks.append(nothing)
-        notes = () if shown.is_brief else answer.notes
-        is_cut = answer.truncated or shown[:2] != whole[:2]
-        totals = [totals_text(answer, wanted.use, is_brief=shown.is_brief)]
-        if not (shown.is_brief and answer.coverage.complete):
-            totals.append(coverage_text(answer.coverage))
-        totals += [_MORE] if is_cut else []
-        blocks.append(closing_text(notes, totals, style))
-        return ("\n" if shown.is_brief else "\n\n").join(blocks) + "\n"
+        return blocks, totals_text(answer, wanted.use, is_brief=shown.is_brief)
 
-    def size(shown: Shown) -> int:
-        return size_of(written(shown, Style()))
-
-    shown = most_within(whole, size, bytes_within(max_tokens)) if max_tokens else whole
-    return written(shown, style_for(sys.stdout))
+    return text_within(answer, whole, write, max_tokens)
