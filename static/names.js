@@ -121,12 +121,20 @@
   };
   const toReferences = () => (find("[data-use]", body) || panel).focus();
 
-  /* The name at the focus, of the open panel, or of the last click. */
+  /* The name that the line of the address defines, or its first one. */
+  const nameOfLine = () => {
+    const line = /^#L\d+$/.test(location.hash) && find(location.hash, code);
+    if (!line) return null;
+    return find("code a:has(.nf, .nc, .fm)", line) || find("code a", line);
+  };
+
+  /* The name at the focus, of the open panel, of the last click, or of the line of the address. */
   const chosen = () => {
     const focused = document.activeElement?.closest(".file-code code a");
     if (focused) return placeOf(focused);
     if (isOpen()) return panel.dataset.name;
-    return last ? placeOf(last) : null;
+    const link = last || nameOfLine();
+    return link ? placeOf(link) : null;
   };
 
   const act = (then) => () => {

@@ -11,6 +11,7 @@ from web.terminal import Style, printable
 
 _OF_CALLS = frozenset({Direction.CALLERS, Direction.CALLEES})
 _MOST_LINES = 5  # of the methods of an interface
+_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|d\.[cm]?ts|pyi|mli)$")
 _OUTSIDE = "outside of functions"
 _SPECIAL = re.compile(r"[^\w ./:-]")  # to Mermaid, within quotes
 _ARROWS = {Certainty.EXACT: "-->", Certainty.LIKELY: "-.->", Certainty.NAME: "-.->|by name|"}
@@ -29,33 +30,37 @@ class Node(NamedTuple):
 def _nodes_of(answer: CallAnswer, shown: Shown) -> list[Node]:
     """Return the functions of an answer, each after the one by which it was reached."""
     asked = (
-        (hit.qualified_name, f"{hit.path}:{hit.line_start}")
+        (hit.qualified_name, hit.path, hit.line_start)
         for hit in answer.definitions[: shown.definitions]
     )
     return graph_nodes(asked, answer.edges[: shown.items])
 
 
 def graph_nodes(
-    start: Iterable[tuple[str, str]], edges: Iterable[CallEdge | Dependent]
+    start: Iterable[tuple[str, str, int]], edges: Iterable[CallEdge | Dependent]
 ) -> list[Node]:
     """Return the nodes of a graph, each after the one by which it was reached.
 
-    Definitions that have one qualified name are one node.
+    Overloads in one file are one node, and so are a definition and its declaration in a header.
 
     Args:
-        start: The names and places of the definitions that were asked for.
+        start: The names, paths and lines of the definitions that were asked for.
         edges: What was reached from these, by depth.
     """
-    places: dict[str, list[str]] = {}
-    for name, place in start:
-        places.setdefault(name, []).append(place)
-    nodes = [Node(name, tuple(found), None, None) for name, found in places.items()]
-    asked = {node.name: number for number, node in enumerate(nodes)}
+    started = list(start)
+    declared = {name for name, path, _ in started if _HEADER.search(path)}
+    places: dict[tuple[str, str], list[str]] = {}
+    for name, path, line in started:
+        key = (name, "" if name in declared else path)
+        places.setdefault(key, []).append(f"{path}:{line}")
+    nodes = [Node(name, tuple(found), None, None) for (name, _), found in places.items()]
+    asked = {key: number for number, key in enumerate(places)}
     reached: dict[tuple[int, str, str], int] = {}
     for edge in edges:
-        parent = reached.get((edge.depth - 1, edge.via, edge.via_path), asked.get(edge.via))
+        key = (edge.via, "" if edge.via in declared else edge.via_path)
+        parent = reached.get((edge.depth - 1, edge.via, edge.via_path), asked.get(key))
         if parent is None:  # a definition that is not shown
-            parent = asked[edge.via] = len(nodes)
+            parent = asked[key] = len(nodes)
             nodes.append(Node(edge.via, (), None, None))
         reached[edge.depth, edge.name, edge.path] = len(nodes)
         nodes.append(Node(edge.name, (f"{edge.path}:{edge.line}",), parent, edge))

@@ -136,8 +136,8 @@ def _cut_of(answer: ImpactAnswer) -> str:
     return f"truncated: {shown:,} of {total}" if answer.truncated else ""
 
 
-def _starts_of(answer: ImpactAnswer) -> Iterator[tuple[str, str]]:
-    return ((each.name, f"{each.path}:{each.line}") for each in answer.definitions)
+def _starts_of(answer: ImpactAnswer) -> Iterator[tuple[str, str, int]]:
+    return ((each.name, each.path, each.line) for each in answer.definitions)
 
 
 def _by_depth(answer: ImpactAnswer) -> list[Dependent]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from engine.reference_records import CallEdge, Certainty, Direction, Use
 from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
-from engine.references.resolve import Resolver
+from engine.references.resolve import Resolver, family_of
 from engine.references.sources import Occurrence, Source
 from engine.search.features import is_test
 from engine.store.symbols import SymbolRow
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 _MOST_FUNCTIONS = 400  # that are followed for callers of callers
 _MOST_LINES = 20  # of calls in one edge
+_C = family_of("c")
+
+
+def _is_same(row: SymbolRow, key: tuple[str, str]) -> bool:
+    """Return whether a path and a name mean a definition; in C, or its prototype."""
+    path, name = key
+    return name == row.qualified_name and (path == row.path or row.language in _C)
 
 
 class Walk:
@@ -37,7 +44,8 @@ class Walk:
 
     def edges(self, start: Sequence[SymbolRow], depth: int) -> list[CallEdge]:
         """Return the functions that are reached, by depth, then the most certain first."""
-        seen = {(row.path, row.qualified_name) for row in start}
+        started = {(row.path, row.qualified_name) for row in start}
+        seen: set[tuple[str, str]] = set()
         edges: list[CallEdge] = []
         level: list[tuple[SymbolRow, Certainty]] = [(row, Certainty.EXACT) for row in start]
         for distance in range(1, depth + 1):
@@ -49,12 +57,13 @@ class Walk:
                     break
                 for edge, target in self._step(row, distance, certainty):
                     key = (edge.path, edge.name)
-                    if key in seen:
+                    if key in seen or _is_same(row, key) or (distance > 1 and key in started):
                         continue
                     known = found.get(key)
                     if known is None or RANK[edge.certainty] < RANK[known.certainty]:
                         found[key] = edge
-                    if known is None and target and edge.certainty is not Certainty.NAME:
+                    is_new = known is None and key not in started
+                    if is_new and target and edge.certainty is not Certainty.NAME:
                         following.append((target, edge.certainty))
             seen.update(found)
             edges += sorted(

@@ -135,7 +135,9 @@ def find_unused(
     reasons = _Reasons(Lookup(handle, branch))
     left_out: Counter[str] = Counter()
     found = []
-    for row in sorted(kept, key=lambda each: (each.path, each.line_start)):
+    ordered = sorted(kept, key=lambda each: (each.path, each.line_start))
+    overloads = {(row.path, row.qualified_name): row for row in reversed(ordered)}  # the first one
+    for row in reversed(overloads.values()):
         reason = reasons.of(row)
         if reason is None:
             found.append(_definition(row, unused))

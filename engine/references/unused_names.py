@@ -32,6 +32,8 @@ _QUOTES = b"\"'`"
 #: What a literal looks like that begins or ends the names of a family of functions.
 _AFFIX = re.compile(rb"[A-Za-z]\w+_|_[A-Za-z]\w+")
 _TEMPLATE = re.compile(rb"<%|\{\{")
+#: A call in a literal that holds code.
+_CALL = re.compile(rb"\.([A-Za-z_\x80-\xff][\w\x80-\xff]*)\(")
 #: Prose and pages: the first name nothing, the others call what scripts define.
 _PAGES = frozenset({"html"})
 
@@ -140,11 +142,13 @@ class _Reading:
     def _read_literals(
         self, text: bytes, stretches: Sequence[tuple[int, int]], row: TextRow
     ) -> None:
-        """Note the names in literals without blanks."""
+        """Note the names in literals without blanks, and what is called in others."""
         markers = LANGUAGES[row.language].comments
         starts = (*markers.line, *(opening for opening, _ in markers.block))
         pieces: list[bytes] = []
         for start, end in stretches:
+            if not text.startswith(starts, start):
+                pieces += _CALL.findall(text, start, end)
             if end - start > _MOST_LITERAL_BYTES:
                 if _TEMPLATE.search(text, start, end):
                     pieces.append(text[start:end])

@@ -108,6 +108,20 @@ def test_d_without_a_name_says_what_to_do(page: Page, server: Server) -> None:
     expect(page.locator("#told")).to_contain_text("Click a name")
 
 
+def test_keys_work_at_once_on_the_definition_that_a_search_led_to(
+    page: Page, server: Server
+) -> None:
+    page.goto("/search?q=SessionStore+kind:class&mode=symbol")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/f/app/session.py?**#L6")
+    page.keyboard.press("r")
+    expect(page.locator("#names [data-use]:focus")).to_be_visible()
+    expect(page.locator("#names")).to_contain_text("SessionStore")
+    page.keyboard.press("Escape")
+    expect(page.locator("#L6 code a:focus")).to_have_text("SessionStore")
+
+
 def test_roles_narrow_the_references_and_other_places_are_marked(
     page: Page, server: Server
 ) -> None:

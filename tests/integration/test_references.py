@@ -304,3 +304,12 @@ def test_a_renamed_import_means_no_definition_of_its_own_file(tmp_path: Path) ->
         assert [(each.path, each.certainty.value) for each in bases.edges] == [
             ("core/reply.py", "exact")
         ]
+        # Both are asked for here.
+        both = project.references.bases(InheritanceRequest(name="Reply"))
+        assert [(each.path, each.via_path) for each in both.edges] == [
+            ("core/reply.py", "web/reply.py")
+        ]
+        down = project.references.implementations(InheritanceRequest(name="Reply"))
+        assert [(each.path, each.via_path) for each in down.edges] == [
+            ("web/reply.py", "core/reply.py")
+        ]

@@ -263,3 +263,29 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
         project.index()
         with pytest.raises(Cancelled):
             project.references.unused(UnusedRequest(), lambda: True)
+
+
+def test_overloads_are_one_definition(tmp_path: Path) -> None:
+    overload = "@overload\ndef _read(value: {}): ...\n\n\n"
+    tree = {
+        "a.py": "from typing import overload\n\n\n"
+        + overload.format("int")
+        + overload.format("str")
+        + "def _read(value):\n    return value\n",
+    }
+    answer = _unused(tmp_path, tree)
+    assert [(each.name, each.line_start) for each in answer.definitions] == [("_read", 4)]
+    assert answer.total == 1
+
+
+def test_code_in_a_literal_may_call_a_method(tmp_path: Path) -> None:
+    code = 'CODE = """\\\nif kwargs:\n    params = self._encode(kwargs)\n"""\n'
+    tree = {
+        "a.py": f"class Rule:\n    def _encode(self): ...\n\n    def _gone(self): ...\n\n\n{code}"
+        "print(Rule, CODE)  # self._gone()\n"
+    }
+    answer = _unused(tmp_path, tree)
+    assert [(each.name, each.certainty.value, each.named_in) for each in answer.definitions] == [
+        ("Rule._gone", "likely", None),
+        ("Rule._encode", "name", "a.py"),
+    ]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from engine.records import Coverage, SymbolHit
 from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
-from web.calls import calls_text, dot, mermaid
+from web.calls import calls_text, dot, graph_nodes, mermaid
 from web.references import Shown
 from web.terminal import Style
 
@@ -14,7 +14,7 @@ _HIT = SymbolHit(
 )  # fmt: skip
 _EDGE = CallEdge(
     name='op<"\\>[x]#`\n', path="b.py", line=3, depth=1, certainty=Certainty.LIKELY, via="run",
-    via_path="a.py", call_path="b.py", call_lines=(4, 9), is_test=False,
+    via_path='a "b".py', call_path="b.py", call_lines=(4, 9), is_test=False,
 )  # fmt: skip
 _ANSWER = CallAnswer(
     name="run",
@@ -63,3 +63,19 @@ def test_a_function_stands_below_the_one_by_which_it_was_reached() -> None:
         "  e.py:3  near  likely  calls in lines 4, 9",
     ]
     assert calls_text(answer, Shown(0, 1, is_brief=True), Style()).splitlines()[0] == "run"
+
+
+def test_definitions_of_one_name_are_told_apart_by_their_files() -> None:
+    start = [("run", "a.py", 1), ("run", "a.py", 5), ("run", "b.py", 2)]
+    edge = replace(_EDGE, name="far", path="d.py", via="run", via_path="b.py")
+    assert [(node.name, node.places, node.parent) for node in graph_nodes(start, [edge])] == [
+        ("run", ("a.py:1", "a.py:5"), None),
+        ("run", ("b.py:2",), None),
+        ("far", ("d.py:3",), 1),
+    ]
+    start = [("run", "a.h", 1), ("run", "a.c", 5)]
+    edge = replace(edge, via_path="a.c")
+    assert [(node.places, node.parent) for node in graph_nodes(start, [edge])] == [
+        (("a.h:1", "a.c:5"), None),
+        (("d.py:3",), 0),
+    ]
