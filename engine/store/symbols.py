@@ -96,10 +96,16 @@ def find_symbols(
 
 
 def read_definitions(handle: Handle, kinds: Sequence[str]) -> list[tuple[int, int, str, str, bool]]:
-    """Return id, blob id, name, kind and visibility of the symbols of some kinds, by id."""
+    """Return id, blob id, name, kind and visibility of the symbols of some kinds, by id.
+
+    Those within functions, which nobody else can use, are left out.
+    """
     rows = handle.execute(
-        """SELECT id, blob_id, name, kind, is_exported FROM symbols
-           WHERE kind IN (SELECT value FROM json_each(:kinds)) ORDER BY id""",
+        """SELECT s.id, s.blob_id, s.name, s.kind, s.is_exported
+           FROM symbols s LEFT JOIN symbols p ON p.id = s.parent_id
+           WHERE s.kind IN (SELECT value FROM json_each(:kinds))
+             AND coalesce(p.kind, '') NOT IN ('function', 'method', 'constructor')
+           ORDER BY s.id""",
         {"kinds": json.dumps(kinds)},
     )
     return list(rows)

@@ -56,7 +56,16 @@ def send_receipt(address, price: Price):
 
 
 def connect_server(address):
-    return address
+    def parse_address():
+        return address
+
+    return parse_address()
+""",
+    "shop/labels.py": """from shop import depot
+
+
+def print_label(text):
+    return depot.parse_address(text)
 """,
     "app.js": "function parse_price(text) { return text }\n\nmodule.exports = { parse_price }\n",
     "tests/test_money.py": """from shop.money import Price
@@ -97,6 +106,7 @@ def test_what_most_files_refer_to_comes_first(project: Project) -> None:
     assert (price.users, parse.path) == (4, "shop/money.py")
     assert price.rank > parse.rank > 0
     assert "_unused_helper" not in _names(answer)
+    assert not any("parse_address" in name for name in _names(answer))  # within a function
     assert (answer.files, answer.truncated, answer.notes) == (len(_TREE), False, ())
 
 
@@ -161,7 +171,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     money = ended.out.split("shop/", 2)[1]
     assert money.splitlines()[:3] == ["money.py", "1  class Price", "4    def rounded(self)"]
-    assert "definitions, from 8 files, coverage" in ended.out
+    assert "definitions, from 9 files, coverage" in ended.out
     assert cairn("map", "send a receipt", "--limit", "1").out.startswith("shop/mail.py\n")
     told = cairn("map", "--json").json()
     assert list(told) == ["symbols", "total", "files", "truncated", "coverage"]
