@@ -9,6 +9,7 @@ from engine.records import MAX_NAME_CHARS, MAX_QUERY_CHARS, WHEN_ANY, Coverage, 
 
 MAX_REFERENCES = 1000  # of an answer
 MAX_DEPTH = 5  # of callers of callers
+_NAME = "a name, Class.method, module.function, or a place: path:line or path:line:column"
 
 
 class Use(StrEnum):
@@ -46,9 +47,7 @@ class ReferenceRequest:
 
     name: Annotated[
         str,
-        Parameter(
-            "a name, or Class.method", brief="Name or Class.method", max_length=MAX_NAME_CHARS
-        ),
+        Parameter(_NAME, brief="Name, Class.method or path:line", max_length=MAX_NAME_CHARS),
     ]
     use: Annotated[Use | None, Parameter("only this use", example="call")] = None
     path: Annotated[str | None, Parameter("only in files below this folder, or of this glob")] = (
@@ -65,9 +64,7 @@ class CallRequest:
 
     name: Annotated[
         str,
-        Parameter(
-            "a name, or Class.method", brief="Name or Class.method", max_length=MAX_NAME_CHARS
-        ),
+        Parameter(_NAME, brief="Name, Class.method or path:line", max_length=MAX_NAME_CHARS),
     ]
     depth: Annotated[
         int,
@@ -329,9 +326,7 @@ class ImpactRequest:
 
     name: Annotated[
         str | None,
-        Parameter(
-            "a name, or Class.method", brief="Name or Class.method", max_length=MAX_NAME_CHARS
-        ),
+        Parameter(_NAME, brief="Name, Class.method or path:line", max_length=MAX_NAME_CHARS),
     ] = None
     path: Annotated[str | None, Parameter("all definitions of this file")] = None
     changed: Annotated[bool, Parameter("what differs from the last commit, staged or not")] = False

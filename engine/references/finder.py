@@ -79,9 +79,9 @@ class References:
         check_request(wanted)
         with self._read() as snapshot:
             lookup = snapshot.lookup
-            asked = lookup.definitions(wanted.name)
+            asked = lookup.asked(wanted.name)
             passes = path_predicate(wanted.path, position=None) if wanted.path else None
-            last = last_name_of(storable(wanted.name).strip())
+            last = asked[0].name if asked else last_name_of(storable(wanted.name).strip())
             uses_of = lookup.uses(last)
             if last != wanted.name:
                 uses_of = list(uses_that_may_mean(uses_of, asked, lookup))
@@ -148,7 +148,7 @@ class References:
         check_request(wanted)
         with self._read() as snapshot:
             lookup = snapshot.lookup
-            asked = lookup.definitions(wanted.name)
+            asked = lookup.asked(wanted.name)
             is_call = direction in (Direction.CALLERS, Direction.CALLEES)
             walk = Walk(lookup, direction) if is_call else InheritanceWalk(lookup, direction)
             asked = walk.starts(asked)

@@ -65,7 +65,7 @@ def start_of(lookup: Lookup, wanted: ImpactRequest) -> Start:
 def _named(lookup: Lookup, name: str) -> Start:
     """Return the definitions of a name, classes with their members."""
     found = Start()
-    rows = lookup.definitions(name)
+    rows = lookup.asked(name)
     code = [row for row in rows if has_references(row.language)]  # rather than sections of prose
     for row in code or rows:
         found.definitions.append(_unchanged(row))

@@ -1,5 +1,6 @@
 """Definitions and uses of names within one snapshot of a branch, each read once."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _MOST_DEFINITIONS = 500  # of a name
 _MOST_HEADS = 30  # names of types and functions that are looked up for what they inherit or return
 _MOST_ALIKE = 10  # types of a name that are read
 
+_PLACE = re.compile(r"(.+?):([1-9]\d{0,8})(?::([1-9]\d{0,5}))?")
 _INTERFACES = frozenset({"interface", "trait", "protocol"})
 
 #: The order of certainties, the most certain first.
@@ -73,6 +75,41 @@ class Lookup:
             return inside
         ending = ending.lower()
         return [row for row in rows if f".{row.qualified_name.lower()}".endswith(ending)]
+
+    def asked(self, name: str) -> list[SymbolRow]:
+        """Return the definitions of a name, or of what stands at a place.
+
+        Args:
+            name: A name as for ``definitions``; ``path:line`` for the definition that begins in the
+                line, or else is around it; ``path:line:column`` for what the name there means.
+        """
+        place = _PLACE.fullmatch(name.strip())
+        source = self.source(place[1].removeprefix("./")) if place else None
+        if place is None or source is None:
+            return self.definitions(name)
+        line = int(place[2])
+        if place[3]:
+            return self._meant_at(source, line, int(place[3]))
+        span = source.defined_at(line)
+        rows = self.definitions(span.name) if span else []
+        return [
+            row
+            for row in rows
+            if span and (row.path, row.qualified_name) == (source.path, span.qualified_name)
+        ]
+
+    def _meant_at(self, source: Source, line: int, column: int) -> list[SymbolRow]:
+        """Return what the name at a place means; by its name alone, all that are called so."""
+        place = source.name_at(line, column)
+        if place is None:
+            return []
+        name, offset = place
+        occurrences = list(source.occurrences(name))
+        here = next((each for each in occurrences if each.offset == offset), None)
+        if here is None:  # in a comment or a literal
+            return []
+        definitions = self.definitions(name)
+        return list(Resolver(source, name, definitions, occurrences, self).of(here).targets)
 
     def heads(self, name: str) -> Sequence[references.HeadRow] | None:
         """Return the types and functions of a name, or None if too many names were asked for."""

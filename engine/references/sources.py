@@ -170,6 +170,17 @@ class Source:
         """Return the first symbol of a qualified name."""
         return next((each for each in self.spans if each.qualified_name == qualified_name), None)
 
+    def defined_at(self, line: int) -> SpanRow | None:
+        """Return the outermost definition that begins in a line, or the innermost one around it."""
+        begins = next((span for span in self.spans if span.line_start == line), None)
+        if begins is not None:
+            return begins
+        lines = self.text.split(b"\n", line)
+        if len(lines) < line:
+            return None
+        before = sum(map(len, lines[: line - 1])) + line - 1
+        return self.enclosing(before + len(lines[line - 1]) - len(lines[line - 1].lstrip()))
+
     def line_of(self, offset: int) -> int:
         """Return the line of an offset, counted from 1."""
         return self.text.count(b"\n", 0, offset) + 1

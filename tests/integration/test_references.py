@@ -313,3 +313,26 @@ def test_a_renamed_import_means_no_definition_of_its_own_file(tmp_path: Path) ->
         assert [(each.path, each.via_path) for each in down.edges] == [
             ("web/reply.py", "core/reply.py")
         ]
+
+
+def test_what_stands_at_a_place_can_be_asked_for(project: Project) -> None:
+    def defined(name: str) -> list[str]:
+        found = project.references.find(ReferenceRequest(name=name)).definitions
+        return [f"{each.path}:{each.qualified_name}" for each in found]
+
+    orders = (Path(project.root) / "shop/orders.py").read_text().splitlines()
+    line = next(n for n, text in enumerate(orders, 1) if "self._log(item)" in text)
+    assert defined(f"shop/orders.py:{line}") == ["shop/orders.py:Orders.add"]
+    column = orders[line - 1].index("_log") + 2
+    assert defined(f"shop/orders.py:{line}:{column}") == ["shop/orders.py:Orders._log"]
+    assert defined(f"./shop/orders.py:{line}:{column}") == ["shop/orders.py:Orders._log"]
+    begins = next(n for n, text in enumerate(orders, 1) if text.startswith("class Orders"))
+    assert defined(f"shop/orders.py:{begins}") == ["shop/orders.py:Orders"]
+    for nothing in ("shop/orders.py:1:4", "shop/orders.py:999", "nowhere.py:3", "shop/orders.py:0"):
+        assert defined(nothing) == []
+    edges = project.references.callers(CallRequest(name=f"shop/orders.py:{line}")).edges
+    assert "place_order" in [edge.name for edge in edges]
+    uses = project.references.find(ReferenceRequest(name=f"shop/orders.py:{line}:{column}"))
+    assert [(each.use, each.line) for each in uses.references if each.use is Use.CALL] == [
+        (Use.CALL, line)
+    ]

@@ -34,6 +34,7 @@ from web.terminal import Style, printable
     epilog=examples(
         "cairn refs parse_config",
         "cairn refs Session.refresh --use call    its calls only",
+        "cairn refs src/session.py:120:9          what the name there means, and its uses",
         "cairn refs Session --path src/ --json",
         "cairn refs parse_config --max-tokens 500",
     )
