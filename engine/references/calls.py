@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.reference_records import CallEdge, Certainty, Direction, Use
-from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
+from engine.references.lookup import RANK, Found, Lookup, row_of
 from engine.references.resolve import Resolver, family_of
 from engine.references.sources import Occurrence, Source
 from engine.search.features import is_test
@@ -78,9 +78,7 @@ class Walk:
     ) -> Iterator[tuple[CallEdge, SymbolRow | None]]:
         groups: dict[tuple[str, str], list[Found]] = {}
         around: dict[tuple[str, str], SpanRow | None] = {}
-        for found in self._lookup.uses(row.name):
-            if found.occurrence.use is not Use.CALL or not can_mean(found.resolution, row):
-                continue
+        for found in self._lookup.calls_of(row):
             span = found.source.enclosing(found.occurrence.offset)
             key = (found.source.path, span.qualified_name if span else "")
             groups.setdefault(key, []).append(found)

@@ -55,6 +55,7 @@ class Lookup:
         self._sources: dict[str, Source] = {}
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
+        self._calls: dict[str, dict[tuple[str, str], list[Found]]] = {}  # by name, by target
         self.is_cut = False
         self.notes: list[str] = []
 
@@ -156,6 +157,17 @@ class Lookup:
             self._uses[name] = list(self._read_uses(name)) if name else []
         return self._uses[name]
 
+    def calls_of(self, row: SymbolRow) -> Sequence[Found]:
+        """Return the calls that can mean a definition, or an overload of it."""
+        if row.name not in self._calls:
+            grouped: dict[tuple[str, str], list[Found]] = {}
+            for found in self.uses(row.name):
+                if found.occurrence.use is Use.CALL:
+                    for key in {_key_of(each) for each in found.resolution.targets}:
+                        grouped.setdefault(key, []).append(found)
+            self._calls[row.name] = grouped
+        return self._calls[row.name].get(_key_of(row), ())
+
     def _read_uses(self, name: str) -> Iterator[Found]:
         definitions = Definitions(self._named(name))
         unread: set[str] = set()
@@ -244,6 +256,10 @@ def _of_module(rows: Sequence[SymbolRow], words: Sequence[str]) -> list[SymbolRo
         elif segments[:-1][-len(module) :] == module:
             in_folder.append(row)
     return in_file or in_folder
+
+
+def _key_of(row: SymbolRow) -> tuple[str, str]:
+    return row.path, row.qualified_name
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:
