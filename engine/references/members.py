@@ -233,7 +233,9 @@ class Members:
         module = module_named(self._source.text, name)
         inside = self._inside(module)
         if inside and says_module(self._source.text, module):
-            return Resolution(Certainty.EXACT, inside)
+            inside = self._imported_from(inside, module, offsets)
+            is_one = len({each.path for each in inside}) == 1
+            return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, inside)
         if self._source.language == "go" and (path := go_import(self._source.text, name)):
             return self._of_package(path)
         typed = self._of_types(self._types_at(offsets, len(name.encode())))
@@ -267,6 +269,26 @@ class Members:
             certainty = Certainty.EXACT if is_one and best > 1 else Certainty.LIKELY
             return Resolution(certainty if is_one else Certainty.NAME, found)
         return None
+
+    def _imported_from(
+        self, rows: tuple[SymbolRow, ...], module: str, offsets: Sequence[int]
+    ) -> tuple[SymbolRow, ...]:
+        """Return the definitions in the module that an import means, of several of its name."""
+        source = self._source
+        if len({each.path for each in rows}) == 1:
+            return rows
+        for offset in offsets:
+            if source.marks.role_at(offset) is not Role.IMPORT:
+                continue
+            package = module_of(source.text, offset, source.language, source.path)
+            if package is None:
+                continue
+            inner = package._replace(segments=(*package.segments, module))
+            scored = [(likeness(inner, each.path), each) for each in rows]
+            best = max(score for score, _ in scored)
+            if best:
+                return tuple(each for score, each in scored if score == best)
+        return rows
 
     def _inside(self, module: str) -> tuple[SymbolRow, ...]:
         """Return the definitions of a file or a folder with the name of a module."""

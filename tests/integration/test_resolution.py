@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.project import Project
-from engine.reference_records import ReferenceRequest
+from engine.reference_records import CallRequest, ReferenceRequest
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
@@ -387,3 +387,24 @@ def test_c(
 def test_a_type_of_cpp_is_meant_rather_than_its_constructor(projects: dict[str, Project]) -> None:
     assert _meant(projects["cpp"], "use.cc:3", "Env") == ("exact", "env.h:1")
     assert _meant(projects["cpp"], "use.cc:4", "Open")[0] == "likely"
+
+
+def test_a_module_is_the_one_that_is_imported_among_those_of_its_name(tmp_path: Path) -> None:
+    tree = {
+        "shop/__init__.py": "",
+        "shop/http.py": "def parse_cookie():\n    return 1\n",
+        "shop/inner/__init__.py": "",
+        "shop/inner/http.py": "def parse_cookie():\n    return 2\n",
+        "use.py": "from shop import http\n\n\ndef outer():\n    return http.parse_cookie()\n",
+        "it.py": "from shop.inner import http\n\n\ndef inner():\n    return http.parse_cookie()\n",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(write_tree(tmp_path / "tree", tree)))
+        project.index()
+
+        def callers(name: str) -> list[tuple[str, str]]:
+            edges = project.references.callers(CallRequest(name=name)).edges
+            return [(edge.name, edge.certainty.value) for edge in edges]
+
+        assert callers("shop.http.parse_cookie") == [("outer", "exact")]
+        assert callers("inner.http.parse_cookie") == [("inner", "exact")]
