@@ -111,7 +111,9 @@ def test_d_without_a_name_says_what_to_do(page: Page, server: Server) -> None:
 def test_keys_work_at_once_on_the_definition_that_a_search_led_to(
     page: Page, server: Server
 ) -> None:
-    page.goto("/search?q=SessionStore+kind:class&mode=symbol")
+    with server.client() as client:
+        project_id = project_ids(client)["sample"]
+    page.goto(f"/p/{project_id}/symbols?name=SessionStore&kind=class")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/f/app/session.py?**#L6")

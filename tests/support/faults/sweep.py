@@ -46,7 +46,7 @@ class Sweep:
         operation.prepare(stage)
         self._wanted = stage.fresh_contents(operation.model)
         if not operation.is_filled:
-            emptied = ("files", "chunks", "symbols", "marks", "skips")
+            emptied = ("files", "chunks", "symbols", "marks", "names", "skips")
             self._wanted = {**{name: [] for name in emptied}, "model": None}
         #: Faults that were met.
         self.points = 0
