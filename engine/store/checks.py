@@ -49,6 +49,7 @@ class BlobText(NamedTuple):
     packed: bytes | None  # None: the text is missing
     marks: bytes | None
     names: bytes | None
+    language: str
 
 
 class ChunkSpan(NamedTuple):
@@ -209,7 +210,8 @@ def read_unparsed(handle: Handle) -> int:
 def read_blob_texts(handle: Handle, after: int, limit: int) -> list[BlobText]:
     """Return the next blobs after an id, in order."""
     rows = handle.execute(
-        """SELECT b.id, b.text_hash, b.size_bytes, t.packed, t.marks, n.packed FROM blobs b
+        """SELECT b.id, b.text_hash, b.size_bytes, t.packed, t.marks, n.packed,
+                  b.language FROM blobs b
            LEFT JOIN blob_texts t ON t.blob_id = b.id
            LEFT JOIN blob_names n ON n.blob_id = b.id
            WHERE b.id > :after ORDER BY b.id LIMIT :limit""",

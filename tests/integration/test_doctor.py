@@ -289,3 +289,14 @@ def test_jobs_and_memories_outlive_a_file_that_is_made_anew(config: Config, tree
         assert index.index().exclude_patterns == ("*.md",)
         assert len(catalog.projects()) == 1
     check_sound(file)
+
+
+def test_calls_of_what_has_no_plain_name_are_sound(tree: Path, catalog: Catalog) -> None:
+    files = {
+        "run.sh": "./start.sh\n",
+        "private.js": "class A { f() { this.#x() } }\n",
+        "odd.scala": "val x = `a b`(1)\n",
+    }
+    catalog.create(str(write_tree(tree, files))).index()
+    found = catalog.doctor(str(tree)).verify()
+    assert (found.ok, found.findings) == (True, ())
