@@ -33,7 +33,6 @@ from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, uses_that_may_mean
 from engine.references.relations import relations_of
-from engine.references.resolve import Resolver
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.search.features import NOT_SCORED, is_test
 from engine.search.lexical import last_name_of
@@ -201,16 +200,10 @@ class References:
         with self._read() as snapshot:
             lookup = snapshot.lookup
             source = lookup.source(path)
-            place = source.name_at(line, column) if source else None
-            if source is None or place is None:
+            found = lookup.found_at(source, line, column) if source else None
+            if found is None:
                 return ()
-            name, offset = place
-            occurrences = list(source.occurrences(name))
-            resolver = Resolver(source, name, lookup.definitions(name), occurrences, lookup)
-            found = next((each for each in occurrences if each.offset == offset), None)
-            if found is None:  # in a comment or a literal
-                return ()
-            resolution = resolver.of(found)
+            resolution = found.resolution
             return tuple(
                 Definition(symbol=symbol, certainty=resolution.certainty)
                 for symbol in self._shown(resolution.targets)

@@ -90,7 +90,8 @@ class Lookup:
             return self.definitions(name)
         line = int(place[2])
         if place[3]:
-            return self._meant_at(source, line, int(place[3]))
+            found = self.found_at(source, line, int(place[3]))
+            return list(found.resolution.targets) if found else []
         span = source.defined_at(line)
         rows = self.definitions(span.name) if span else []
         return [
@@ -99,18 +100,24 @@ class Lookup:
             if span and (row.path, row.qualified_name) == (source.path, span.qualified_name)
         ]
 
-    def _meant_at(self, source: Source, line: int, column: int) -> list[SymbolRow]:
-        """Return what the name at a place means; by its name alone, all that are called so."""
+    def found_at(self, source: Source, line: int, column: int) -> Found | None:
+        """Return the use of a name at a place of a file, resolved, or None if there is none.
+
+        Args:
+            source: The file.
+            line: Counted from 1.
+            column: In characters, counted from 1; anywhere in the name.
+        """
         place = source.name_at(line, column)
         if place is None:
-            return []
+            return None
         name, offset = place
         occurrences = list(source.occurrences(name))
         here = next((each for each in occurrences if each.offset == offset), None)
         if here is None:  # in a comment or a literal
-            return []
-        definitions = self.definitions(name)
-        return list(Resolver(source, name, definitions, occurrences, self).of(here).targets)
+            return None
+        resolver = Resolver(source, name, self.definitions(name), occurrences, self)
+        return Found(source, here, resolver.of(here))
 
     def heads(self, name: str) -> Sequence[references.HeadRow] | None:
         """Return the types and functions of a name, or None if too many names were asked for."""

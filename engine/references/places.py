@@ -27,7 +27,7 @@ from engine.references.calls import Walk
 from engine.references.finder import reference_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, can_mean
-from engine.references.resolve import Resolver, family_of, scope_of
+from engine.references.resolve import family_of, scope_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.references.subtypes import TYPES
 from engine.search.features import NOT_SCORED, is_test
@@ -123,15 +123,12 @@ class Places:
             lookup = snapshot.lookup
             source = lookup.source(path)
             place = source.name_at(line, column) if source else None
-            if source is None or place is None:
+            here = lookup.found_at(source, line, column) if source else None
+            if source is None or place is None or here is None:
                 return None
             name, offset = place
-            occurrences = list(source.occurrences(name))
-            here = next((each for each in occurrences if each.offset == offset), None)
-            if here is None:  # in a comment or a literal
-                return None
             known = lookup.definitions(name)
-            resolution = Resolver(source, name, known, occurrences).of(here)
+            resolution = here.resolution
             targets: Sequence[SymbolRow] = resolution.targets
             is_sure = bool(targets) and resolution.certainty is not Certainty.NAME
             family = family_of(source.language)
@@ -149,7 +146,7 @@ class Places:
                 name=name,
                 line=source.line_of(offset),
                 column=source.column_of(offset),
-                use=here.use,
+                use=here.occurrence.use,
                 definitions=tuple(
                     Definition(symbol=self._hit(row), certainty=resolution.certainty)
                     for row in targets[:_MOST_DEFINITIONS]
