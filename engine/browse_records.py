@@ -108,15 +108,6 @@ class NamedPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LanguageShare:
-    """The share of a language in a branch."""
-
-    language: str
-    files: int
-    size_bytes: int  # of these files
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FolderShare:
     """The indexed share of a folder with everything below it."""
 

@@ -1,6 +1,7 @@
 """One open project, and the only entry point to it. It delegates, and has no logic of its own."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -21,14 +22,13 @@ from engine.records import (
     SymbolRequest,
     display_path,
 )
-from engine.search.searcher import Searcher
 from engine.source.git import read_branch
 from engine.store import files, project
 from engine.store.connection import Handle, Store
 from engine.store.models import read_current_model
 from engine.store.project import BranchRow, read_root
 
-# A search needs nothing but the searcher: the rest is imported by the method that needs it.
+# What an index can do is imported by the method that needs it.
 if TYPE_CHECKING:
     from engine.browse_records import PathExplanation
     from engine.browsing.contents import Browser
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from engine.references.places import Places
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
+    from engine.search.searcher import Searcher
     from engine.state_records import ProjectStatus, ProjectSummary
 
 
@@ -84,11 +85,26 @@ class Project:
         self._open_embedder = open_embedder
         self._store = Store(file, busy_timeout_ms=config.busy_timeout, create=create)
         self._questions = QueryEmbedder(config, open_embedder)
-        self._searcher = Searcher(
-            self._store, display_path(root), root, config, self._questions, _find_uses
-        )
+        self._lock = threading.Lock()
+        self._made_searcher: Searcher | None = None
         if create:
             self.make()
+
+    @property
+    def _searcher(self) -> "Searcher":
+        from engine.search.searcher import Searcher
+
+        with self._lock:
+            if self._made_searcher is None:
+                self._made_searcher = Searcher(
+                    self._store,
+                    display_path(self.root),
+                    self.root,
+                    self._config,
+                    self._questions,
+                    _find_uses,
+                )
+            return self._made_searcher
 
     @cached_property
     def browse(self) -> "Browser":
@@ -253,11 +269,13 @@ class Project:
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
         drawn = self.__dict__.get("code_map")  # not made for this
-        return self._searcher.size_bytes + (drawn.size_bytes if drawn else 0)
+        made = self._made_searcher
+        return (made.size_bytes if made else 0) + (drawn.size_bytes if drawn else 0)
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
-        self._searcher.evict()
+        if self._made_searcher:
+            self._made_searcher.evict()
         self.__dict__.pop("code_map", None)
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:

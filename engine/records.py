@@ -373,3 +373,12 @@ def tokens_of(size_bytes: int) -> int:
 def bytes_within(tokens: int) -> int:
     """Return the UTF-8 size of the longest text of so many tokens."""
     return 7 * tokens // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageShare:
+    """The share of a language in a branch."""
+
+    language: str
+    files: int
+    size_bytes: int  # of these files

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from typing import Annotated
 
-from engine.browse_records import LanguageShare
 from engine.config import Origin
 from engine.index_records import Phase
-from engine.records import Coverage
+from engine.records import Coverage, LanguageShare
 
 #: The start of the reason of a watcher that ignores changes because a user has cancelled the
 #: indexing of its project.

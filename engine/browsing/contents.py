@@ -14,7 +14,6 @@ from engine.browse_records import (
     FilePage,
     FileSummary,
     FilterValue,
-    LanguageShare,
     ListedSymbol,
     ListRequest,
     NamedPlace,
@@ -33,7 +32,7 @@ from engine.cursors import cursor_of, place_of
 from engine.did_you_mean import unknown
 from engine.errors import FileNotIndexedError, InvalidInputError
 from engine.parameters import check_request
-from engine.records import SkipReason, display_path
+from engine.records import LanguageShare, SkipReason, display_path
 from engine.search.query import storable
 from engine.search.query_pieces import BY_USE
 from engine.search.selection import NO_BRANCH, chosen_branch, path_predicate

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.browse_records import FilterValue, LanguageShare, NamedPlace
-from engine.records import display_path, is_path
+from engine.browse_records import FilterValue, NamedPlace
+from engine.records import LanguageShare, display_path, is_path
 from engine.search.features import path_factors
 from engine.search.query import storable
 from engine.search.symbols import kind_weight

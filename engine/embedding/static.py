@@ -92,14 +92,13 @@ class StaticEmbedder:
         """Embed paths by the words of their folders and of their names."""
         import numpy as np
 
-        vectors = np.zeros((len(paths), self.dimension), np.float32)
-        for number, path in enumerate(paths):
-            if number % _AT_ONCE == 0 and cancelled():
+        parts = [load_static().embed_paths([])]
+        for start in range(0, len(paths), _AT_ONCE):
+            if cancelled():
                 raise Cancelled("embedding was stopped")
-            folders, _, name = path.rpartition("/")
-            stem = terms_of(name.partition(".")[0]) or terms_of(name)
-            vectors[number] = load_static().embed_path(terms_of(folders), stem)
-        return vectors
+            words = [_words_of(path) for path in paths[start : start + _AT_ONCE]]
+            parts.append(load_static().embed_paths(words))
+        return np.concatenate(parts)
 
     def embed_query(self, text: str) -> Sequence[float]:
         """Embed a query by its words."""
@@ -107,3 +106,9 @@ class StaticEmbedder:
 
     def close(self) -> None:
         """Do nothing: the weights are shared."""
+
+
+def _words_of(path: str) -> tuple[str, str]:
+    """Return the words of the folders of a path, and of its name up to the first dot."""
+    folders, _, name = path.rpartition("/")
+    return terms_of(folders), terms_of(name.partition(".")[0]) or terms_of(name)

@@ -3,20 +3,21 @@
 import hashlib
 import os
 import uuid
-from typing import NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import never
-from engine.embedding.embedder import Embedder
 from engine.faults import fault_point
 from engine.indexing.parsing import Parsed
 from engine.records import FileStat, Skip
-from engine.store import blobs, files, fulltext, project, vectors
+from engine.store import blobs, files, fulltext, project, vector_rows
 from engine.store.connection import Handle
 from engine.store.models import ModelRow
+from engine.store.vector_rows import StoredRows
 from engine.syntax.analysis import Analysis
 from engine.syntax.terms import terms_of
+
+if TYPE_CHECKING:
+    from engine.embedding.embedder import Embedder  # numpy
 
 #: Counted for the rows and the vector of a file: a folder can hold 100,000 empty files.
 _FILE_BYTES = 512
@@ -34,7 +35,7 @@ class InlineModel(NamedTuple):
     """The model whose vectors are written with their chunks and files."""
 
     model: ModelRow
-    embedder: Embedder  # for paths; workers embed chunks
+    embedder: "Embedder"  # for the paths that no worker has embedded
 
 
 class FirstIds(NamedTuple):
@@ -89,10 +90,11 @@ class Batch:
         self._symbols: list[tuple[object, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
         self._chunk_terms: list[tuple[int, str, str, str]] = []
-        self._vectors: list[vectors.Stored] = []
+        self._vectors = StoredRows([], [])
         self._vector_ids: list[int] = []
         self._files: list[files.FileRow] = []
-        self._file_vectors: list[tuple[int, vectors.Stored]] = []
+        self._file_vectors: dict[int, bytes] = {}
+        self._new_paths: dict[int, str] = {}  # of files that have no vector yet
         self._path_terms: list[tuple[int, str, str]] = []
         self._deleted_files: list[int] = []
         self._skips: list[Skip] = []
@@ -125,7 +127,8 @@ class Batch:
         if analysis.packed_names is not None:
             self._names.append((blob_id, analysis.packed_names))
         if parsed.vectors is not None:
-            self._vectors.append(parsed.vectors)
+            self._vectors.signs.extend(parsed.vectors.signs)
+            self._vectors.exact.extend(parsed.vectors.exact)
             self._vector_ids.extend(range(self._next_chunk, self._next_chunk + len(parsed.vectors)))
         self._add_chunks(blob_id, analysis)
         self._add_symbols(blob_id, analysis)
@@ -176,18 +179,35 @@ class Batch:
         self._next_symbol += len(analysis.symbols)
 
     def add_file(
-        self, path: str, stat: FileStat, blob_id: int, *, known: files.KnownFile | None, now_ms: int
+        self,
+        path: str,
+        stat: FileStat,
+        blob_id: int,
+        *,
+        known: files.KnownFile | None,
+        vector: bytes | None,
+        now_ms: int,
     ) -> None:
-        """Add a file that points to a blob; a known one keeps its id and uuid."""
+        """Add a file that points to a blob; a known one keeps its id, uuid and vector.
+
+        Args:
+            path: Of the file.
+            stat: Of the file, as stored.
+            blob_id: Of its content.
+            known: What is stored of it.
+            vector: The vector of its path in stored form; without one it is made here.
+            now_ms: When it was indexed.
+        """
         if known:
             file_id, uuid_ = known.file_id, known.uuid
         else:
             file_id, self._next_file = self._next_file, self._next_file + 1
             uuid_ = self._ids.of(path)
             self._path_terms.append((file_id, *path_terms_of(path)))
-            if self._meaning:
-                found = vectors.quantized(self._meaning.embedder.embed_paths([path], never))
-                self._file_vectors.append((file_id, found[0]))
+            if vector is not None:
+                self._file_vectors[file_id] = vector
+            elif self._meaning:
+                self._new_paths[file_id] = path
         self._files.append(
             files.FileRow(file_id, uuid_, self._branch_id, path, blob_id, stat, now_ms)
         )
@@ -224,17 +244,20 @@ class Batch:
         files.write_skips(handle, self._branch_id, self._fingerprint_id, self._skips)
         fault_point("batch files")
         if self._meaning:
-            self._write_vectors(handle, self._meaning.model)
+            self._write_vectors(handle, self._meaning)
         self._clear()
 
-    def _write_vectors(self, handle: Handle, model: ModelRow) -> None:
-        if self._vectors:
-            vectors.insert_chunk_vectors(
-                handle, model, self._vector_ids, np.concatenate(self._vectors)
-            )
-        if self._file_vectors:
-            ids, found = zip(*self._file_vectors, strict=True)
-            vectors.insert_file_vectors(handle, model, ids, np.stack(found))
+    def _write_vectors(self, handle: Handle, meaning: InlineModel) -> None:
+        model = meaning.model
+        vector_rows.insert_chunk_rows(handle, model, self._vector_ids, self._vectors)
+        vector_rows.insert_file_rows(
+            handle, model, self._file_vectors, list(self._file_vectors.values())
+        )
+        if self._new_paths:
+            from engine.store.vectors import insert_file_vectors, quantized  # numpy
+
+            made = quantized(meaning.embedder.embed_paths(list(self._new_paths.values()), never))
+            insert_file_vectors(handle, model, self._new_paths, made)
 
 
 class FileIds:

@@ -376,6 +376,7 @@ class Indexer:
             stat._replace(mtime_ns=0) if is_racy(stat, now_ns) else stat,
             blob_id,
             known=known,
+            vector=parsed.path_vector if parsed else None,
             now_ms=now_ns // 1_000_000,
         )
         if path in self._known.skips:

@@ -10,10 +10,12 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.cancellation import never
 from engine.faults import fault_point
 from engine.processes import lower_priority
 from engine.records import Skip
@@ -23,7 +25,7 @@ from engine.syntax.analysis import Analysis, analyse
 
 if TYPE_CHECKING:
     from engine.embedding.static import StaticEmbedder
-    from engine.store.vectors import Stored
+    from engine.store.vector_rows import StoredRows
 
 _BATCHES_PER_GC = 500
 _PR_SET_PDEATHSIG = 1
@@ -49,7 +51,8 @@ class Parsed(NamedTuple):
     redactions: int
     licence: str | None  # an SPDX expression
     generator: str | None  # the program that wrote it
-    vectors: "Stored | None" = None  # of its chunks, if requested by the task
+    vectors: "StoredRows | None" = None  # of its chunks, if requested by the task
+    path_vector: bytes | None = None  # of the path of the task, in stored form, if requested
 
 
 class Outcome(NamedTuple):
@@ -90,38 +93,38 @@ class _BuiltInVectors:
 
     def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes of a batch with the vectors that its tasks ask for."""
-        parsed = [
-            outcome.result
+        wanted = {
+            outcome.ticket: (task.path, outcome.result)
             for task, outcome in zip(tasks, outcomes, strict=True)
             if task.is_embedded and isinstance(outcome.result, Parsed)
-        ]
-        if not parsed or not self._fits:
+        }
+        if not wanted or not self._fits:
             return outcomes
+        paths, results = zip(*wanted.values(), strict=True)
         try:
-            vectors = iter(self._vectors_of(parsed))
+            made = dict(zip(wanted, self._with_vectors(paths, results), strict=True))
         except (ImportError, MemoryError):
             self._fits = False
             return outcomes
-        return [
-            Outcome(ticket, result._replace(vectors=next(vectors)))
-            if task.is_embedded and isinstance(result, Parsed)
-            else Outcome(ticket, result)
-            for task, (ticket, result) in zip(tasks, outcomes, strict=True)
-        ]
+        return [Outcome(ticket, made.get(ticket, result)) for ticket, result in outcomes]
 
-    def _vectors_of(self, parsed: list[Parsed]) -> "list[Stored]":
+    def _with_vectors(self, paths: Sequence[str], results: Sequence[Parsed]) -> Iterator[Parsed]:
         # Imports numpy and reads the weights, so only for tasks with vectors.
-        import numpy as np
-
         from engine.embedding.static import StaticEmbedder
-        from engine.store.vectors import quantized
+        from engine.store.vector_rows import StoredRows
+        from engine.store.vectors import quantized, rows_of, stored_rows
 
         if self._embedder is None:
             self._embedder = StaticEmbedder()
-        rows = [row[-3:] for each in parsed for row in each.analysis.chunks]
-        vectors = quantized(self._embedder.embed_words(rows))
-        ends = np.cumsum([len(each.analysis.chunks) for each in parsed])
-        return np.split(vectors, ends[:-1])
+        rows = [row[-3:] for each in results for row in each.analysis.chunks]
+        signs, exact = stored_rows(quantized(self._embedder.embed_words(rows)))
+        of_paths = rows_of(quantized(self._embedder.embed_paths(paths, never)))
+        end = 0
+        for result, of_path in zip(results, of_paths, strict=True):
+            start, end = end, end + len(result.analysis.chunks)
+            yield result._replace(
+                vectors=StoredRows(signs[start:end], exact[start:end]), path_vector=of_path
+            )
 
 
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:

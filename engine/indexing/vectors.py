@@ -19,11 +19,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import CancelToken, run_cancellable
 from engine.config import Config
-from engine.embedding.embedder import Embedder, Passage
 from engine.embedding.load import OpenEmbedder
 from engine.embedding.model_setting import Backend
 from engine.errors import Cancelled, EmbedderUnavailableError
@@ -31,11 +30,14 @@ from engine.faults import fault_point
 from engine.index_records import Phase, Progress, ProgressCallback
 from engine.indexing.batch import FirstIds, InlineModel
 from engine.indexing.progress import Tally
-from engine.store import blobs, models, vectors
+from engine.store import blobs, models
 from engine.store.compression import unpack_text
 from engine.store.connection import Handle, Store
 from engine.store.models import ModelRow
 from engine.syntax.analysis import words_of_chunk
+
+if TYPE_CHECKING:
+    from engine.embedding.embedder import Embedder, Passage
 
 _CHUNKS_AT_ONCE = 64  # in a request and in a transaction
 _FILES_AT_ONCE = 256
@@ -66,7 +68,7 @@ class Backfill:
         self,
         store: Store,
         model: ModelRow,
-        embedder: Embedder,
+        embedder: "Embedder",
         tally: Tally,
         *,
         reads_text: bool,
@@ -116,12 +118,12 @@ class Backfill:
         with self._store.read() as handle:
             pieces = blobs.read_pieces(handle, ids)
             asked = passages_of(handle, pieces)
-        found = vectors.quantized(self._embedder.embed_passages(asked, cancelled))
+        from engine.store.vectors import insert_chunk_vectors, quantized  # numpy
+
+        found = quantized(self._embedder.embed_passages(asked, cancelled))
         fault_point("vectors made")
         with self._store.write() as handle:
-            vectors.insert_chunk_vectors(
-                handle, self._model, [piece.chunk_id for piece in pieces], found
-            )
+            insert_chunk_vectors(handle, self._model, [piece.chunk_id for piece in pieces], found)
             self._tally.embeddings += len(pieces)
 
     def _lacking_chunks(self, first: int) -> list[int]:
@@ -131,6 +133,8 @@ class Backfill:
             )
 
     def _fill_files(self, cancelled: CancelToken, first: int) -> None:
+        from engine.store.vectors import insert_file_vectors, quantized  # numpy
+
         while True:
             _stop_if(cancelled)
             with self._store.read() as handle:
@@ -138,9 +142,9 @@ class Backfill:
             if not rows:
                 return
             paths = [os.fsdecode(path) for _, path in rows]
-            found = vectors.quantized(self._embedder.embed_paths(paths, cancelled))
+            found = quantized(self._embedder.embed_paths(paths, cancelled))
             with self._store.write() as handle:
-                vectors.insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
+                insert_file_vectors(handle, self._model, [row[0] for row in rows], found)
 
 
 def copy_to_equal_texts(store: Store, model: ModelRow, cancelled: CancelToken) -> None:
@@ -158,8 +162,10 @@ def copy_to_equal_texts(store: Store, model: ModelRow, cancelled: CancelToken) -
             fault_point("vectors copied")
 
 
-def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> list[Passage]:
+def passages_of(handle: Handle, pieces: Sequence[blobs.Piece]) -> "list[Passage]":
     """Return chunks as a model reads them, rebuilt from the stored texts and symbols."""
+    from engine.embedding.embedder import Passage  # numpy
+
     found = []
     blob_id, text = 0, b""
     for piece in pieces:
@@ -179,7 +185,7 @@ def _stop_if(cancelled: CancelToken) -> None:
 
 
 class _OpenModel(NamedTuple):
-    embedder: Embedder
+    embedder: "Embedder"
     name: str
     identity: str
     dimension: int
@@ -356,7 +362,7 @@ class ModelSwitch:
                 models.empty_block(handle, table, block)
                 fault_point("block emptied")
 
-    def _ready(self, embedder: Embedder | None) -> _OpenModel | None:
+    def _ready(self, embedder: "Embedder | None") -> _OpenModel | None:
         """Read name, identity and dimension of a model; this can mean asking a server."""
         if embedder is None:
             return None

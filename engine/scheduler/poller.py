@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
-from engine.browse_records import LanguageShare
 from engine.config import Config
 from engine.doctor.rebuild import root_of
 from engine.errors import DamagedIndexError, EngineError, UnavailableError
@@ -27,7 +26,7 @@ from engine.jobs.operation_log import (
 from engine.jobs.watchlist import Watchlist, database_files
 from engine.locks import watch_status_of
 from engine.project import Project
-from engine.records import display_path
+from engine.records import LanguageShare, display_path
 from engine.scheduler.listing import JobListing
 from engine.source.git import read_branch
 from engine.state_records import (

@@ -12,12 +12,12 @@ sound and nothing is found.
 import functools
 import itertools
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import apsw
-import numpy as np
 
 from engine.cancellation import CancelToken
 from engine.errors import Cancelled
@@ -25,7 +25,6 @@ from engine.store import migrate
 from engine.store.connection import Handle
 from engine.store.fulltext import CHUNK_COLUMNS
 from engine.store.models import BLOCK, ModelRow, read_models, row_bytes_of
-from engine.store.vectors import has_valid_checksum, signs, unpacked
 
 #: Virtual machine steps between two polls of ``cancelled``, some milliseconds of work.
 _STEPS = 100_000
@@ -414,9 +413,8 @@ def _check_block(handle: Handle, table: VectorTable, block: int, placed: dict[in
         return Block(False, tuple(placed.values()), 0)
     if len(row[0]) * 8 < BLOCK or len(row[1]) != BLOCK * _BYTES_OF_ID:
         return Block(False, tuple(placed.values()), 0)
-    valid = np.unpackbits(np.frombuffer(row[0], np.uint8), bitorder="little")[:BLOCK]
-    ids = np.frombuffer(row[1], np.int64)
-    taken = {int(at): int(ids[at]) for at in np.flatnonzero(valid)}
+    is_used = int.from_bytes(row[0], "little")
+    taken = {at: id_ for at, id_ in enumerate(array("q", row[1])) if is_used >> at & 1}
     sound = _sound_places(table, [each for each in data if each is not None])
     flipped = tuple(rowid for at, rowid in placed.items() if at not in sound)
     return Block(taken == placed, flipped, len(placed) - len(flipped))
@@ -437,6 +435,10 @@ def _column_of(
 
 def _sound_places(table: VectorTable, data: list[bytes]) -> set[int]:
     """Return the positions whose numbers match their checksum and their sign bits."""
+    import numpy as np
+
+    from engine.store.vectors import has_valid_checksum, signs, unpacked  # numpy
+
     size = table.columns[-1][1]
     rows = [data[-1][at : at + size] for at in range(0, len(data[-1]), size)]
     sound = {at for at, row in enumerate(rows) if has_valid_checksum(row)}

@@ -1,4 +1,4 @@
-"""Stored vectors as bytes, and the comparison of a query with a few of them without numpy.
+"""Stored vectors as bytes: writing, and comparing a query with a few of them, without numpy.
 
 numpy takes 45 ms to import, which is more than comparing the vectors of a project with some
 thousands of files. Cosines are the same to the last bit as those of ``vectors``: products and
@@ -8,7 +8,7 @@ squares are sums of whole numbers, and the rest is the same arithmetic.
 import json
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from operator import mul
 from typing import Any, NamedTuple, Protocol
@@ -30,6 +30,16 @@ _FILE_COUNTS_AS = 20
 _FIRST = bytes([(byte & 15) - 8 & 255 for byte in range(256)])
 _SECOND = bytes([(byte >> 4) - 8 & 255 for byte in range(256)])
 _SQUARES = [((byte & 15) - 8) ** 2 + ((byte >> 4) - 8) ** 2 for byte in range(256)]
+
+
+class StoredRows(NamedTuple):
+    """Vectors in their stored form; see ``vectors``."""
+
+    signs: list[bytes]  # dimension / 8 bytes each
+    exact: list[bytes]  # four bits a number, and the checksum
+
+    def __len__(self) -> int:
+        return len(self.exact)
 
 
 class QueryVector(NamedTuple):
@@ -130,6 +140,27 @@ class FewVectors:
         product: int = sum(map(mul, self._first, array("b", row.translate(_FIRST))))
         product += sum(map(mul, self._second, array("b", row.translate(_SECOND))))
         return product / scale
+
+
+def insert_chunk_rows(
+    handle: Handle, model: ModelRow, chunk_ids: Iterable[int], rows: StoredRows
+) -> None:
+    """Insert the vectors of chunks."""
+    handle.executemany(
+        f"INSERT INTO {model.chunk_table} (rowid, signs, exact)"  # noqa: S608 - our own name
+        " VALUES (?, vec_bit(?), vec_int8(?))",
+        zip(chunk_ids, rows.signs, rows.exact, strict=True),
+    )
+
+
+def insert_file_rows(
+    handle: Handle, model: ModelRow, file_ids: Iterable[int], exact: Sequence[bytes]
+) -> None:
+    """Insert the vectors of files, which have no signs."""
+    handle.executemany(
+        f"INSERT INTO {model.file_table} (rowid, exact) VALUES (?, vec_int8(?))",  # noqa: S608
+        zip(file_ids, exact, strict=True),
+    )
 
 
 def has_few_vectors(handle: Handle, model: ModelRow) -> bool:

@@ -30,8 +30,11 @@ from engine.store.filters import Filters
 from engine.store.models import SUM_BYTES, ModelRow, row_bytes_of
 from engine.store.vector_rows import (
     QueryVector,
+    StoredRows,
     allowed_chunks,
     allowed_files,
+    insert_chunk_rows,
+    insert_file_rows,
     looked_at,
     read_blocks,
     read_rows,
@@ -73,6 +76,11 @@ def rows_of(vectors: Stored) -> list[bytes]:
     return [row + crc32(row).to_bytes(SUM_BYTES, "little") for row in numbers]
 
 
+def stored_rows(vectors: Stored) -> StoredRows:
+    """Return vectors in their stored form, with their signs."""
+    return StoredRows([bits.tobytes() for bits in signs(vectors)], rows_of(vectors))
+
+
 def has_valid_checksum(row: bytes) -> bool:
     """Return whether a stored row matches its checksum."""
     return crc32(row[:-SUM_BYTES]) == int.from_bytes(row[-SUM_BYTES:], "little")
@@ -107,25 +115,14 @@ def insert_chunk_vectors(
     handle: Handle, model: ModelRow, chunk_ids: Iterable[int], vectors: Stored
 ) -> None:
     """Insert the vectors of chunks."""
-    bits = signs(vectors)
-    handle.executemany(
-        f"INSERT INTO {model.chunk_table} (rowid, signs, exact)"  # noqa: S608 - our own name
-        " VALUES (?, vec_bit(?), vec_int8(?))",
-        (
-            (chunk_id, bit.tobytes(), row)
-            for chunk_id, bit, row in zip(chunk_ids, bits, rows_of(vectors), strict=True)
-        ),
-    )
+    insert_chunk_rows(handle, model, chunk_ids, stored_rows(vectors))
 
 
 def insert_file_vectors(
     handle: Handle, model: ModelRow, file_ids: Iterable[int], vectors: Stored
 ) -> None:
     """Insert the vectors of files."""
-    handle.executemany(
-        f"INSERT INTO {model.file_table} (rowid, exact) VALUES (?, vec_int8(?))",  # noqa: S608
-        zip(file_ids, rows_of(vectors), strict=True),
-    )
+    insert_file_rows(handle, model, file_ids, rows_of(vectors))
 
 
 def read_chunk_vectors(handle: Handle, model: ModelRow) -> StoredVectors:

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from engine.embedding.static_model import quantised
 from engine.embedding.static_weights import MAGIC, Header, Splitter
 from tools.training.batches import BATCH, BagShape, Batch, Corpus, Sampler
 from tools.training.vocabulary import row_frequencies
@@ -84,6 +83,12 @@ def normalised(sums: Floats) -> tuple[Floats, Floats]:
     """Return the rows scaled to length 1, and their lengths, n × 1. Zero rows stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None] + np.float32(_TINY)
     return sums / lengths, lengths
+
+
+def quantised(rows: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Quantise rows to integers from -127 to 127 and a scale per row."""
+    scales = np.maximum(np.abs(rows).max(axis=-1) / np.float32(127), np.float32(1e-12))
+    return np.rint(rows / scales[..., None]).astype(np.int8), scales
 
 
 def _through_norm(slope: Floats, unit: Floats, length: Floats) -> Floats:

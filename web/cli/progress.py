@@ -6,9 +6,8 @@ It is written to standard error, so that it never mixes with an answer.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Generic, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TextIO, TypeVar
 
-from engine.evaluation.golden import EvaluationCallback, EvaluationProgress
 from engine.index_records import Phase
 from engine.state_records import CheckCallback, CheckProgress, Job, JobState
 from web.terminal import printable, shortened, width_of
@@ -24,6 +23,9 @@ from web.wording import (
     time_left_of,
     wait_of,
 )
+
+if TYPE_CHECKING:
+    from engine.evaluation.golden import EvaluationCallback, EvaluationProgress
 
 _REDRAWS_PER_SECOND = 8
 _BAR_WIDTH = 24  # columns
@@ -70,7 +72,7 @@ def checks_on(stream: TextIO, *, quiet: bool) -> Iterator[CheckCallback]:
 
 
 @contextmanager
-def evaluation_on(stream: TextIO, *, quiet: bool) -> Iterator[EvaluationCallback]:
+def evaluation_on(stream: TextIO, *, quiet: bool) -> "Iterator[EvaluationCallback]":
     """Show the progress of an evaluation while the block runs, like ``progress_on``."""
     lines = Lines(stream, evaluation_line)
     with _shown(stream, _evaluation_bar, lines.update, quiet=quiet) as update:
@@ -178,7 +180,7 @@ def check_line(progress: CheckProgress) -> str:
     return f"{step}, {progress.done:,}/{progress.total:,}" if progress.total else step
 
 
-def evaluation_line(progress: EvaluationProgress) -> str:
+def evaluation_line(progress: "EvaluationProgress") -> str:
     """Format the progress of an evaluation as one line."""
     return (
         f"{printable(progress.variant)}, {progress.done:,}/{progress.total:,} queries "
@@ -186,7 +188,7 @@ def evaluation_line(progress: EvaluationProgress) -> str:
     )
 
 
-def _time_left_of(progress: EvaluationProgress) -> str:
+def _time_left_of(progress: "EvaluationProgress") -> str:
     return (
         f"{duration((progress.total - progress.done) * progress.elapsed_ms / progress.done)} left"
     )
@@ -216,7 +218,7 @@ def _check_bar(progress: CheckProgress) -> _Bar:
     return _Bar(doing=step, done=progress.done, total=progress.total, facts=(amount,))
 
 
-def _evaluation_bar(progress: EvaluationProgress) -> _Bar:
+def _evaluation_bar(progress: "EvaluationProgress") -> _Bar:
     facts = (f"{_amount(progress.done, progress.total)} queries", _time_left_of(progress))
     return _Bar(
         doing=printable(progress.variant), done=progress.done, total=progress.total, facts=facts

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from litestar import Request, Response, get, post
 
-from engine.browse_records import LanguageShare
 from engine.errors import ConflictError, DamagedIndexError, EngineError, InvalidPathError
+from engine.records import LanguageShare
 from engine.roots import resolve
 from engine.state_records import ProjectView
 from web.api.service import Service

@@ -62,7 +62,7 @@ def test_a_text_without_words_is_all_zeros(model: StaticModel, weights: Weights)
     chunks = model.embed_chunks([("", "", ""), ("", "", "123456"), ("tree", "", "")])
     assert chunks.any(axis=1).tolist() == [False, False, True]
     assert weights.embed_query("?") == [0.0] * 4
-    assert not model.embed_path("", "").any()
+    assert not model.embed_paths([("", "")]).any()
     assert model.embed_chunks([]).shape == (0, 4)
 
 
@@ -103,23 +103,37 @@ def test_equal_input_gives_equal_vectors(model: StaticModel) -> None:
     assert (first[::-1] == model.embed_chunks(rows[::-1])).all()
 
 
+def test_a_vector_does_not_depend_on_what_is_embedded_with_it(model: StaticModel) -> None:
+    rows = [
+        ("client " * (number % 3), "session trees", f"store{'s' * number} tree " * number)
+        for number in range(100)
+    ]
+    together = model.embed_chunks(rows)
+    alone = np.concatenate([model.embed_chunks([row]) for row in reversed(rows)])[::-1]
+    assert (together == alone).all()
+    paths = [(f"client tree{number}", "session" * (number % 2)) for number in range(100)]
+    together = model.embed_paths(paths)
+    alone = np.concatenate([model.embed_paths([path]) for path in reversed(paths)])[::-1]
+    assert (together == alone).all()
+
+
 def test_made_words_are_forgotten_without_a_trace(
     model: StaticModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [("", "", f"tree{'s' * number}x client") for number in range(1, 60)]
     expected = model.embed_chunks(rows)
-    monkeypatch.setattr(static_model, "_MAX_DERIVED", 12)
-    monkeypatch.setattr(static_model, "_ROOM", 4)
+    monkeypatch.setattr(static_model, "_MAX_MADE", 12)
+    monkeypatch.setattr(static_model, "_TEXTS_AT_ONCE", 4)
     small = StaticModel(Weights(file_of()))
     assert (small.embed_chunks(rows) == expected).all()
-    assert len(small._rows) <= len(WORDS) + 12
+    assert len(small._ids) <= len(WORDS) + 12 + 4
 
 
 def test_threads_do_not_mix_words(model: StaticModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("", "", f"client{'s' * number}x tree") for number in range(1, 60)]
     expected = model.embed_chunks(rows)
-    monkeypatch.setattr(static_model, "_MAX_DERIVED", 12)
-    monkeypatch.setattr(static_model, "_ROOM", 4)
+    monkeypatch.setattr(static_model, "_MAX_MADE", 12)
+    monkeypatch.setattr(static_model, "_TEXTS_AT_ONCE", 4)
     small = StaticModel(Weights(file_of()))
     wrong: list[int] = []
 
