@@ -22,7 +22,7 @@ from engine.records import (
     bytes_within,
     display_path,
 )
-from engine.roots import project_id_of, resolve
+from engine.roots import matches_name
 from engine.search.merge import ProjectAnswer, comparable_hits, without_looser
 from engine.search.query import FILTERS, Query, parse_query
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 #: The filters of the query language, as they are written.
 FILTER_NAMES = FILTERS
-_SHORT_ID_CHARS = 6
 
 Answered = TypeVar("Answered")
 
@@ -256,11 +255,3 @@ def chosen_projects(paths: list[str], request: SearchRequest) -> list[str]:
 
 def _query_of(request: SearchRequest) -> Query:
     return parse_query(request.query, as_pattern=request.mode is Mode.REGEX)
-
-
-def matches_name(path: str, value: str) -> bool:
-    """Return whether a value names a project: the end of its path, or the start of its id."""
-    root = resolve(path)
-    if f"{root}/".endswith(f"/{value.strip('/')}/"):
-        return True
-    return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())

@@ -7,6 +7,8 @@ from hashlib import sha256
 from engine.errors import InvalidPathError
 from engine.records import is_path
 
+_SHORT_ID_CHARS = 6
+
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -61,3 +63,11 @@ def upwards(folder: str) -> list[str]:
         folders.append(parent)
         folder = parent
     return folders
+
+
+def matches_name(path: str, value: str) -> bool:
+    """Return whether a value names a project: the end of its path, or the start of its id."""
+    root = resolve(path)
+    if f"{root}/".endswith(f"/{value.strip('/')}/"):
+        return True
+    return len(value) >= _SHORT_ID_CHARS and project_id_of(root).startswith(value.lower())

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from engine.catalog import Catalog
-from engine.cross_project import matches_name, names_projects
 from engine.did_you_mean import did_you_mean
 from engine.errors import (
     DamagedIndexError,
@@ -15,7 +14,7 @@ from engine.errors import (
 )
 from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest, display_path
-from engine.roots import project_id_of
+from engine.roots import matches_name, project_id_of
 
 if TYPE_CHECKING:
     from engine.state_records import ProjectSummary  # not loaded for a search
@@ -251,6 +250,8 @@ def searcher_of(catalog: Catalog, paths: Sequence[str]) -> Callable[[SearchReque
     Raises:
         EngineError: The only path is in no project, or its index cannot be opened.
     """
+    from engine.cross_project import names_projects  # most commands do not search
+
     roots = [open_chosen(catalog, paths[0]).root] if len(paths) == 1 else _roots_of(catalog, paths)
 
     def search(request: SearchRequest) -> SearchAnswer:

@@ -119,6 +119,10 @@ class StaticModel:
             vectors[start : start + len(some)] = sums
         return normalised(vectors)
 
+    def load(self) -> None:
+        """Read the words of the model now, not with the first chunk."""
+        self._ids.make_room()
+
     @functools.cached_property
     def _ids(self) -> _WordIds:
         return _WordIds(self._weights.rows, self._weights.splitter)

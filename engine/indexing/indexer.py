@@ -215,6 +215,7 @@ class Indexer:
         found = self._scan()
         self._progress.total = len(found.changed)
         self._progress.bytes_total = sum(entry.stat.size_bytes for entry in found.changed)
+        self._channel.expected_bytes = self._progress.bytes_total
         self._journal.record_files(
             [entry.path for entry in found.changed], self._progress.bytes_total
         )

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import never
+from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
 from engine.processes import lower_priority
 from engine.records import Skip
@@ -91,6 +92,14 @@ class _BuiltInVectors:
         self._embedder: StaticEmbedder | None = None
         self._fits = True
 
+    def load(self) -> None:
+        """Load the model, if that is possible."""
+        with suppress(ImportError, MemoryError, EmbedderUnavailableError):
+            from engine.embedding.static import StaticEmbedder, load_static
+
+            self._embedder = StaticEmbedder()
+            load_static().load()
+
     def add_vectors(self, tasks: list[Task], outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes of a batch with the vectors that its tasks ask for."""
         wanted = {
@@ -128,7 +137,10 @@ class _BuiltInVectors:
 
 
 def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
-    """Run a worker: answer batches until the other end closes."""
+    """Run a worker: answer batches until the other end closes.
+
+    An empty batch loads the built-in model ahead of the first files.
+    """
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     # Hostile text can make a parser allocate gigabytes; then only this worker dies.
@@ -150,6 +162,8 @@ def serve(descriptor: int, deadline_ms: int, memory_bytes: int) -> None:
             tasks: list[Task] = connection.recv()
         except EOFError:
             return
+        if not tasks:
+            inline_model.load()
         outcomes = [process(task, deadline_ms) for task in tasks]
         connection.send(inline_model.add_vectors(tasks, outcomes))
 

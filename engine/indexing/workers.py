@@ -39,6 +39,7 @@ _RUNNABLE = frozenset("RD")  # running or waiting for a CPU; waiting for memory 
 _STATE, _USER, _SYSTEM = 0, 11, 12  # fields behind the name, in proc(5)
 
 _FILES_PER_WORKER = 24  # may always be pending, so that workers are busy while a batch is written
+_BYTES_WORTH_A_WORKER = 512 << 10  # of source, about a quarter of a second of parsing
 _GRACE_S = 10.0  # for starting, reading and sending, on top of the parse deadlines
 _MAX_WAIT_FACTOR = 5  # a worker starved of CPU is given so many times the time allowed
 _POLL_S = 0.25
@@ -360,7 +361,7 @@ class Channel:
 
     Args:
         queue: The batches of all channels.
-        start_workers: Called with the number of pending batches of all channels.
+        start_workers: Called with the number of workers that have something to do.
         workers: The maximum number of workers.
     """
 
@@ -371,6 +372,8 @@ class Channel:
         self._start_workers = start_workers
         self._workers = workers
         self._answers: Answers = SimpleQueue()
+        #: The bytes that will be submitted in all, if known.
+        self.expected_bytes: int | None = None
         self.pending_bytes = 0  # submitted and not answered yet
         self.pending_files = 0
         self.pending_batches = 0
@@ -392,7 +395,13 @@ class Channel:
         self.pending_bytes += item.size_bytes
         self.pending_files += len(batch)
         self.pending_batches += 1
-        self._start_workers(pending)
+        self._start_workers(min(pending, self._worthwhile_workers()))
+
+    def _worthwhile_workers(self) -> int:
+        """Return how many workers have enough to do: starting one takes a quarter of a second."""
+        if self.expected_bytes is None:
+            return self._workers
+        return 1 + self.expected_bytes // _BYTES_WORTH_A_WORKER
 
     def is_ahead(self, most_bytes: int, most_files: int) -> bool:
         """Return whether more is pending than this; some files per worker are always allowed."""
@@ -452,6 +461,14 @@ class WorkerPool:
         """Open a channel for one run."""
         return Channel(self._queue, self._start_workers, self._count)
 
+    def warm(self) -> None:
+        """Start a worker that loads the built-in model, for files that are about to come.
+
+        Does not wait for it; if it cannot be started, the first ``submit`` to a channel says so.
+        """
+        self._queue.add(WorkItem([], SimpleQueue()))
+        self._start_workers(1)
+
     def close(self) -> None:
         """End all workers and their threads; channels that still wait for outcomes get an error.
 
@@ -464,9 +481,9 @@ class WorkerPool:
                 thread.join()
             self._threads.clear()
 
-    def _start_workers(self, pending: int) -> None:
+    def _start_workers(self, wanted: int) -> None:
         with self._lock:
-            if len(self._threads) < min(self._count, pending):
+            if len(self._threads) < min(self._count, wanted):
                 worker_thread = _WorkerThread(self._limits)
                 thread = threading.Thread(
                     target=worker_thread.serve, args=(self._queue,), name="parser", daemon=True
