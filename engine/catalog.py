@@ -3,6 +3,7 @@
 Each project is opened once per process.
 """
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from engine.cancellation import CancelToken
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
+from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
 from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
@@ -197,6 +199,17 @@ class Catalog:
         self._activity: ActivityPoller | None = None
         self._views: ProjectViews | None = None
         self._lock = threading.RLock()  # two threads that ask first get the same object
+
+    def expect_first_run(self, path: str) -> None:
+        """Start a parsing process if a folder is about to be indexed here for the first time.
+
+        It loads the built-in model while this process loads the rest and walks the folder.
+        """
+        setting = parse_model_setting(self._config.model)
+        if setting.backend is not Backend.STATIC or not os.path.isdir(path):
+            return
+        if not self._indexes.file_of_root(resolve(path)).exists():
+            self._indexes.pool().warm()
 
     @property
     def jobs(self) -> "Jobs":

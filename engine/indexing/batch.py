@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.cancellation import never
 from engine.faults import fault_point
-from engine.indexing.parsing import Parsed
+from engine.indexing.parse_records import Parsed
 from engine.records import FileStat, Skip
 from engine.store import blobs, files, fulltext, project, vector_rows
 from engine.store.connection import Handle

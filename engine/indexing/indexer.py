@@ -21,7 +21,7 @@ from engine.errors import Cancelled, InvalidPathError
 from engine.faults import fault_point
 from engine.index_records import FileError, Phase, ProgressCallback
 from engine.indexing.batch import Batch, FirstIds, InlineModel, NewBlob
-from engine.indexing.parsing import Outcome, Parsed, Task
+from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.indexing.progress import Journal, ProgressReporter, Tally
 from engine.indexing.scan import (
     IndexedState,

@@ -1,7 +1,7 @@
 """The work of a worker process: the bytes of a file in, the contents for the index out.
 
-``workers`` starts the processes and hands out the batches. The records that travel between them are
-defined here too. A worker opens and writes no file.
+``workers`` starts the processes and hands out the batches; the records that travel between them
+are in ``parse_records``. A worker opens and writes no file.
 """
 
 import gc
@@ -13,54 +13,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.cancellation import never
 from engine.errors import EmbedderUnavailableError
 from engine.faults import fault_point
+from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.processes import lower_priority
 from engine.records import Skip
 from engine.source.content import generator_of, inspect, licence_of
 from engine.source.secrets import redact
-from engine.syntax.analysis import Analysis, analyse
+from engine.syntax.analysis import analyse
 
 if TYPE_CHECKING:
     from engine.embedding.static import StaticEmbedder
-    from engine.store.vector_rows import StoredRows
 
 _BATCHES_PER_GC = 500
 _PR_SET_PDEATHSIG = 1
-
-
-class Task(NamedTuple):
-    """A file to parse."""
-
-    ticket: int  # chosen by the caller, returned with the outcome
-    path: str
-    language: str
-    data: bytes
-    is_parsed: bool = True  # False after parsing it cost its workers: only lines and words
-    is_embedded: bool = False  # whether its chunks get vectors of the built-in model
-
-
-class Parsed(NamedTuple):
-    """A file that was read as text and parsed."""
-
-    analysis: Analysis
-    encoding: str
-    is_generated: bool
-    redactions: int
-    licence: str | None  # an SPDX expression
-    generator: str | None  # the program that wrote it
-    vectors: "StoredRows | None" = None  # of its chunks, if requested by the task
-    path_vector: bytes | None = None  # of the path of the task, in stored form, if requested
-
-
-class Outcome(NamedTuple):
-    """The result of a task."""
-
-    ticket: int
-    result: Parsed | Skip
 
 
 def process(task: Task, deadline_ms: int) -> Outcome:

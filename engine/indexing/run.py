@@ -20,7 +20,6 @@ from engine.cancellation import CancelToken
 from engine.clock import iso_time, now_ms
 from engine.config import Config
 from engine.embedding.load import OpenEmbedder
-from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import (
     DiskFullError,
     EmbedderUnavailableError,
@@ -192,13 +191,6 @@ class IndexingRun:
         #: Why vectors are missing after a run that was otherwise completed, or None.
         self.embedder_error: EmbedderUnavailableError | None = None
 
-    def _is_first_run(self) -> bool:
-        """Return whether nothing is indexed yet, and the static model makes the vectors."""
-        with self._store.read() as handle:
-            row = project.known_project(handle, self._root)
-        setting = parse_model_setting(self._config.model)
-        return row.fingerprint_id is None and setting.backend is Backend.STATIC
-
     def bring_up_to_date(
         self,
         scope: Scope,
@@ -214,8 +206,6 @@ class IndexingRun:
             raise ProjectNotFoundError(
                 f"{display_path(self._root)} was forgotten meanwhile", hint="index it again"
             )
-        if self._is_first_run():
-            self._pool.warm()  # while the folder is walked
         # What an earlier attempt of this run has added may lack its vectors.
         new: FirstIds | None = FirstIds(0, 0) if journal.has_begun else None
         with ModelSwitch(self._store, self._config, self._open_embedder, cancelled) as switch:

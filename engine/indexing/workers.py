@@ -31,7 +31,7 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
 
 from engine.errors import UnavailableError
-from engine.indexing.parsing import Outcome, Task
+from engine.indexing.parse_records import Outcome, Task
 from engine.processes import import_paths
 from engine.records import Skip, SkipReason
 

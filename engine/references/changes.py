@@ -169,7 +169,7 @@ def _parsed(
     pool: "Callable[[], WorkerPool]",
 ) -> dict[tuple[str, bool], _Parsed]:
     """Return the definitions of files by path, and whether they are the old ones."""
-    from engine.indexing.parsing import Parsed, Task
+    from engine.indexing.parse_records import Parsed, Task
 
     keys = [(file.path, is_old) for file in files for is_old in (True, False)]
     texts = [text for file in files for text in (file.old, file.new)]

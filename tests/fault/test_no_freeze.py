@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import load_config
-from engine.indexing.parsing import Task
+from engine.indexing.parse_records import Task
 from engine.indexing.workers import WorkerLimits, WorkerPool
 from engine.records import Skip
 from engine.syntax.languages import language_of

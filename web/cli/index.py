@@ -130,6 +130,8 @@ def command(
     options = _options_of(**scope)  # type: ignore[arg-type]
     with Catalog(load_config()) as catalog:
         folder = path if path is not None else _here(catalog)
+        if not background:
+            catalog.expect_first_run(folder)
         submitted = catalog.jobs.submit(
             folder, options, waits=WaitMode.NEVER if background else WaitMode.ALWAYS
         )

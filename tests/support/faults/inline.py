@@ -3,7 +3,8 @@
 What is done is the same: ``parsing.process`` and the built-in model.
 """
 
-from engine.indexing.parsing import Task, _BuiltInVectors, process
+from engine.indexing.parse_records import Task
+from engine.indexing.parsing import _BuiltInVectors, process
 from engine.indexing.workers import Channel, FairQueue, WorkerLimits, WorkerPool, WorkItem
 
 _DEADLINE_MS = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import UnavailableError
-from engine.indexing.parsing import Outcome, Parsed, Task
+from engine.indexing.parse_records import Outcome, Parsed, Task
 from engine.indexing.workers import Channel, WorkerLimits, WorkerPool
 from engine.records import Skip
 

@@ -1,0 +1,43 @@
+"""What travels between this process and the workers that parse: files in, their contents out.
+
+Without the parsers, which the process that starts the workers may never need.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.records import Skip
+
+if TYPE_CHECKING:
+    from engine.store.vector_rows import StoredRows
+    from engine.syntax.analysis import Analysis
+
+
+class Task(NamedTuple):
+    """A file to parse."""
+
+    ticket: int  # chosen by the caller, returned with the outcome
+    path: str
+    language: str
+    data: bytes
+    is_parsed: bool = True  # False after parsing it cost its workers: only lines and words
+    is_embedded: bool = False  # whether its chunks get vectors of the built-in model
+
+
+class Parsed(NamedTuple):
+    """A file that was read as text and parsed."""
+
+    analysis: "Analysis"
+    encoding: str
+    is_generated: bool
+    redactions: int
+    licence: str | None  # an SPDX expression
+    generator: str | None  # the program that wrote it
+    vectors: "StoredRows | None" = None  # of its chunks, if requested by the task
+    path_vector: bytes | None = None  # of the path of the task, in stored form, if requested
+
+
+class Outcome(NamedTuple):
+    """The result of a task."""
+
+    ticket: int
+    result: Parsed | Skip
