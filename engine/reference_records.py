@@ -198,6 +198,7 @@ class CallAnswer:
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
     total: Annotated[int, "of all found; a lower bound when truncated"]
+    certainties: Annotated[dict[str, int], "how many of each certainty"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()

@@ -225,6 +225,7 @@ class Places:
             definitions=(self._hit(row),),
             edges=tuple(edges[:_MOST_EDGES]),
             total=len(edges),
+            certainties=dict(Counter(edge.certainty.value for edge in edges)),
             truncated=len(edges) > _MOST_EDGES or walk.is_cut or snapshot.lookup.is_cut,
             coverage=snapshot.coverage,
             notes=(*snapshot.notes, *walk.notes),

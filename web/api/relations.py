@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from litestar import get
+from litestar import Response, get
 from litestar.params import QueryParameter
 
 from engine.reference_records import (
@@ -18,7 +18,7 @@ from engine.reference_records import (
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
-from web.api.shapes import ProjectId
+from web.api.shapes import Budget, ProjectId, RecordResponse, within
 
 
 class Inheritance(StrEnum):
@@ -42,13 +42,15 @@ async def follow_inheritance(
     direction: Annotated[
         Inheritance, QueryParameter(description="what implements it, or what it implements")
     ] = Inheritance.IMPLEMENTATIONS,
-) -> CallAnswer:
+    max_tokens: Budget = None,
+) -> Response[CallAnswer]:
     """List the subtypes and implementations of a type, or its bases; of a method its overrides."""
 
-    def follow() -> CallAnswer:
+    def follow() -> RecordResponse:
         with measured_search("inheritance"):
             references = service.index_of(project_id).references
-            return references.follow(wanted, Direction(direction.value))
+            answer = references.follow(wanted, Direction(direction.value))
+        return within(answer, max_tokens)
 
     return await service.executors.search.run(follow)
 
@@ -61,13 +63,17 @@ async def follow_inheritance(
     dependencies={"wanted": in_url(UnusedRequest)},
 )
 async def find_unused(
-    service: Service, project_id: ProjectId, wanted: UnusedRequest
-) -> UnusedAnswer:
+    service: Service,
+    project_id: ProjectId,
+    wanted: UnusedRequest,
+    max_tokens: Budget = None,
+) -> Response[UnusedAnswer]:
     """List definitions whose name stands nowhere else in the code. Reads all texts: seconds."""
 
-    def find() -> UnusedAnswer:
+    def find() -> RecordResponse:
         with measured_search("unused"):
-            return service.index_of(project_id).references.unused(wanted)
+            answer = service.index_of(project_id).references.unused(wanted)
+        return within(answer, max_tokens)
 
     return await service.executors.doctor.run(find)
 
@@ -80,13 +86,17 @@ async def find_unused(
     dependencies={"wanted": in_url(ImportsRequest)},
 )
 async def find_imports(
-    service: Service, project_id: ProjectId, wanted: ImportsRequest
-) -> ImportGraph:
+    service: Service,
+    project_id: ProjectId,
+    wanted: ImportsRequest,
+    max_tokens: Budget = None,
+) -> Response[ImportGraph]:
     """List which folders or files import which, and the cycles. Reads all texts: seconds."""
 
-    def find() -> ImportGraph:
+    def find() -> RecordResponse:
         with measured_search("imports"):
-            return service.index_of(project_id).references.imports(wanted)
+            answer = service.index_of(project_id).references.imports(wanted)
+        return within(answer, max_tokens)
 
     return await service.executors.doctor.run(find)
 

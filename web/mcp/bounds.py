@@ -13,12 +13,11 @@ from msgspec import Meta
 
 from engine import cursors
 from engine.records import MIN_TOKENS, bytes_within
-from web.compact_json import compact_text
+from web.budget import Shown, most_within
 from web.mcp.tool import Answer
-from web.references import Shown, most_within
 from web.schemas import as_json
 from web.terminal import printable
-from web.text import size_of
+from web.text import compact_text, size_of
 
 DEFAULT_TOKENS = 1500  # of an answer
 MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]

@@ -5,9 +5,9 @@ from dataclasses import replace
 from engine.project import Project
 from engine.reference_records import MAX_REFERENCES, ImpactAnswer, ImpactRequest
 from engine.telemetry.metrics import measured_search
+from web.budget import Shown, whole_of
 from web.impact import (
     compact_impact,
-    impact_shown,
     impact_text,
     impact_totals,
     nothing_affected,
@@ -17,7 +17,6 @@ from web.mcp.failures import in_tools
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import request_from, with_parameters_of
-from web.references import Shown
 from web.terminal import Style
 from web.text import coverage_text
 
@@ -74,7 +73,7 @@ class _Impact:
             totals = impact_totals(answer, is_brief=shown.is_brief)
             return with_notes(content, impact_text(answer, shown, Style()), told, totals)
 
-        return most_shown(impact_shown(answer), write, params.max_tokens)
+        return most_shown(whole_of(answer), write, params.max_tokens)
 
 
 def _notes_on(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> list[str]:

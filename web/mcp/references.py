@@ -19,6 +19,7 @@ from engine.reference_records import (
     Use,
 )
 from engine.telemetry.metrics import measured_search
+from web.budget import Shown
 from web.calls import calls_text, calls_totals, compact_calls
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
 from web.mcp.failures import in_tools
@@ -26,7 +27,6 @@ from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolCont
 from web.operations import nothing_called
 from web.parameters import with_parameters_of
 from web.references import (
-    Shown,
     compact_references,
     definition_line,
     references_text,
