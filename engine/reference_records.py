@@ -334,11 +334,15 @@ class ImpactRequest:
     depth: Annotated[
         int,
         Parameter(
-            "1: direct dependents only; 2: those of these too; … (tests: always all)",
+            "1: direct dependents only; 2: those of these too; … (of tests: test_depth)",
             minimum=1,
             maximum=MAX_DEPTH,
         ),
     ] = 3
+    test_depth: Annotated[
+        int,
+        Parameter("the same for tests: 1: only those that use it", minimum=1, maximum=MAX_DEPTH),
+    ] = MAX_DEPTH
     limit: Annotated[
         int,
         Parameter("maximum number of dependents, and of tests", minimum=1, maximum=MAX_REFERENCES),

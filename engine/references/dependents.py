@@ -105,20 +105,25 @@ class Dependents:
         self.is_cut = False
 
     def reach(
-        self, start: Sequence[SymbolRow], depth: int, *, quiet: frozenset[Key] = frozenset()
+        self,
+        start: Sequence[SymbolRow],
+        depth: int,
+        *,
+        test_depth: int = MAX_DEPTH,
+        quiet: frozenset[Key] = frozenset(),
     ) -> list[Dependent]:
         """Return the dependents of some definitions, without these; in no order.
 
         Args:
             start: The definitions.
-            depth: How many steps dependents outside of tests may be away. Tests are looked for
-                ``MAX_DEPTH`` steps.
+            depth: How many steps dependents outside of tests may be away.
+            test_depth: How many steps tests may be away.
             quiet: Those whose uses by name alone are left out.
         """
         seen = {_key_of(row) for row in start}
         reached: dict[Key, Dependent] = {}
         level = [_Way(row, Certainty.EXACT, _is_quiet(row, quiet)) for row in start]
-        for distance in range(1, MAX_DEPTH + 1):
+        for distance in range(1, max(depth, test_depth) + 1):
             following: dict[Key, _Way] = {}
             for way in level:
                 if self._followed >= _MOST_FOLLOWED or len(reached) >= _MOST_REACHED:
@@ -133,7 +138,11 @@ class Dependents:
                     if target and not _is_last(dependent):
                         following[key] = _Way(target, dependent.certainty, is_quiet=True)
             level = [following[key] for key in sorted(following)]
-        return [each for each in reached.values() if each.is_test or each.depth <= depth]
+        return [
+            each
+            for each in reached.values()
+            if each.depth <= (test_depth if each.is_test else depth)
+        ]
 
     def importing_tests(self, path: str) -> Iterator[Dependent]:
         """Yield the test files that import a file as a module, whatever they use of it."""

@@ -116,13 +116,13 @@ def test_tests_that_reach_it_come_on_demand(pages_client: httpx.Client, project:
     assert later["hx-get"] == f"{address}&tests=yes"
     part = Page.of(pages_client.get(later["hx-get"], headers=_HTMX))
     assert not part.all("html")
-    assert "1 test function reaches it" in part.text
+    assert "1 test reaches it" in part.text
     assert f"/p/{project}/symbol/tests/test_more.py?name=test_caller&line=4" in part.links
-    assert "through 1 function" in part.text
+    assert "through 1 definition" in part.text
     whole = Page.of(pages_client.get(later["hx-get"]))
-    assert "1 test function reaches it" in whole.text
+    assert "1 test reaches it" in whole.text
     none = _page(pages_client, project, "two.py", name="twice", line="4", tests="yes")
-    assert "No test reaches it" in none.text
+    assert "No test was found to reach it" in none.text
 
 
 def test_references_are_filtered_and_paged(

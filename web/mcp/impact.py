@@ -23,7 +23,7 @@ from web.text import coverage_text
 _MORE = "truncated: raise max_tokens, or lower depth"
 
 
-@with_parameters_of(ImpactRequest, without=("limit",), for_agents=True)
+@with_parameters_of(ImpactRequest, without=("test_depth", "limit"), for_agents=True)
 class FindImpact(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_impact``."""
 

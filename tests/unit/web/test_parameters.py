@@ -150,7 +150,7 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
             {"direction", "depth", "project_path", "max_tokens"},
             {"path", "limit"},
         ),
-        (FindImpact, ImpactRequest, {"project_path", "max_tokens"}, {"limit"}),
+        (FindImpact, ImpactRequest, {"project_path", "max_tokens"}, {"test_depth", "limit"}),
         (CodeMap, MapRequest, {"project_path", "max_tokens"}, {"limit"}),
     ],
 )
