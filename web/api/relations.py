@@ -1,11 +1,12 @@
 """How the code of one project hangs together: bases, unused code, imports."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Response, get
+from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
+from engine.cancellation import CancelToken
 from engine.reference_records import (
     CallAnswer,
     Direction,
@@ -16,6 +17,7 @@ from engine.reference_records import (
     UnusedRequest,
 )
 from engine.telemetry.metrics import measured_search
+from web.api.long_work import run_long
 from web.api.requests import in_url
 from web.api.service import Service
 from web.api.shapes import Budget, ProjectId, RecordResponse, within
@@ -64,18 +66,22 @@ async def follow_inheritance(
 )
 async def find_unused(
     service: Service,
+    request: Request[Any, Any, Any],
     project_id: ProjectId,
     wanted: UnusedRequest,
     max_tokens: Budget = None,
 ) -> Response[UnusedAnswer]:
-    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds."""
+    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds.
 
-    def find() -> RecordResponse:
+    It ends when the client disconnects.
+    """
+
+    def find(cancelled: CancelToken) -> RecordResponse:
         with measured_search("unused"):
-            answer = service.index_of(project_id).references.unused(wanted)
+            answer = service.index_of(project_id).references.unused(wanted, cancelled)
         return within(answer, max_tokens)
 
-    return await service.executors.doctor.run(find)
+    return await run_long(service, find, awaited_by=request)
 
 
 @get(
@@ -87,18 +93,22 @@ async def find_unused(
 )
 async def find_imports(
     service: Service,
+    request: Request[Any, Any, Any],
     project_id: ProjectId,
     wanted: ImportsRequest,
     max_tokens: Budget = None,
 ) -> Response[ImportGraph]:
-    """List which folders or files import which, and the cycles. Reads all texts: seconds."""
+    """List which folders or files import which, and the cycles. Reads all texts: seconds.
 
-    def find() -> RecordResponse:
+    It ends when the client disconnects.
+    """
+
+    def find(cancelled: CancelToken) -> RecordResponse:
         with measured_search("imports"):
-            answer = service.index_of(project_id).references.imports(wanted)
+            answer = service.index_of(project_id).references.imports(wanted, cancelled)
         return within(answer, max_tokens)
 
-    return await service.executors.doctor.run(find)
+    return await run_long(service, find, awaited_by=request)
 
 
 HANDLERS = (follow_inheritance, find_unused, find_imports)
