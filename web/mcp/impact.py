@@ -12,13 +12,11 @@ from web.impact import (
     impact_totals,
     nothing_affected,
 )
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
-from web.mcp.failures import in_tools
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, notes_of, with_notes
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import request_from, with_parameters_of
 from web.terminal import Style
-from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens, or lower depth"
 
@@ -80,8 +78,4 @@ def _notes_on(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> li
     """Return what to know of an answer, in the words of tools."""
     is_unknown = wanted.name is not None and not answer.definitions
     unknown = nothing_called(index, wanted.name) if is_unknown and wanted.name else ""
-    nothing = nothing_affected(answer, wanted, unknown)
-    notes = [in_tools(note) for note in (nothing, *answer.notes) if note]
-    if not answer.coverage.complete:
-        notes.append(in_tools(coverage_text(answer.coverage)))
-    return notes
+    return notes_of(answer, nothing_affected(answer, wanted, unknown))
