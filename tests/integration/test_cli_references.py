@@ -87,6 +87,31 @@ def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
     assert cairn("refs", "nowhere", "--json").json()["references"] == []
 
 
+def test_a_place_is_named_from_the_folder_that_one_is_in(cairn: Command) -> None:
+    inside = Command(home=cairn.home, folder=cairn.folder / "shop")
+    at_root = cairn("callers", "shop/cart.py:19").out
+    assert at_root.startswith("shop/cart.py:19  discounted\n")
+    for command in ("callers cart.py:19", "callers shop/cart.py:19"):
+        assert inside(*command.split()).out == at_root
+    assert inside("refs", "cart.py:12:16").out.startswith("shop/cart.py:19  def discounted(")
+    assert inside("impact", "cart.py:19").out.startswith("shop/cart.py:19  discounted\n")
+    assert cairn("refs", "shop/cart.py:9999").out.startswith(
+        "no definition was found at 'shop/cart.py:9999'\n"
+    )
+    assert cairn("refs", "cart.py:1").out.startswith(
+        "nothing is called 'cart.py:1', and 'cart.py' is not in the index\n"
+    )
+
+
+def test_private_names_say_how_their_uses_are_found(tmp_path: Path) -> None:
+    text = "class A {\n  #run() {}\n  go() { this.#run(); }\n}\n"
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", {"a.js": text}))
+    assert cairn("index", "--quiet").code == 0
+    assert cairn("refs", "#run").out.startswith(
+        "uses of '#run' are not known by this name, try 'run'\n"
+    )
+
+
 def test_calls_are_followed_as_a_tree(cairn: Command) -> None:
     lines = cairn("callers", "discounted", "--depth", "3").out.splitlines()
     assert lines[:4] == [

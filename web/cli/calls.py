@@ -22,7 +22,7 @@ from web.cli.options import (
     request_options,
 )
 from web.operations import nothing_called
-from web.project_selection import index_of
+from web.project_selection import index_of, place_in
 from web.terminal import Style, printable
 
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
@@ -61,9 +61,10 @@ def _command(
         **options: Any,
     ) -> None:
         check_format(output, as_json=as_json, max_tokens=max_tokens)
-        wanted = request(name=argument_text(name), **options)
         with Catalog(load_config()) as catalog:
             index = index_of(catalog, project, by_name=True)
+            asked = place_in(argument_text(name), index, from_root=project is not None)
+            wanted = request(name=asked, **options)
             answer = index.references.follow(wanted, direction)
             nothing = "" if answer.definitions else nothing_called(index, wanted.name)
         if as_json:

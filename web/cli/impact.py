@@ -8,6 +8,7 @@ import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
+from engine.errors import InvalidInputError
 from engine.project import Project
 from engine.reference_records import ImpactAnswer, ImpactRequest
 from web.budget import Shown, json_within, text_within, whole_of
@@ -33,7 +34,7 @@ from web.impact import (
     nothing_affected,
 )
 from web.operations import nothing_called
-from web.project_selection import absolute, index_of, index_of_file
+from web.project_selection import absolute, index_of, index_of_file, place_in
 from web.terminal import Style
 
 _GRAPHS: dict[str, Callable[..., str]] = {"mermaid": impact_mermaid, "dot": impact_dot}
@@ -70,9 +71,17 @@ def command(
     """
     wanted = ImpactRequest(name=None if name is None else argument_text(name), **options)
     check_format(output, as_json=as_json, max_tokens=max_tokens)
+    if name is None and wanted.path is None and not wanted.changed:
+        raise InvalidInputError(
+            "nothing to look for: name a definition, a file or the changes",
+            hint="cairn impact NAME, --path FILE or --changed",
+            field="name",
+        )
     with Catalog(load_config()) as catalog:
         if wanted.path is None:
             index = index_of(catalog, project, by_name=True)
+            asked = place_in(wanted.name or "", index, from_root=project is not None)
+            wanted = replace(wanted, name=asked or None)
         else:
             index = index_of_file(catalog, project, wanted.path)
             path = absolute(wanted.path, index, from_root=project is not None)

@@ -21,7 +21,7 @@ from web.cli.options import (
     request_options,
 )
 from web.operations import nothing_called
-from web.project_selection import index_of
+from web.project_selection import index_of, place_in
 from web.references import (
     compact_references,
     references_markdown,
@@ -62,9 +62,10 @@ def command(
     (by an inferred type, or because nothing else has the name), or found by its name alone.
     """
     check_format(output, as_json=as_json)
-    wanted = ReferenceRequest(name=argument_text(name), **options)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
+        asked = place_in(argument_text(name), index, from_root=project is not None)
+        wanted = ReferenceRequest(name=asked, **options)
         answer = index.references.find(wanted)
         is_known = bool(answer.definitions or answer.uses)
         nothing = _nothing(wanted) if is_known else nothing_called(index, wanted.name)
