@@ -12,20 +12,19 @@
   /* r goes to the references; from there arrow keys, j and k move from entry to entry. */
 
   const entries = () => all(".symbol-uses [data-entry], .symbol-uses summary").filter((each) => each.checkVisibility());
-  const go = (place) => {
+  const go = (place, block = "nearest") => {
     place?.focus({ preventScroll: true });
-    place?.scrollIntoView({ block: "nearest" });
+    place?.scrollIntoView({ block });
   };
 
   keys.r = () => {
-    if (!find("#references")) return;
-    if (entries().length) go(entries()[0]);
+    if (entries().length) go(entries()[0], "center");
     else say("No references");
   };
 
   /* The tests, which come when they are scrolled to, move what stands below them. */
   document.addEventListener("htmx:after:swap", () => {
-    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "nearest" });
+    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });
   });
 
   document.addEventListener("keydown", (event) => {

@@ -125,6 +125,19 @@ def test_tests_that_reach_it_come_on_demand(pages_client: httpx.Client, project:
     assert "No test was found to reach it" in none.text
 
 
+def test_tests_outside_of_functions_and_by_other_uses_are_told(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    tree = {
+        "one.js": "export const limit = 3;\n",
+        "one.test.js": "import { limit } from './one';\n\nit('has one', () => { expect(limit); });\n",
+    }
+    with indexed(pages_client, write_tree(pages_home / "outside", tree)) as other:
+        page = _page(pages_client, other, "one.js", name="limit", line="1", tests="yes")
+        assert "1 test reaches it, by any use. one.test.js exact one.test.js:" in page.text
+        assert f"/p/{other}/f/one.test.js" in page.links
+
+
 def test_references_are_filtered_and_paged(
     pages_client: httpx.Client, pages_home: Path, project: str
 ) -> None:

@@ -247,7 +247,7 @@ def _tests(place: Place, params: SymbolParams) -> ShownCalls | None:
 
 def _shown_test(test: Dependent, here: Here) -> ShownCall:
     return ShownCall(
-        name=_OUTSIDE if test.name == test.path else test.name,
+        name=name_of(display_path(test.path)) if test.name == test.path else test.name,
         path=display_path(test.path),
         line=test.line,
         address=_page_of(here, test.path, test.name, test.line),
