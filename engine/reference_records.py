@@ -364,9 +364,9 @@ class ChangedDefinition:
 class Dependent:
     """A definition that uses what changes, directly or through others."""
 
-    name: Annotated[str, "qualified name; of code outside of definitions the path"]
+    name: Annotated[str, "qualified name; of a test without one its titles; of other code the path"]
     path: str
-    line: Annotated[int, "of the definition; of code outside of one that of the first use"]
+    line: Annotated[int, "of the definition or test; of other code that of the first use"]
     depth: Annotated[int, "1 for a direct dependent"]
     certainty: Annotated[Certainty, "of the least certain use on the way"]
     use: Annotated[Use, "what it does with via; import without a name: of its file"]
@@ -374,6 +374,7 @@ class Dependent:
     via_path: Annotated[str, "its file"]
     lines: Annotated[tuple[int, ...], "of the uses, in path"]
     is_test: bool
+    is_titled: Annotated[bool, "whether name has the titles of a test, such as `it`"] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

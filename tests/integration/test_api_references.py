@@ -98,6 +98,7 @@ def test_what_a_change_affects(client: httpx.Client) -> None:
             "via_path": "shop/cart.py",
             "lines": [12],
             "is_test": False,
+            "is_titled": False,
         }
     ]
     assert found["test_files"] == ["tests/test_cart.py"]

@@ -130,11 +130,14 @@ def test_tests_outside_of_functions_and_by_other_uses_are_told(
 ) -> None:
     tree = {
         "one.js": "export const limit = 3;\n",
-        "one.test.js": "import { limit } from './one';\n\nit('has one', () => { expect(limit); });\n",
+        "one.test.js": "import { limit } from './one';\n\n"
+        "it('has one', () => { expect(limit); });\nexpect(limit);\n",
     }
     with indexed(pages_client, write_tree(pages_home / "outside", tree)) as other:
         page = _page(pages_client, other, "one.js", name="limit", line="1", tests="yes")
-        assert "1 test reaches it, by any use. one.test.js exact one.test.js:" in page.text
+        told = page.text.partition("by any use. ")[2].partition(" References")[0]
+        assert told.startswith("one.test.js exact one.test.js:1 · directly has one exact one.test")
+        assert f"/p/{other}/f/one.test.js?lines=3-3#L3" in page.links
         assert f"/p/{other}/f/one.test.js" in page.links
 
 

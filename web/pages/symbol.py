@@ -250,7 +250,9 @@ def _shown_test(test: Dependent, here: Here) -> ShownCall:
         name=name_of(display_path(test.path)) if test.name == test.path else test.name,
         path=display_path(test.path),
         line=test.line,
-        address=_page_of(here, test.path, test.name, test.line),
+        address=_at(here, test.path, test.line, test.line)
+        if test.is_titled
+        else _page_of(here, test.path, test.name, test.line),
         certainty=_WORDS[test.certainty],
         is_test=test.is_test,
         depth=test.depth,
