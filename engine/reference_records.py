@@ -198,6 +198,7 @@ class CallAnswer:
     definitions: tuple[SymbolHit, ...]
     edges: tuple[CallEdge, ...]
     total: Annotated[int, "of all found; a lower bound when truncated"]
+    certainties: Annotated[dict[str, int], "how many of each certainty"]
     truncated: bool
     coverage: Coverage
     notes: Annotated[tuple[str, ...], WHEN_ANY] = ()
@@ -333,11 +334,15 @@ class ImpactRequest:
     depth: Annotated[
         int,
         Parameter(
-            "1: direct dependents only; 2: those of these too; … (tests: always all)",
+            "1: direct dependents only; 2: those of these too; … (of tests: test_depth)",
             minimum=1,
             maximum=MAX_DEPTH,
         ),
     ] = 3
+    test_depth: Annotated[
+        int,
+        Parameter("the same for tests: 1: only those that use it", minimum=1, maximum=MAX_DEPTH),
+    ] = MAX_DEPTH
     limit: Annotated[
         int,
         Parameter("maximum number of dependents, and of tests", minimum=1, maximum=MAX_REFERENCES),
@@ -359,9 +364,9 @@ class ChangedDefinition:
 class Dependent:
     """A definition that uses what changes, directly or through others."""
 
-    name: Annotated[str, "qualified name; of code outside of definitions the path"]
+    name: Annotated[str, "qualified name; of a test without one its titles; of other code the path"]
     path: str
-    line: Annotated[int, "of the definition; of code outside of one that of the first use"]
+    line: Annotated[int, "of the definition or test; of other code that of the first use"]
     depth: Annotated[int, "1 for a direct dependent"]
     certainty: Annotated[Certainty, "of the least certain use on the way"]
     use: Annotated[Use, "what it does with via; import without a name: of its file"]
@@ -369,6 +374,7 @@ class Dependent:
     via_path: Annotated[str, "its file"]
     lines: Annotated[tuple[int, ...], "of the uses, in path"]
     is_test: bool
+    is_titled: Annotated[bool, "whether name has the titles of a test, such as `it`"] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from itertools import groupby
 
 from engine.humanize import count, duration
 from engine.records import Explanation, Hit, MatchSpan, Mode, SearchAnswer, SearchRequest
+from web.markdown import code_of, fenced
 from web.terminal import Style, printable, printable_block, shortened
 from web.text import coverage_text, share_text
 
-_BACKTICKS = re.compile("`+")
 _BY_USE = re.compile(r"(?<!\S)(?:calls|uses|extends|imports):(?!:|//)[^\s\"]+")
 _MAX_TRIED = 3
 _DOUBTFUL = 0.15  # confidence in the best hit
@@ -258,7 +258,7 @@ def search_markdown(answer: SearchAnswer, totals: str = "", *, is_brief: bool = 
     if not answer.hits:
         blocks.append(_nothing_markdown(answer, is_brief=is_brief))
     if answer.more_files:
-        blocks.append("\n".join(["Also:", *(f"- {_code(path)}" for path in answer.more_files)]))
+        blocks.append("\n".join(["Also:", *(f"- {code_of(path)}" for path in answer.more_files)]))
     blocks += [f"**Note**: {printable(note)}" for note in notes_on(answer)]
     blocks.append(f"_{totals or totals_line(answer, is_brief=is_brief)}_")
     return "\n\n".join(blocks) + "\n"
@@ -267,17 +267,17 @@ def search_markdown(answer: SearchAnswer, totals: str = "", *, is_brief: bool = 
 def _nothing_markdown(answer: SearchAnswer, *, is_brief: bool) -> str:
     if is_brief:
         return "No room for a place." if answer.total else "Nothing found."
-    return f"Nothing found for {_code(answer.query)}."
+    return f"Nothing found for {code_of(answer.query)}."
 
 
 def _name_of(hit: Hit) -> str:
-    return f"{hit.kind or 'symbol'} {_code(hit.symbol)}" if hit.symbol else _code(hit.path)
+    return f"{hit.kind or 'symbol'} {code_of(hit.symbol)}" if hit.symbol else code_of(hit.path)
 
 
 def _place_markdown(hit: Hit, several: bool) -> str:
     path = f"{hit.project}/{hit.path}" if several else hit.path
-    place = f"{_code(path)} L{_lines_of(hit.line_start, hit.line_end)}"
-    return f"{place} {_code(hit.symbol)}" if hit.symbol else place
+    place = f"{code_of(path)} L{_lines_of(hit.line_start, hit.line_end)}"
+    return f"{place} {code_of(hit.symbol)}" if hit.symbol else place
 
 
 def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
@@ -285,34 +285,15 @@ def _hit_markdown(number: int, hit: Hit, several: bool) -> str:
     match = "" if hit.confidence is None else f" ({round(100 * hit.confidence)}% match)"
     lines = [
         f"### {number}. {_name_of(hit)}{match}",
-        f"**File**: {_code(path)} L{hit.line_start}-{hit.line_end}",
+        f"**File**: {code_of(path)} L{hit.line_start}-{hit.line_end}",
     ]
     if hit.signature:
-        lines.append(f"**Signature**: {_code(hit.signature)}")
+        lines.append(f"**Signature**: {code_of(hit.signature)}")
     if hit.fresh is False:
         lines.append("**Stale**: the file has changed since it was indexed")
     if hit.snippet:
-        lines += ["", _fenced(hit.snippet, hit.language)]
+        lines += ["", fenced(hit.snippet, hit.language)]
     return "\n".join(lines)
-
-
-def _fenced(code: str, language: str) -> str:
-    text = printable_block(code.rstrip("\r\n"))
-    fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _code(text: str) -> str:
-    """Return text as inline code, even if it contains backticks."""
-    safe = printable(text)
-    if "`" not in safe:
-        return f"`{safe}`"
-    fence = "`" * (_longest_run(safe) + 1)
-    return f"{fence} {safe} {fence}"
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 
 def notes_on(answer: SearchAnswer) -> list[str]:

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from engine.humanize import count
 from engine.reference_records import CallAnswer, CallEdge, Certainty, Dependent, Direction
-from web.references import Shown, compact_definitions, counts_text
+from web.budget import Shown
+from web.markdown import code_of
+from web.references import compact_definitions, counts_text
 from web.terminal import Style, printable
 
 _OF_CALLS = frozenset({Direction.CALLERS, Direction.CALLEES})
@@ -76,18 +78,46 @@ def calls_text(answer: CallAnswer, shown: Shown, style: Style) -> str:
         style: Colours or none.
     """
     nodes = _nodes_of(answer, shown)
+    return "\n".join(
+        "  " * depth + _line(node, answer.direction, style, is_brief=shown.is_brief)
+        for depth, node in _tree(nodes)
+    )
+
+
+def calls_markdown(answer: CallAnswer, shown: Shown) -> list[str]:
+    """Return the functions as a nested list of Markdown, under a heading.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+    """
+    title = f"## {answer.direction.value.capitalize()} of {code_of(answer.name)}"
+    lines = [
+        f"{'  ' * depth}- {_node_markdown(node, answer.direction, is_brief=shown.is_brief)}"
+        for depth, node in _tree(_nodes_of(answer, shown))
+    ]
+    return [title, *(["\n".join(lines)] if lines else [])]
+
+
+def _node_markdown(node: Node, direction: Direction, *, is_brief: bool) -> str:
+    place = [code_of(", ".join(node.places))] if node.places else []
+    if node.edge is None:
+        return " ".join([*place, code_of(node.name)])
+    name = _OUTSIDE if node.edge.name == node.edge.path else code_of(node.edge.name)
+    told = "" if is_brief else _lines_text(node.edge, direction)
+    return " ".join([*place, name, ", ".join(filter(None, [node.edge.certainty.value, told]))])
+
+
+def _tree(nodes: Sequence[Node]) -> Iterator[tuple[int, Node]]:
+    """Yield the nodes, each below its parent, with how deep it stands."""
     children: dict[int | None, list[int]] = {}
     for number, node in enumerate(nodes):
         children.setdefault(node.parent, []).append(number)
-
-    def lines(numbers: Sequence[int], depth: int) -> Iterator[str]:
-        for number in numbers:
-            yield "  " * depth + _line(
-                nodes[number], answer.direction, style, is_brief=shown.is_brief
-            )
-            yield from lines(children.get(number, ()), depth + 1)
-
-    return "\n".join(lines(children.get(None, ()), 0))
+    waiting = [(0, number) for number in reversed(children.get(None, ()))]
+    while waiting:
+        depth, number = waiting.pop()
+        yield depth, nodes[number]
+        waiting += [(depth + 1, each) for each in reversed(children.get(number, ()))]
 
 
 def _line(node: Node, direction: Direction, style: Style, *, is_brief: bool) -> str:
@@ -95,14 +125,15 @@ def _line(node: Node, direction: Direction, style: Style, *, is_brief: bool) -> 
     if node.edge is None:
         return "  ".join(filter(None, [place, style.bold(printable(node.name))]))
     parts = [place, style.bold(printable(_name_of(node.edge))), node.edge.certainty.value]
-    if not is_brief and isinstance(node.edge, CallEdge):
-        told = _lines_text(node.edge, direction)
-        parts += [style.dim(told)] if told else []
+    told = "" if is_brief else _lines_text(node.edge, direction)
+    parts += [style.dim(told)] if told else []
     return "  ".join(parts)
 
 
-def _lines_text(edge: CallEdge, direction: Direction) -> str:
+def _lines_text(edge: CallEdge | Dependent, direction: Direction) -> str:
     """Say where an edge stands in the text; nothing if it is where the definition is."""
+    if not isinstance(edge, CallEdge):
+        return ""
     word = "line" if len(edge.call_lines) == 1 else "lines"
     if direction in _OF_CALLS:
         return f"calls in {word} {', '.join(map(str, edge.call_lines))}"
@@ -118,14 +149,11 @@ def _name_of(edge: CallEdge | Dependent) -> str:
 
 
 def calls_totals(answer: CallAnswer, *, is_brief: bool = False) -> str:
-    """Count the functions of an answer, and those that are shown by certainty."""
+    """Count the functions that were found, by certainty."""
     total = count(answer.total, answer.direction.value.removesuffix("s"))
-    certainties: dict[str, int] = {}
-    for edge in answer.edges:
-        certainties[edge.certainty.value] = certainties.get(edge.certainty.value, 0) + 1
-    if is_brief or not certainties or answer.total > len(answer.edges):
+    if is_brief or not answer.certainties:
         return total
-    return f"{total}: {counts_text(certainties)}"
+    return f"{total}: {counts_text(answer.certainties)}"
 
 
 def compact_calls(answer: CallAnswer, shown: Shown) -> dict[str, Any]:
@@ -141,6 +169,7 @@ def compact_calls(answer: CallAnswer, shown: Shown) -> dict[str, Any]:
             for edge in answer.edges[: shown.items]
         ],
         "total": answer.total,
+        **({} if shown.is_brief else {"certainties": answer.certainties}),
         "truncated": answer.truncated or is_cut,
     }
 

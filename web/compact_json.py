@@ -1,6 +1,5 @@
 """Search answers as JSON within a budget."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,8 +62,3 @@ def _compact_hit(hit: Hit, whole: Mapping[str, Any], several: bool, *, is_brief:
     if hit.signature and about_hit(hit) != hit.signature:
         shape.pop("signature", None)
     return shape
-
-
-def compact_text(shape: Mapping[str, object]) -> str:
-    """Return the text by which the size of compact JSON is measured, as most encoders write it."""
-    return json.dumps(shape, ensure_ascii=False)

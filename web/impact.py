@@ -6,6 +6,7 @@ file.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.humanize import count
@@ -18,8 +19,10 @@ from engine.reference_records import (
     ImpactRequest,
     Use,
 )
+from web.budget import Shown, whole_of
 from web.calls import dot_of, graph_nodes, mermaid_of
-from web.references import Shown, counts_text
+from web.markdown import code_of, section
+from web.references import counts_text
 from web.terminal import Style, printable
 
 _VERBS = {
@@ -37,11 +40,6 @@ _MOST_LINES = 4  # of the uses in one definition
 _BY_NAME = "by name alone: perhaps another of this name"
 
 
-def impact_shown(answer: ImpactAnswer) -> Shown:
-    """Return how much there is to show: all that changes, and all dependents and tests."""
-    return Shown(len(answer.definitions), len(answer.dependents) + len(answer.tests))
-
-
 def impact_text(answer: ImpactAnswer, shown: Shown, style: Style) -> str:
     """Return what changes, then what depends on it by depth, then tests by file.
 
@@ -54,18 +52,90 @@ def impact_text(answer: ImpactAnswer, shown: Shown, style: Style) -> str:
     """
     dependents, tests = _parts_of(answer, shown)
     blocks = ["\n".join(_definition_lines(answer, shown, style))] if shown.definitions else []
-    sure = [each for each in dependents if each.certainty is not Certainty.NAME]
-    by_name = [each for each in dependents if each.certainty is Certainty.NAME]
-    for depth in sorted({each.depth for each in sure}):
-        rows = [each for each in sure if each.depth == depth]
-        blocks.append(_block(f"depth {depth}", rows, style, is_brief=shown.is_brief))
-    if by_name:
-        block = _block(_BY_NAME, by_name[:_MOST_BY_NAME], style, is_brief=shown.is_brief)
-        more = len(by_name) - _MOST_BY_NAME
-        blocks.append(f"{block}\n  {style.dim(f'and {more:,} more')}" if more > 0 else block)
+    for title, rows, more in _groups(dependents):
+        block = _block(title, rows, style, is_brief=shown.is_brief)
+        blocks.append(f"{block}\n  {style.dim(f'and {more:,} more')}" if more else block)
     if tests:
         blocks.append("\n".join(_test_lines(tests, style, is_brief=shown.is_brief)))
     return ("\n" if shown.is_brief else "\n\n").join(blocks)
+
+
+def impact_markdown(answer: ImpactAnswer, shown: Shown) -> list[str]:
+    """Return what changes, then what depends on it by depth, then tests, as blocks of Markdown.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+    """
+    dependents, tests = _parts_of(answer, shown)
+    asked = answer.name or answer.path
+    title = f"on {code_of(asked)}" if asked else "on what changed"
+    blocks = [f"## What depends {title}"]
+    if shown.definitions:
+        named = answer.definitions[: min(shown.definitions, _MOST_DEFINITIONS)]
+        lines = [f"- {_definition_markdown(each)}" for each in named]
+        more = len(answer.definitions) - len(named)
+        blocks.append("\n".join([*lines, *([f"- and {more:,} more"] if more else [])]))
+    for heading, rows, more in _groups(dependents):
+        items = [_dependent_markdown(each, is_brief=shown.is_brief) for each in rows]
+        items += [f"and {more:,} more"] if more else []
+        blocks.append(section(heading.capitalize(), items))
+    if tests:
+        files = (
+            _file_markdown(path, found, is_brief=shown.is_brief)
+            for path, found in _by_file(tests).items()
+        )
+        blocks.append(section("Tests", files))
+    return blocks
+
+
+def _groups(
+    dependents: Sequence[Dependent],
+) -> Iterator[tuple[str, Sequence[Dependent], int]]:
+    """Yield titles with the dependents below them, and how many more there are.
+
+    The sure ones come by depth, then those by name alone.
+    """
+    sure = [each for each in dependents if each.certainty is not Certainty.NAME]
+    by_name = [each for each in dependents if each.certainty is Certainty.NAME]
+    for depth in sorted({each.depth for each in sure}):
+        yield f"depth {depth}", [each for each in sure if each.depth == depth], 0
+    if by_name:
+        yield _BY_NAME, by_name[:_MOST_BY_NAME], max(0, len(by_name) - _MOST_BY_NAME)
+
+
+def _by_file(tests: Sequence[Dependent]) -> dict[str, list[Dependent]]:
+    found: dict[str, list[Dependent]] = {}
+    for each in tests:
+        found.setdefault(each.path, []).append(each)
+    return found
+
+
+def _definition_markdown(each: ChangedDefinition) -> str:
+    about = "code outside of definitions" if each.kind == "module" else code_of(each.name)
+    parts = [code_of(f"{each.path}:{each.line}"), about if each.name != each.path else each.kind]
+    return " ".join([*parts, *([each.change.value] if each.change else [])])
+
+
+def _dependent_markdown(each: Dependent, *, is_brief: bool) -> str:
+    name = _name_of(each)
+    parts = [code_of(f"{each.path}:{each.line}"), *([code_of(name)] if name else [])]
+    told = [each.certainty.value]
+    if not is_brief:
+        verb, via, lines = _reason_of(each)
+        told.append(f"{verb} {code_of(via)} {lines}")
+    return f"{' '.join(parts)} {', '.join(told)}"
+
+
+def _file_markdown(path: str, tests: Sequence[Dependent], *, is_brief: bool) -> str:
+    nearest = tests[0]
+    line = f"{code_of(path)} depth {nearest.depth}, {nearest.certainty.value}"
+    named = [each for each in tests if _name_of(each)]
+    if is_brief or not named:
+        return line
+    more = len(named) - _MOST_TESTS
+    told = [f"{code_of(_name_of(each))} {each.line}" for each in named[:_MOST_TESTS]]
+    return f"{line}: {', '.join([*told, *([f'and {more:,} more'] if more > 0 else [])])}"
 
 
 def nothing_affected(answer: ImpactAnswer, wanted: ImpactRequest, nothing: str) -> str:
@@ -98,23 +168,39 @@ def impact_totals(answer: ImpactAnswer, *, is_brief: bool = False) -> str:
 def compact_impact(answer: ImpactAnswer, shown: Shown) -> dict[str, Any]:
     """Return an answer as JSON for a budget: what is known and worth its bytes."""
     dependents, tests = _parts_of(answer, shown)
-    whole = impact_shown(answer)
-    by_file: dict[str, list[Dependent]] = {}
-    for each in tests:
-        by_file.setdefault(each.path, []).append(each)
+    whole = whole_of(answer)
     return {
         "definitions": [
             _compact_definition(each) for each in answer.definitions[: shown.definitions]
         ],
         "dependents": [_compact_dependent(each, is_brief=shown.is_brief) for each in dependents],
         "tests": [
-            _compact_file(path, found, is_brief=shown.is_brief) for path, found in by_file.items()
+            _compact_file(path, found, is_brief=shown.is_brief)
+            for path, found in _by_file(tests).items()
         ],
         "total": answer.total,
         "total_tests": answer.total_tests,
         **({} if shown.is_brief else {"certainties": answer.certainties}),
         "truncated": answer.truncated or shown[:2] != whole[:2],
     }
+
+
+def impact_part(answer: ImpactAnswer, shown: Shown) -> ImpactAnswer:
+    """Return an answer with so much of what it lists; in brief without notes."""
+    whole = whole_of(answer)
+    if shown == whole:
+        return answer
+    dependents, tests = _parts_of(answer, shown)
+    files = {each.path for each in tests}
+    return replace(
+        answer,
+        definitions=answer.definitions[: shown.definitions],
+        dependents=tuple(dependents),
+        tests=tuple(tests),
+        test_files=tuple([path for path in answer.test_files if path in files]),
+        truncated=answer.truncated or shown[:2] != whole[:2],
+        notes=() if shown.is_brief else answer.notes,
+    )
 
 
 def impact_mermaid(answer: ImpactAnswer, *, nothing: str) -> str:
@@ -178,7 +264,10 @@ def _line(each: Dependent, style: Style, *, is_brief: bool) -> str:
     place = style.place(printable(f"{each.path}:{each.line}"))
     name = style.bold(printable(_name_of(each)))
     parts = [place, *([name] if name else []), each.certainty.value]
-    return "  ".join(parts if is_brief else [*parts, style.dim(_reason_of(each))])
+    if is_brief:
+        return "  ".join(parts)
+    verb, via, lines = _reason_of(each)
+    return "  ".join([*parts, style.dim(f"{verb} {printable(via)} {lines}")])
 
 
 def _name_of(each: Dependent) -> str:
@@ -186,8 +275,8 @@ def _name_of(each: Dependent) -> str:
     return "" if each.name == each.path else each.name
 
 
-def _reason_of(each: Dependent) -> str:
-    """Describe what a dependent does with what it depends on."""
+def _reason_of(each: Dependent) -> tuple[str, str, str]:
+    """Return what a dependent does, with what, and where."""
     verb, via = _VERBS[each.use], each.via
     is_namesake = _last(each.name) == _last(via)
     if each.use is Use.INHERIT and is_namesake:
@@ -200,7 +289,7 @@ def _reason_of(each: Dependent) -> str:
     lines = ", ".join(map(str, each.lines[:_MOST_LINES]))
     lines += ", …" if len(each.lines) > _MOST_LINES else ""
     word = "line" if len(each.lines) == 1 else "lines"
-    return f"{perhaps}{verb} {printable(via)} in {word} {lines}"
+    return f"{perhaps}{verb}", via, f"in {word} {lines}"
 
 
 def _last(name: str) -> str:
@@ -209,11 +298,8 @@ def _last(name: str) -> str:
 
 def _test_lines(tests: Sequence[Dependent], style: Style, *, is_brief: bool) -> Iterator[str]:
     """Yield the files with tests, a line each with its nearest ones; the nearest file first."""
-    by_file: dict[str, list[Dependent]] = {}
-    for each in tests:
-        by_file.setdefault(each.path, []).append(each)
     yield style.bold("tests")
-    for path, found in by_file.items():
+    for path, found in _by_file(tests).items():
         nearest = found[0]
         parts = [style.place(printable(path)), f"depth {nearest.depth}", nearest.certainty.value]
         names = [f"{printable(_name_of(each))}:{each.line}" for each in found if _name_of(each)]

@@ -1,60 +1,93 @@
-"""The graph of imports as text, and as graphs for Mermaid and Graphviz."""
+"""The graph of imports as text, as Markdown, and as graphs for Mermaid and Graphviz."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engine.humanize import count
 from engine.reference_records import ImportCycle, ImportEdge, ImportGraph
+from web.budget import Shown
 from web.calls import dot_text, mermaid_text
+from web.markdown import code_of, section
 from web.terminal import Style, printable
-from web.text import closing_text, coverage_text
 
 _NOTHING = "no imports within the project were found"
 _MOST_EDGES = 10  # of a cycle, in text
 
 
-def imports_text(graph: ImportGraph, style: Style) -> str:
-    """Return who imports what by source, then the cycles, then other projects' modules."""
-    by_source: dict[str, list[ImportEdge]] = {}
-    for edge in graph.edges:
-        by_source.setdefault(edge.source, []).append(edge)
+def imports_text(graph: ImportGraph, shown: Shown, style: Style) -> list[str]:
+    """Return who imports what by source, then the cycles, then other projects' modules.
+
+    Args:
+        graph: The answer.
+        shown: How much of it: how many cycles, and how many imports.
+        style: Colours or none.
+    """
     blocks = []
-    for source, edges in by_source.items():
+    for source, edges in _by_source(graph, shown).items():
         width = max(len(f"{edge.imports:,}") for edge in edges)
         rows = (f"  {edge.imports:>{width},}  {printable(edge.target)}" for edge in edges)
         blocks.append("\n".join([style.place(printable(source)), *rows]))
-    if not blocks:
+    if not graph.edges:
         blocks.append(_NOTHING)
-    blocks += ["\n".join(_cycle_lines(each, style)) for each in graph.cycles]
-    if graph.external:
+    for cycle in graph.cycles[: shown.definitions]:
+        title = style.warning(f"{_cycle_title(cycle)}: {', '.join(map(printable, cycle.members))}")
+        lines = () if shown.is_brief else _cycle_lines(cycle, printable)
+        blocks.append("\n".join([title, *(f"  {line}" for line in lines)]))
+    if graph.external and not shown.is_brief:
         named = ", ".join(f"{printable(each.name)} {each.imports:,}" for each in graph.external)
         blocks.append(f"outside of the project: {named}")
-    blocks.append(closing_text(graph.notes, list(_totals(graph)), style))
-    return "\n\n".join(blocks) + "\n"
+    return blocks
 
 
-def _cycle_lines(cycle: ImportCycle, style: Style) -> Iterator[str]:
+def imports_markdown(graph: ImportGraph, shown: Shown) -> list[str]:
+    """Return the same as ``imports_text`` as blocks of Markdown."""
+    blocks = ["## Imports"]
+    for source, edges in _by_source(graph, shown).items():
+        rows = (f"{code_of(edge.target)} {edge.imports:,}" for edge in edges)
+        blocks.append(section(code_of(source), rows))
+    if not graph.edges:
+        blocks.append(_NOTHING)
+    for cycle in graph.cycles[: shown.definitions]:
+        title = f"{_cycle_title(cycle)}: {', '.join(map(code_of, cycle.members))}".capitalize()
+        blocks.append(section(title, () if shown.is_brief else _cycle_lines(cycle, code_of)))
+    if graph.external and not shown.is_brief:
+        rows = (f"{code_of(each.name)} {each.imports:,}" for each in graph.external)
+        blocks.append(section("Outside of the project", rows))
+    return blocks
+
+
+def _by_source(graph: ImportGraph, shown: Shown) -> dict[str, list[ImportEdge]]:
+    found: dict[str, list[ImportEdge]] = {}
+    for edge in graph.edges[: shown.items]:
+        found.setdefault(edge.source, []).append(edge)
+    return found
+
+
+def _cycle_title(cycle: ImportCycle) -> str:
     when = ", but not when files are loaded" if cycle.deferred else ""
-    members = ", ".join(map(printable, cycle.members))
-    yield style.warning(f"cycle of {len(cycle.members)}{when}: {members}")
+    return f"cycle of {len(cycle.members)}{when}"
+
+
+def _cycle_lines(cycle: ImportCycle, name: Callable[[str], str]) -> Iterator[str]:
+    """Yield the imports of a cycle, a line each.
+
+    Args:
+        cycle: The cycle.
+        name: Returns a path or place as it is shown.
+    """
     for edge in cycle.edges[:_MOST_EDGES]:
         late = ", deferred" if edge.deferred else ""
-        yield (
-            f"  {printable(edge.source)} → {printable(edge.target)}  {edge.imports:,}, first "
-            f"{printable(edge.path)}:{edge.line}{late}"
-        )
+        place = name(f"{edge.path}:{edge.line}")
+        yield f"{name(edge.source)} → {name(edge.target)}  {edge.imports:,}, first {place}{late}"
     if len(cycle.edges) > _MOST_EDGES:
-        yield f"  … and {len(cycle.edges) - _MOST_EDGES:,} more"
+        yield f"… and {len(cycle.edges) - _MOST_EDGES:,} more"
 
 
-def _totals(graph: ImportGraph) -> Iterator[str]:
-    yield count(graph.imports, "import")
-    yield f"{graph.external_imports:,} of other projects"
+def imports_totals(graph: ImportGraph) -> str:
+    """Count the statements and the cycles."""
+    totals = [count(graph.imports, "import"), f"{graph.external_imports:,} of other projects"]
     if graph.missing:
-        yield f"{graph.missing:,} of files that are not indexed"
-    yield count(graph.total_cycles, "cycle")
-    yield coverage_text(graph.coverage)
-    if graph.truncated:
-        yield f"{len(graph.edges):,} of {graph.total:,} edges; raise --limit for more"
+        totals.append(f"{graph.missing:,} of files that are not indexed")
+    return ", ".join([*totals, count(graph.total_cycles, "cycle")])
 
 
 def _numbered(graph: ImportGraph) -> dict[str, int]:

@@ -13,6 +13,7 @@ from engine.index_records import IndexOptions
 from engine.project import Project
 from engine.records import MAX_SYMBOLS, SymbolHit, SymbolRequest
 from engine.state_records import TERMINAL, Job, JobOrigin, WaitMode
+from web.project_selection import PLACE, is_indexed
 from web.terminal import printable, shortened
 from web.wording import count
 
@@ -140,12 +141,20 @@ def merged(found: Sequence[FoundSymbols], limit: int) -> FoundSymbols:
 def nothing_called(index: Project, name: str) -> str:
     """Say that nothing has a name, and which name was perhaps meant."""
     shown = shortened(printable(name), _NAME_COLUMNS)
+    if place := PLACE.fullmatch(name.strip()):
+        if is_indexed(index, place["path"]):
+            return f"no definition was found at {shown!r}"
+        path = shortened(printable(place["path"]), _NAME_COLUMNS)
+        return f"nothing is called {shown!r}, and {path!r} is not in the index"
     last = _QUALIFIER.sub("", name)
     if last != name and any(hit.name == last for hit in index.symbols(last, match="exact")):
         return f"nothing is called {shown!r}, did you mean {printable(last)!r}"
-    names = (
+    names = [
         each
         for hit in index.symbols(name, match="fuzzy", limit=_MOST_NEAR)
         for each in (hit.name, hit.qualified_name)
-    )
+    ]
+    bare = name.strip("`#")
+    if name in names and bare != name:  # Kotlin's `a name`, JavaScript's #private
+        return f"uses of {shown!r} are not known by this name, try {printable(bare)!r}"
     return f"nothing is called {shown!r}{did_you_mean(name, names)}"

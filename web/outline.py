@@ -11,6 +11,7 @@ from engine.browse_records import FolderName
 from engine.errors import FileNotIndexedError
 from engine.project import Project
 from engine.records import SymbolHit
+from web.markdown import code_of
 from web.schemas import as_json
 from web.terminal import Style, printable, shortened
 from web.wording import count
@@ -97,11 +98,11 @@ def outline_markdown(outline: Outline, shown: int, *, is_brief: bool) -> list[st
         shown: How many symbols or entries.
         is_brief: Whether to name symbols without their signatures.
     """
-    lines = [f"# {_code(printable(outline.path))}", ""]
+    lines = [f"# {code_of(outline.path)}", ""]
     if outline.symbols is None:
-        return lines + [f"- {_code(printable(entry_line(e)))}" for e in outline.entries[:shown]]
+        return lines + [f"- {code_of(entry_line(e))}" for e in outline.entries[:shown]]
     for depth, symbol in _tree(outline.symbols[:shown]):
-        about = _code(_about(symbol, is_brief=is_brief))
+        about = code_of(_about(symbol, is_brief=is_brief))
         lines.append(f"{'  ' * depth}- {about} {symbol.line_start}-{symbol.line_end}")
     return lines
 
@@ -160,10 +161,3 @@ def _about(symbol: SymbolHit, *, is_brief: bool) -> str:
     if is_brief or not symbol.signature:
         return printable(f"{symbol.kind} {symbol.name}")
     return shortened(printable(symbol.signature), _CODE_COLUMNS)
-
-
-def _code(text: str) -> str:
-    """Return a text as code of Markdown."""
-    ticks = "``" if "`" in text else "`"
-    space = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{ticks}{space}{text}{space}{ticks}"

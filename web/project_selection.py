@@ -1,6 +1,7 @@
 """Selection of a project by name (as in the ``project:`` filter), path, or current folder."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from engine.did_you_mean import did_you_mean
 from engine.errors import (
     DamagedIndexError,
     EngineError,
+    FileNotIndexedError,
     InvalidPathError,
     ProjectNotFoundError,
 )
@@ -19,6 +21,7 @@ from engine.roots import matches_name, project_id_of
 if TYPE_CHECKING:
     from engine.state_records import ProjectSummary  # not loaded for a search
 
+PLACE = re.compile(r"(?P<path>.+?):(?P<place>[1-9]\d{0,8}(?::[1-9]\d{0,5})?)", re.DOTALL)
 _MOST_LISTED = 50
 _MOST_SHOWN = 200  # characters of an unknown name
 
@@ -276,6 +279,34 @@ def _roots_of(catalog: Catalog, paths: Sequence[str]) -> list[str]:
                 raise
             roots.append(path)
     return roots
+
+
+def place_in(name: str, index: Project, *, from_root: bool) -> str:
+    """Return a name; of a place, ``path:line`` or ``path:line:column``, with the path as stored.
+
+    A path that is not indexed as it was typed is left as it is.
+
+    Args:
+        name: As typed.
+        index: The project.
+        from_root: As for ``absolute``.
+    """
+    place = PLACE.fullmatch(name.strip())
+    if place is None:
+        return name
+    path = absolute(place["path"], index, from_root=from_root)
+    if not is_indexed(index, path):
+        return name
+    return f"{index.browse.stored_path(path)}:{place['place']}"
+
+
+def is_indexed(index: Project, path: str) -> bool:
+    """Return whether a file, named from the root or by an absolute path, is in the index."""
+    try:
+        index.outline(path)
+    except (FileNotIndexedError, InvalidPathError):
+        return False
+    return True
 
 
 def absolute(path: str, index: Project, *, from_root: bool) -> str:

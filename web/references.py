@@ -4,61 +4,21 @@ Places come first, the most certain ones before the others. What an answer calls
 repeated among its uses.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from engine.humanize import count
 from engine.records import SymbolHit
-from engine.reference_records import Reference, ReferenceAnswer, Use
+from engine.reference_records import CallAnswer, Reference, ReferenceAnswer, Use
+from web.budget import Shown
+from web.markdown import code_of, section
 from web.schemas import as_json
 from web.terminal import Style, printable, shortened
 
 _CODE_COLUMNS = 120  # of a line of code, or of a signature
 _BRIEF_COLUMNS = 60
-_FEWEST = 5  # uses: rather than fewer, they are shown without their code
 _OF_A_DEFINITION = ("path", "line_start", "line_end", "kind", "qualified_name", "signature")
 _OF_A_BRIEF_DEFINITION = ("path", "line_start", "qualified_name")
-
-
-class Shown(NamedTuple):
-    """How much of an answer is shown: the first definitions, and the first uses or functions."""
-
-    definitions: int
-    items: int
-    is_brief: bool = False  # where they are, and nothing else
-
-
-def most_within(whole: Shown, size: Callable[[Shown], int], max_bytes: int) -> Shown:
-    """Return the most of an answer that fits; definitions leave half of the room to the rest.
-
-    Args:
-        whole: All of it.
-        size: Returns the size of so much of it, in bytes.
-        max_bytes: The room.
-    """
-    if size(whole) <= max_bytes:
-        return whole
-    found = _cut(whole, size, max_bytes)
-    is_enough = found.items >= min(whole.items, _FEWEST) and size(found) <= max_bytes
-    return found if is_enough else _cut(whole._replace(is_brief=True), size, max_bytes)
-
-
-def _cut(whole: Shown, size: Callable[[Shown], int], max_bytes: int) -> Shown:
-    """Return the most of an answer that fits; no code is left out for that."""
-
-    def most(number: int, shown: Callable[[int], Shown], room: int) -> int:
-        """Return how many of some things there is room for, 0 to all."""
-        numbers = range(1, number + 1)
-        return bisect_left(numbers, True, key=lambda many: size(shown(many)) > room)
-
-    def named(many: int, items: int = 0) -> Shown:
-        return whole._replace(definitions=many, items=items)
-
-    definitions = most(whole.definitions, named, max_bytes // 2)
-    items = most(whole.items, lambda many: named(definitions, many), max_bytes)
-    definitions = most(whole.definitions, lambda many: named(many, items), max_bytes)
-    return named(definitions, items)
 
 
 def uses_of(answer: ReferenceAnswer, use: Use | None) -> Sequence[Reference]:
@@ -80,11 +40,15 @@ def uses_of(answer: ReferenceAnswer, use: Use | None) -> Sequence[Reference]:
 
 def definition_line(hit: SymbolHit, *, is_brief: bool = False) -> str:
     """Describe a definition in one line: its place, and its signature."""
+    return f"{printable(hit.path)}:{hit.line_start} {printable(_about(hit, is_brief=is_brief))}"
+
+
+def _about(hit: SymbolHit, *, is_brief: bool) -> str:
+    """Return the signature of a definition with its scope, or else its kind and name."""
     about = hit.signature or f"{hit.kind} {hit.qualified_name}"
     if hit.signature and hit.qualified_name != hit.name:
         about = f"{hit.qualified_name}: {hit.signature}"
-    columns = _BRIEF_COLUMNS if is_brief else _CODE_COLUMNS
-    return f"{printable(hit.path)}:{hit.line_start} {shortened(printable(about), columns)}"
+    return shortened(about, _BRIEF_COLUMNS if is_brief else _CODE_COLUMNS)
 
 
 def references_text(
@@ -117,6 +81,49 @@ def references_text(
     for path, uses in by_file.items():
         blocks.append("\n".join([style.place(printable(path)), *_rows(uses, style, several)]))
     return "\n\n".join(blocks)
+
+
+def references_markdown(
+    answer: ReferenceAnswer, shown: Shown, *, use: Use | None = None
+) -> list[str]:
+    """Return definitions, then uses by file, as blocks of Markdown.
+
+    Args:
+        answer: The answer.
+        shown: How much of it.
+        use: The only use that was asked for.
+    """
+    blocks = [f"## Uses of {code_of(answer.name)}", *definitions_markdown(answer, shown)]
+    found = uses_of(answer, use)[: shown.items]
+    if shown.is_brief:
+        places = [f"- {code_of(f'{e.path}:{e.line}')} {e.use.value}, {e.certainty}" for e in found]
+        return [*blocks, *(["\n".join(places)] if places else [])]
+    several = len(answer.definitions) > 1
+    by_file: dict[str, list[Reference]] = {}
+    for each in found:
+        by_file.setdefault(each.path, []).append(each)
+    blocks += [
+        section(code_of(path), (_use_markdown(each, several) for each in uses))
+        for path, uses in by_file.items()
+    ]
+    return blocks
+
+
+def definitions_markdown(answer: ReferenceAnswer | CallAnswer, shown: Shown) -> list[str]:
+    """Return the definitions that are shown as a list of Markdown, if there are any."""
+    lines = []
+    for hit in answer.definitions[: shown.definitions]:
+        about = _about(hit, is_brief=shown.is_brief)
+        lines.append(f"- {code_of(f'{hit.path}:{hit.line_start}')} {code_of(about)}")
+    return ["\n".join(lines)] if lines else []
+
+
+def _use_markdown(each: Reference, several: bool) -> str:
+    parts = [f"{each.line}:{each.column} {each.use.value}", each.certainty.value]
+    parts += [f"in {code_of(each.symbol)}"] if each.symbol else []
+    target = _target_of(each, several)
+    parts += [f"of {code_of(target)}"] if target else []
+    return f"{', '.join(parts)}: {code_of(shortened(each.text, _CODE_COLUMNS))}"
 
 
 def _styled(line: str, style: Style) -> str:

@@ -1,6 +1,7 @@
 """Symbols, outlines, coverage and notes as text; ``answers`` has search answers."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
 from engine.humanize import count, percent
 from engine.records import Coverage, SymbolHit
@@ -10,6 +11,11 @@ from web.terminal import Style, printable
 def size_of(text: str) -> int:
     """Return the size of a text in UTF-8."""
     return len(text.encode("utf-8", "replace"))
+
+
+def compact_text(shape: Mapping[str, object]) -> str:
+    """Return the text by which the size of compact JSON is measured, as most encoders write it."""
+    return json.dumps(shape, ensure_ascii=False)
 
 
 def closing_text(notes: Sequence[str], totals: Sequence[str], style: Style) -> str:

@@ -20,6 +20,7 @@ from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, Lookup, can_mean, row_of
 from engine.references.resolve import scope_of
 from engine.references.sources import Source
+from engine.references.test_blocks import Block, block_at, blocks_of
 from engine.search.features import is_test
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -59,9 +60,10 @@ Key = tuple[str, str]
 class _Group:
     """The uses of a definition in one other."""
 
-    def __init__(self, found: Found, owner: SpanRow | None) -> None:
+    def __init__(self, found: Found, owner: SpanRow | None, block: Block | None) -> None:
         self.source = found.source
         self.owner = owner
+        self.block = block
         self.certainty = Certainty.NAME
         self.use = Use.IMPORT
         self._offsets: dict[int, Certainty] = {}
@@ -80,6 +82,13 @@ class _Group:
         """The lines of its uses, those by name alone only if there are no others."""
         sure = [offset for offset, each in self._offsets.items() if each is not Certainty.NAME]
         return lines_of(self.source, sure or self._offsets)
+
+    @property
+    def line(self) -> int:
+        """The line where it begins."""
+        if self.owner:
+            return self.owner.line_start
+        return self.source.line_of(self.block.start) if self.block else self.lines[0]
 
 
 class _Way(NamedTuple):
@@ -101,24 +110,30 @@ class Dependents:
         self._lookup = lookup
         self._followed = 0
         self._fixtures = Fixtures(lookup)
+        self._blocks: dict[str, Sequence[Block]] = {}  # of tests, by file
         self._imports: dict[Key, bool] = {}  # whether a file imports a name
         self.is_cut = False
 
     def reach(
-        self, start: Sequence[SymbolRow], depth: int, *, quiet: frozenset[Key] = frozenset()
+        self,
+        start: Sequence[SymbolRow],
+        depth: int,
+        *,
+        test_depth: int = MAX_DEPTH,
+        quiet: frozenset[Key] = frozenset(),
     ) -> list[Dependent]:
         """Return the dependents of some definitions, without these; in no order.
 
         Args:
             start: The definitions.
-            depth: How many steps dependents outside of tests may be away. Tests are looked for
-                ``MAX_DEPTH`` steps.
+            depth: How many steps dependents outside of tests may be away.
+            test_depth: How many steps tests may be away.
             quiet: Those whose uses by name alone are left out.
         """
         seen = {_key_of(row) for row in start}
         reached: dict[Key, Dependent] = {}
         level = [_Way(row, Certainty.EXACT, _is_quiet(row, quiet)) for row in start]
-        for distance in range(1, MAX_DEPTH + 1):
+        for distance in range(1, max(depth, test_depth) + 1):
             following: dict[Key, _Way] = {}
             for way in level:
                 if self._followed >= _MOST_FOLLOWED or len(reached) >= _MOST_REACHED:
@@ -133,7 +148,11 @@ class Dependents:
                     if target and not _is_last(dependent):
                         following[key] = _Way(target, dependent.certainty, is_quiet=True)
             level = [following[key] for key in sorted(following)]
-        return [each for each in reached.values() if each.is_test or each.depth <= depth]
+        return [
+            each
+            for each in reached.values()
+            if each.depth <= (test_depth if each.is_test else depth)
+        ]
 
     def importing_tests(self, path: str) -> Iterator[Dependent]:
         """Yield the test files that import a file as a module, whatever they use of it."""
@@ -164,31 +183,42 @@ class Dependents:
             if way.is_quiet and certainty is Certainty.NAME:
                 continue
             owner = _owner_of(found.source, found.occurrence.offset)
-            key = (found.source.path, owner.qualified_name if owner else "")
+            block = None if owner else self._block_of(found)
+            name = owner.qualified_name if owner else block.title if block else ""
+            key = (found.source.path, name)
             if key not in groups:
-                groups[key] = _Group(found, owner)
+                groups[key] = _Group(found, owner, block)
             groups[key].add(found, certainty)
         # An import is the use of a file that has no other.
         used = {path for (path, name), group in groups.items() if name and _is_sure(group)}
         for (path, name), group in groups.items():
             if group.use is Use.IMPORT and not name and path in used:
                 continue
-            lines = group.lines
             dependent = Dependent(
                 name=name or path,
                 path=path,
-                line=group.owner.line_start if group.owner else lines[0],
+                line=group.line,
                 depth=depth,
                 certainty=max(group.certainty, way.certainty, key=RANK.__getitem__),
                 use=group.use,
                 via=row.qualified_name,
                 via_path=row.path,
-                lines=lines,
+                lines=group.lines,
                 is_test=is_test(path),
+                is_titled=group.block is not None,
             )
             yield dependent, row_of(group.owner, group.source) if group.owner else None
         for each in self._overriding(row):
             yield _override_of(each, way, depth), each
+
+    def _block_of(self, found: Found) -> Block | None:
+        """Return the block of tests around a use."""
+        source = found.source
+        if not is_test(source.path):
+            return None
+        if source.path not in self._blocks:
+            self._blocks[source.path] = blocks_of(source)
+        return block_at(self._blocks[source.path], found.occurrence.offset)
 
     def _uses_of(self, row: SymbolRow) -> Iterator[tuple[Found, Certainty]]:
         """Yield the uses that can mean a definition, each with its certainty."""

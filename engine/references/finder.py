@@ -158,6 +158,7 @@ class References:
                 definitions=self._shown(asked),
                 edges=tuple(edges[: wanted.limit]),
                 total=len(edges),
+                certainties=dict(Counter(edge.certainty.value for edge in edges)),
                 truncated=len(edges) > wanted.limit or walk.is_cut or lookup.is_cut,
                 coverage=snapshot.coverage,
                 notes=(*snapshot.notes, *walk.notes),

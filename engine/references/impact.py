@@ -59,15 +59,15 @@ def start_of(lookup: Lookup, wanted: ImpactRequest) -> Start:
     if wanted.path is not None:
         rows = lookup.outline(wanted.path)
         return Start(definitions=[_unchanged(row) for row in rows], rows=rows, files=[wanted.path])
-    return _named(lookup, wanted.name or "")
-
-
-def _named(lookup: Lookup, name: str) -> Start:
-    """Return the definitions of a name, classes with their members."""
-    found = Start()
-    rows = lookup.asked(name)
+    rows = lookup.asked(wanted.name or "")
     code = [row for row in rows if has_references(row.language)]  # rather than sections of prose
-    for row in code or rows:
+    return start_at(lookup, code or rows)
+
+
+def start_at(lookup: Lookup, rows: Sequence[SymbolRow]) -> Start:
+    """Return some definitions, classes with their members."""
+    found = Start()
+    for row in rows:
         found.definitions.append(_unchanged(row))
         found.rows.append(row)
         inner = f"{row.qualified_name}."
@@ -97,7 +97,12 @@ def answer_from(
     """
     rows = list({(row.path, row.qualified_name): row for row in start.rows}.values())
     walk = Dependents(lookup)
-    found = walk.reach(rows[:_MOST_START], wanted.depth, quiet=frozenset(start.quiet))
+    found = walk.reach(
+        rows[:_MOST_START],
+        wanted.depth,
+        test_depth=wanted.test_depth,
+        quiet=frozenset(start.quiet),
+    )
     surely = {each.path for each in found if each.certainty is not Certainty.NAME}
     for path in start.files:
         if not is_test(path):

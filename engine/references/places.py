@@ -13,11 +13,14 @@ from hashlib import blake2b
 from engine.cache import EntryCache
 from engine.records import SymbolHit, display_path
 from engine.reference_records import (
+    MAX_REFERENCES,
     CallAnswer,
     Certainty,
     Definition,
     Direction,
     FoundUses,
+    ImpactAnswer,
+    ImpactRequest,
     NameAtPlace,
     SymbolRelations,
     Use,
@@ -25,6 +28,7 @@ from engine.reference_records import (
 )
 from engine.references.calls import Walk
 from engine.references.finder import reference_of
+from engine.references.impact import answer_from, start_at
 from engine.references.inheritance import InheritanceWalk
 from engine.references.lookup import RANK, Found, can_mean
 from engine.references.resolve import family_of, scope_of
@@ -42,7 +46,6 @@ from engine.syntax.references import Role, name_pattern
 _MOST_DEFINITIONS = 20  # of a name
 _MOST_EDGES = 200  # in one direction
 _INHERITANCE_DEPTH = 5
-_TEST_DEPTH = 3  # calls from a test to what it reaches
 _MOST_CACHED_FILES = 64
 _MOST_CHARS = 500_000  # of a text whose names are looked up
 #: An identifier; in some languages it can end with ``?`` or ``!``.
@@ -189,8 +192,8 @@ class Places:
                 found=self._uses(snapshot, found, wanted, first=row.path),
             )
 
-    def tests_of(self, path: str, name: str, line: int) -> CallAnswer | None:
-        """Return the tests that reach a definition by calls; None if it is not there.
+    def tests_of(self, path: str, name: str, line: int) -> ImpactAnswer | None:
+        """Return the tests that a change of a definition affects; None if it is not there.
 
         Args:
             path: Relative to the root.
@@ -201,7 +204,13 @@ class Places:
             row = _symbol_at(snapshot, path, name, line)
             if row is None:
                 return None
-            return self._follow(snapshot, row, Direction.CALLERS, depth=_TEST_DEPTH, in_tests=True)
+            return answer_from(
+                start_at(snapshot.lookup, [row]),
+                ImpactRequest(name=row.qualified_name, depth=1, limit=MAX_REFERENCES),
+                snapshot.lookup,
+                coverage=snapshot.coverage,
+                notes=snapshot.notes,
+            )
 
     def _read(self) -> AbstractContextManager[Snapshot]:
         return read_snapshot(self._store, self._searcher, read_branch(self._root))
@@ -213,18 +222,18 @@ class Places:
         direction: Direction,
         *,
         depth: int = 1,
-        in_tests: bool = False,
     ) -> CallAnswer:
         """Return what is reached in a direction; no depth: nothing."""
         is_call = direction in (Direction.CALLERS, Direction.CALLEES)
         walk = (Walk if is_call else InheritanceWalk)(snapshot.lookup, direction)
-        edges = [edge for edge in walk.edges([row], depth) if edge.is_test or not in_tests]
+        edges = walk.edges([row], depth)
         return CallAnswer(
             name=row.qualified_name,
             direction=direction,
             definitions=(self._hit(row),),
             edges=tuple(edges[:_MOST_EDGES]),
             total=len(edges),
+            certainties=dict(Counter(edge.certainty.value for edge in edges)),
             truncated=len(edges) > _MOST_EDGES or walk.is_cut or snapshot.lookup.is_cut,
             coverage=snapshot.coverage,
             notes=(*snapshot.notes, *walk.notes),

@@ -42,6 +42,15 @@ MAX_TERM_CHARS = 256
 
 FILTERS = ("lang", "path", "kind", "sym", *BY_USE, "branch", "project", "tag", "case")
 _ALIASES = {"language": "lang", "symbol": "sym", "file": "path"}
+#: Filters that are named in another way, as the commands are; these are suggested.
+_MEANT = {
+    "callers": "calls",
+    "refs": "uses",
+    "references": "uses",
+    "implements": "extends",
+    "implementations": "extends",
+    "inherits": "extends",
+}
 
 # A colon after a lower-case word makes a filter; "::" and "://" do not.
 _FILTER = re.compile(r"([a-z_]+):(?!:|//)")
@@ -351,7 +360,7 @@ class _Scanner:
         if after == len(self._text) or self._text[after].isspace():
             return False  # "public:", "path: wrong": a word
         if name not in FILTERS:
-            close = did_you_mean(typed, FILTERS)
+            close = did_you_mean(_MEANT.get(typed, typed), FILTERS)
             self._notes.append(
                 f"'{_shortened(typed)}:' is not a filter, so it was searched for as text{close}"
             )

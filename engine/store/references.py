@@ -130,13 +130,10 @@ def read_names(handle: Handle, branch_id: int) -> list[tuple[int, bytes]]:
 
 def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]]:
     """Return the texts of a branch: blob id, shortest path, language; by path, each text once."""
-    rows = handle.execute(
-        """SELECT f.blob_id, f.path, b.language FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
-           WHERE f.branch_id = :branch_id ORDER BY length(f.path) DESC, f.path DESC""",
-        {"branch_id": branch_id},
-    )
+    files = read_file_languages(handle, branch_id)
+    files.sort(key=lambda file: (len(file[0]), file[0]), reverse=True)
     # The last one of a blob, which is its shortest path, stays.
-    shown = {blob_id: (os.fsdecode(path), language) for blob_id, path, language in rows}
+    shown = {blob_id: (path, language) for path, blob_id, language in files}
     return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
 
 

@@ -41,6 +41,31 @@ def test_references_and_source_lead_to_the_file(page: Page, server: Server) -> N
     expect(page.locator("#names [data-definition]")).to_be_visible()
 
 
+def test_keys_lead_to_references_and_to_the_definition(page: Page, server: Server) -> None:
+    page.goto(_symbol(server, "app/session.py", "SessionStore"))
+    page.keyboard.press("r")
+    focused = page.locator(":focus")
+    expect(focused).to_have_attribute("data-use", "")
+    expect(focused).to_be_in_viewport()
+    assert focused.evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
+    first = focused.get_attribute("href")
+    page.keyboard.press("j")
+    assert focused.get_attribute("href") != first
+    page.keyboard.press("ArrowUp")
+    assert focused.get_attribute("href") == first
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_contain_text("on the page of a symbol")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.locator("[data-focus-key]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("#callers ~ .calls .call-place a").first.focus()
+    page.keyboard.press("d")
+    expect(page.get_by_role("heading", level=1)).to_have_text("default_store")
+    page.keyboard.press("d")
+    page.wait_for_url("**/f/app/session.py?lines=*")
+
+
 def test_a_symbol_that_is_gone_is_a_page_with_ways_on(page: Page, server: Server) -> None:
     page.goto(_symbol(server, "app/session.py", "SessionStore.renamed"))
     expect(page.get_by_role("heading", name="Symbol not found")).to_be_visible()

@@ -1,10 +1,12 @@
 """Who uses a name, who calls whom, and what a change affects, over HTTP."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from engine.records import bytes_within
 from tests.support.command import Command
 from tests.support.server import serving
 from tests.support.trees import SHOP, write_tree
@@ -52,6 +54,13 @@ def test_callers_and_callees(client: httpx.Client) -> None:
         ("Cart.total", 1),
         ("Cart.receipt", 2),
     }
+    assert up["certainties"] == dict(Counter(edge["certainty"] for edge in up["edges"]))
+    assert (
+        client.get("calls", params={"name": "discounted", "depth": 2, "limit": 1}).json()[
+            "certainties"
+        ]
+        == up["certainties"]
+    )
     down = client.get("calls", params={"name": "Cart.receipt", "direction": "callees"}).json()
     [edge] = down["edges"]
     assert (edge["name"], edge["via"], edge["call_lines"]) == ("Cart.total", "Cart.receipt", [16])
@@ -89,6 +98,7 @@ def test_what_a_change_affects(client: httpx.Client) -> None:
             "via_path": "shop/cart.py",
             "lines": [12],
             "is_test": False,
+            "is_titled": False,
         }
     ]
     assert found["test_files"] == ["tests/test_cart.py"]
@@ -121,6 +131,33 @@ def test_imports(client: httpx.Client) -> None:
         "deferred": False,
     }
     assert (found["cycles"], found["imports"], found["missing"]) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("references", {"name": "discounted"}),
+        ("calls", {"name": "discounted", "depth": "3"}),
+        ("inheritance", {"name": "Cart"}),
+        ("unused", {"exported": "true"}),
+        ("imports", {"files": "true"}),
+        ("impact", {"name": "discounted"}),
+        ("map", {}),
+    ],
+)
+def test_an_answer_within_a_budget_has_the_same_keys(
+    client: httpx.Client, path: str, asked: dict[str, str]
+) -> None:
+    whole = client.get(path, params=asked)
+    for max_tokens in (150, 400, 3000):
+        answer = client.get(path, params={**asked, "max_tokens": max_tokens})
+        assert len(answer.content) <= bytes_within(max_tokens)
+        found = answer.json()
+        assert found.keys() == whole.json().keys()
+        assert found["total"] == whole.json()["total"]
+        assert found["truncated"] is (found != whole.json())
+        assert found == whole.json() or max_tokens < 3000
+    assert client.get(path, params={**asked, "max_tokens": 99}).status_code == 400
 
 
 @pytest.mark.parametrize(

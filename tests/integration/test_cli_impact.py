@@ -40,6 +40,19 @@ def test_dependents_stand_by_depth_and_tests_by_file(cairn: Command) -> None:
     assert totals.startswith("5 dependents, 1 test among them, in 3 files: 4 exact, 1 likely, ")
 
 
+def test_tests_are_followed_as_far_as_wanted(tmp_path: Path) -> None:
+    tree = {
+        "chain.py": "def one(): ...\n\n\ndef two():\n    one()\n",
+        "test_chain.py": "from chain import two\n\n\ndef test_two():\n    two()\n",
+    }
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", tree))
+    assert cairn("index", "--quiet").code == 0
+    direct = cairn("impact", "one", "--depth", "1", "--json").json()
+    assert [(each["name"], each["depth"]) for each in direct["tests"]] == [("test_two", 2)]
+    near = cairn("impact", "one", "--depth", "1", "--test-depth", "1", "--json").json()
+    assert (near["tests"], near["test_files"], near["total"]) == ([], [], 1)
+
+
 def test_an_answer_as_json_and_within_a_budget(cairn: Command) -> None:
     whole = cairn("impact", "discounted", "--json").json()
     assert list(whole) == [

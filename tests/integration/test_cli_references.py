@@ -87,6 +87,31 @@ def test_nothing_found_says_what_was_perhaps_meant(cairn: Command) -> None:
     assert cairn("refs", "nowhere", "--json").json()["references"] == []
 
 
+def test_a_place_is_named_from_the_folder_that_one_is_in(cairn: Command) -> None:
+    inside = Command(home=cairn.home, folder=cairn.folder / "shop")
+    at_root = cairn("callers", "shop/cart.py:19").out
+    assert at_root.startswith("shop/cart.py:19  discounted\n")
+    for command in ("callers cart.py:19", "callers shop/cart.py:19"):
+        assert inside(*command.split()).out == at_root
+    assert inside("refs", "cart.py:12:16").out.startswith("shop/cart.py:19  def discounted(")
+    assert inside("impact", "cart.py:19").out.startswith("shop/cart.py:19  discounted\n")
+    assert cairn("refs", "shop/cart.py:9999").out.startswith(
+        "no definition was found at 'shop/cart.py:9999'\n"
+    )
+    assert cairn("refs", "cart.py:1").out.startswith(
+        "nothing is called 'cart.py:1', and 'cart.py' is not in the index\n"
+    )
+
+
+def test_private_names_say_how_their_uses_are_found(tmp_path: Path) -> None:
+    text = "class A {\n  #run() {}\n  go() { this.#run(); }\n}\n"
+    cairn = Command(home=tmp_path / "home", folder=write_tree(tmp_path / "tree", {"a.js": text}))
+    assert cairn("index", "--quiet").code == 0
+    assert cairn("refs", "#run").out.startswith(
+        "uses of '#run' are not known by this name, try 'run'\n"
+    )
+
+
 def test_calls_are_followed_as_a_tree(cairn: Command) -> None:
     lines = cairn("callers", "discounted", "--depth", "3").out.splitlines()
     assert lines[:4] == [
@@ -158,8 +183,8 @@ def test_unused_definitions_are_told_by_file(tmp_path: Path) -> None:
         "1 likely function _gone | def _gone()".split(),
         "4 name function _called (may be named in b.json) | def _called()".split(),
     ]
-    assert lines[4].startswith("2 unused definitions, 1 more that are exported (--exported lists")
-    assert lines[5] == "left out: 1 test"
+    assert lines[4] == "left out: 1 test"
+    assert lines[6].startswith("2 unused definitions, 1 more that are exported (--exported lists")
     found = cairn("unused", "--json", "--exported").json()
     assert [each["name"] for each in found["definitions"]] == ["_gone", "_called", "open_it"]
     assert cairn("unused", "--kind", "class").out.startswith("no unused definitions were found\n")
@@ -203,6 +228,8 @@ def test_cycles_of_imports_are_told_and_drawn(tmp_path: Path) -> None:
         (("refs", "x", "--limit", "0"), "limit"),
         (("callers", "x", "--depth", "6"), "depth"),
         (("callees", "x", "--format", "dot"), "format"),
+        (("unused", "--format", "markdown"), "format"),
+        (("bases", "x", "--max-tokens", "99"), "max_tokens"),
         (("bases", "x", "--depth", "0"), "depth"),
         (("imports", "--depth", "0"), "depth"),
         (("imports", "--format", "dot"), "format"),
@@ -212,6 +239,90 @@ def test_wrong_options_are_refused(cairn: Command, arguments: tuple[str, ...], f
     ended = cairn(*arguments, "--json")
     assert ended.code == 2
     assert ended.json()["details"]["field"] == field
+
+
+_COMMANDS = (
+    "refs total",
+    "callers discounted --depth 3",
+    "callees checkout",
+    "implementations Cart",
+    "bases Cart",
+    "impact discounted",
+    "map",
+    "unused --exported",
+    "imports --files",
+)
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("max_tokens", [100, 1000])
+def test_a_budget_holds_for_every_form(cairn: Command, command: str, max_tokens: int) -> None:
+    budget = ("--max-tokens", str(max_tokens))
+    whole = cairn(*command.split(), "--json").json()
+    for form in ((), ("--format", "markdown"), ("--json",)):
+        ended = cairn(*command.split(), *budget, *form)
+        assert (ended.code, ended.err) == (0, "")
+        assert 0 < len(ended.out.encode()) <= bytes_within(max_tokens)
+        if form == ("--json",):
+            found = ended.json()
+            assert found["total"] == whole["total"]
+            if max_tokens == 1000:
+                assert found["truncated"] is False
+            if "edges" in whole:
+                assert list(found) == [key for key in whole if key in found]
+                lists = [key for key in found if isinstance(found[key], list)]
+                is_cut = any(len(found[key]) < len(whole[key]) for key in lists)
+                assert found["truncated"] is is_cut
+        elif "truncated" in ended.out:
+            assert "more: raise --limit or --max-tokens" in ended.out
+
+
+def test_a_cut_says_how_many_are_left_out(cairn: Command) -> None:
+    assert cairn("callers", "discounted", "--depth", "3", "--limit", "2").out.endswith(
+        ", truncated, 4 more: raise --limit\n"
+    )
+    assert "3 callers: " in cairn("callers", "discounted", "--limit", "1").out
+    cut = cairn("refs", "discounted", "--limit", "3", "--format", "markdown").out
+    assert ", truncated, 4 more: raise --limit_\n" in cut
+
+
+def test_calls_as_markdown_are_a_nested_list(cairn: Command) -> None:
+    lines = cairn("callers", "discounted", "--depth", "3", "--format", "markdown").out.splitlines()
+    assert lines[:6] == [
+        "## Callers of `discounted`",
+        "",
+        "- `shop/cart.py:19` `discounted`",
+        "  - `shop/cart.py:10` `Cart.total` exact, calls in line 12",
+        "    - `shop/cart.py:14` `Cart.receipt` exact, calls in line 16",
+        "      - `shop/report.py:9` `checkout` likely, calls in line 10",
+    ]
+    assert lines[-1].startswith("_6 callers: ")
+    nothing = cairn("callers", "nowhere", "--format", "markdown").out
+    assert nothing.startswith("## Callers of `nowhere`\n\nnothing is called 'nowhere'\n")
+
+
+def test_markdown_has_a_section_for_each_file(cairn: Command) -> None:
+    uses = cairn("refs", "discounted", "--format", "markdown").out
+    assert uses.startswith(
+        "## Uses of `discounted`\n\n- `shop/cart.py:19` `def discounted(price: int) -> int`\n\n"
+        "### `shop/cart.py`\n\n"
+        "- 12:16 call, exact, in `Cart.total`: `return discounted(sum(self.prices))`\n"
+    )
+    impact = cairn("impact", "discounted", "--format", "markdown").out
+    assert impact.startswith(
+        "## What depends on `discounted`\n\n- `shop/cart.py:19` `discounted`\n\n### Depth 1\n\n"
+        "- `shop/cart.py:10` `Cart.total` exact, calls `discounted` in line 12\n"
+    )
+    assert "\n### Tests\n\n- `tests/test_cart.py` depth 1, exact: `test_total` " in impact
+    drawn = cairn("map", "--format", "markdown").out
+    assert drawn.startswith("## Map of the code\n\n### `shop/cart.py`\n\n- `class Cart` ")
+    assert "\n  - `def total(self) -> int` 10\n" in drawn
+    unused = cairn("unused", "--exported", "--format", "markdown").out
+    assert unused.startswith(
+        "## Unused definitions\n\n### `page.js`\n\n- 1 function `show` likely: "
+    )
+    imports = cairn("imports", "--format", "markdown").out
+    assert imports.startswith("## Imports\n\n### `tests`\n\n- `shop` 1\n\n_2 imports, ")
 
 
 def test_a_project_that_is_not_indexed_is_not_found(cairn: Command, tmp_path: Path) -> None:

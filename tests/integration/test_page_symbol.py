@@ -116,13 +116,29 @@ def test_tests_that_reach_it_come_on_demand(pages_client: httpx.Client, project:
     assert later["hx-get"] == f"{address}&tests=yes"
     part = Page.of(pages_client.get(later["hx-get"], headers=_HTMX))
     assert not part.all("html")
-    assert "1 test function reaches it" in part.text
+    assert "1 test reaches it" in part.text
     assert f"/p/{project}/symbol/tests/test_more.py?name=test_caller&line=4" in part.links
-    assert "through 1 function" in part.text
+    assert "through 1 definition" in part.text
     whole = Page.of(pages_client.get(later["hx-get"]))
-    assert "1 test function reaches it" in whole.text
+    assert "1 test reaches it" in whole.text
     none = _page(pages_client, project, "two.py", name="twice", line="4", tests="yes")
-    assert "No test reaches it" in none.text
+    assert "No test was found to reach it" in none.text
+
+
+def test_tests_outside_of_functions_and_by_other_uses_are_told(
+    pages_client: httpx.Client, pages_home: Path
+) -> None:
+    tree = {
+        "one.js": "export const limit = 3;\n",
+        "one.test.js": "import { limit } from './one';\n\n"
+        "it('has one', () => { expect(limit); });\nexpect(limit);\n",
+    }
+    with indexed(pages_client, write_tree(pages_home / "outside", tree)) as other:
+        page = _page(pages_client, other, "one.js", name="limit", line="1", tests="yes")
+        told = page.text.partition("by any use. ")[2].partition(" References")[0]
+        assert told.startswith("one.test.js exact one.test.js:1 · directly has one exact one.test")
+        assert f"/p/{other}/f/one.test.js?lines=3-3#L3" in page.links
+        assert f"/p/{other}/f/one.test.js" in page.links
 
 
 def test_references_are_filtered_and_paged(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.project import Project
-from engine.reference_records import Certainty, Use, UsesRequest
+from engine.reference_records import Certainty, ImpactRequest, Use, UsesRequest
 from tests.support.jobs import catalog_in
 from tests.support.trees import write_tree
 
@@ -171,7 +171,9 @@ def test_what_is_around_a_definition(project: Project) -> None:
 def test_tests_reach_what_they_call_through_others(project: Project) -> None:
     tests = project.places.tests_of("shop/orders.py", "Orders._log", 14)
     assert tests is not None
-    assert {each.name: each.depth for each in tests.edges} == {"test_add": 2, "test_place": 3}
+    assert {each.name: each.depth for each in tests.tests} == {"test_add": 2, "test_place": 3}
+    impact = project.references.impact(ImpactRequest(name="Orders._log"))
+    assert tests.tests == impact.tests
     assert project.places.tests_of("shop/orders.py", "Nowhere", 14) is None
 
 

@@ -1,10 +1,8 @@
 """Check, repair, compact, back up and rebuild a project's index, also one that cannot be opened."""
 
-import asyncio
 import re
-import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from litestar import Request, post
 from litestar.params import QueryParameter
 
-from engine.cancellation import CancelToken, never
+from engine.cancellation import CancelToken
 from engine.errors import (
-    Cancelled,
     ConflictError,
     EngineError,
     InvalidInputError,
@@ -32,9 +29,9 @@ from engine.state_records import (
     Verification,
     WaitMode,
 )
+from web.api.long_work import run_long
 from web.api.service import Service
 from web.api.shapes import ProjectId
-from web.errors import Refusal
 from web.schemas import values_of
 
 _TAGS = ("doctor",)
@@ -124,8 +121,7 @@ async def verify_index(
         found = service.catalog.doctor_of_id(project_id, path=path).verify(cancelled=cancelled)
         return _verification(service, found)
 
-    async with _watching_client(request) as is_gone:
-        return await _run(service, verify, is_gone)
+    return await run_long(service, verify, awaited_by=request)
 
 
 @post(
@@ -153,7 +149,7 @@ async def repair_index(service: Service, project_id: ProjectId, path: Root = Non
         }
         return RepairView(**{**values_of(done), **checks}, job_id=job_id)
 
-    return await _run(service, repair)
+    return await run_long(service, repair)
 
 
 @post(
@@ -168,7 +164,7 @@ async def compact_index(service: Service, project_id: ProjectId) -> Compaction:
 
     409 while the project is being indexed.
     """
-    return await _run(service, lambda _: service.catalog.doctor_of_id(project_id).compact())
+    return await run_long(service, lambda _: service.catalog.doctor_of_id(project_id).compact())
 
 
 @post(f"{_BASE}/backup", operation_id="backUpIndex", summary="Back up an index", tags=_TAGS)
@@ -196,7 +192,7 @@ async def back_up_index(
         except InvalidPathError as error:
             raise ConflictError(error.message, hint=error.hint, field="name") from error
 
-    return await _run(service, back_up)
+    return await run_long(service, back_up)
 
 
 @post(
@@ -214,38 +210,7 @@ async def rebuild_index(service: Service, project_id: ProjectId, path: Root = No
         options = IndexOptions(force_clean=True)
         return service.catalog.jobs.submit(root, options, waits=WaitMode.NEVER)
 
-    return await _run(service, rebuild)
-
-
-@asynccontextmanager
-async def _watching_client(request: Request[Any, Any, Any]) -> AsyncIterator[CancelToken]:
-    """Yield a function that returns whether the client has disconnected."""
-    gone = threading.Event()
-
-    async def listen() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        gone.set()
-
-    listening = asyncio.create_task(listen())
-    try:
-        yield gone.is_set
-    finally:
-        listening.cancel()
-
-
-async def _run(
-    service: Service, act: Callable[[CancelToken], Result], cancelled: CancelToken = never
-) -> Result:
-    """Run a long operation in the doctor's executor; it is cancelled when the server shuts down."""
-    try:
-        return await service.executors.doctor.run(
-            lambda: act(lambda: service.is_shutting_down or cancelled())
-        )
-    except Cancelled as error:
-        raise Refusal(
-            "unavailable", "the server is shutting down and stopped the doctor", hint=str(error)
-        ) from error
+    return await run_long(service, rebuild)
 
 
 def submit_refill(service: Service, root: str) -> str | None:

@@ -117,6 +117,7 @@ _OF_SHAPES: Mapping[str, object] = {
     "Backup.file": "/home/me/.local/share/codecairn/backups/app.db",
     "Call.method": "POST",
     "Call.path": f"/api/v1/projects/{_PROJECT_ID}/doctor/repair",
+    "CallAnswer.certainties": {"exact": 1},
     "CallEdge.call_path": "app/http/router.py",
     "CallEdge.line": 27,
     "CallEdge.name": "Router.resolve",

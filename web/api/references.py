@@ -1,9 +1,9 @@
 """References of one project: uses, calls, what a change affects, and a map of it."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import get
+from litestar import Response, get
 from litestar.params import QueryParameter
 
 from engine.reference_records import (
@@ -20,7 +20,10 @@ from engine.reference_records import (
 from engine.telemetry.metrics import measured_search
 from web.api.requests import in_url
 from web.api.service import Service
-from web.api.shapes import ProjectId
+from web.api.shapes import Budget, ProjectId, RecordResponse, within
+from web.budget import Shown, json_within, whole_of
+from web.impact import impact_part
+from web.schemas import as_json
 
 
 class Calls(StrEnum):
@@ -38,13 +41,17 @@ class Calls(StrEnum):
     dependencies={"wanted": in_url(ReferenceRequest)},
 )
 async def find_references(
-    service: Service, project_id: ProjectId, wanted: ReferenceRequest
-) -> ReferenceAnswer:
+    service: Service,
+    project_id: ProjectId,
+    wanted: ReferenceRequest,
+    max_tokens: Budget = None,
+) -> Response[ReferenceAnswer]:
     """Find the definitions, imports, calls and other uses of a name, the most certain first."""
 
-    def find() -> ReferenceAnswer:
+    def find() -> RecordResponse:
         with measured_search("references"):
-            return service.index_of(project_id).references.find(wanted)
+            answer = service.index_of(project_id).references.find(wanted)
+        return within(answer, max_tokens)
 
     return await service.executors.search.run(find)
 
@@ -63,13 +70,15 @@ async def follow_calls(
     direction: Annotated[
         Calls, QueryParameter(description="who calls it, or whom it calls")
     ] = Calls.CALLERS,
-) -> CallAnswer:
+    max_tokens: Budget = None,
+) -> Response[CallAnswer]:
     """List the functions that call one, or that it calls, directly or through others."""
 
-    def follow() -> CallAnswer:
+    def follow() -> RecordResponse:
         with measured_search("calls"):
             references = service.index_of(project_id).references
-            return references.follow(wanted, Direction(direction.value))
+            answer = references.follow(wanted, Direction(direction.value))
+        return within(answer, max_tokens)
 
     return await service.executors.search.run(follow)
 
@@ -81,12 +90,18 @@ async def follow_calls(
     tags=("symbols",),
     dependencies={"wanted": in_url(MapRequest)},
 )
-async def draw_map(service: Service, project_id: ProjectId, wanted: MapRequest) -> MapAnswer:
+async def draw_map(
+    service: Service,
+    project_id: ProjectId,
+    wanted: MapRequest,
+    max_tokens: Budget = None,
+) -> Response[MapAnswer]:
     """List the most central definitions, those first that answer a query or that a path uses."""
 
-    def draw() -> MapAnswer:
+    def draw() -> RecordResponse:
         with measured_search("map"):
-            return service.index_of(project_id).code_map.draw(wanted)
+            answer = service.index_of(project_id).code_map.draw(wanted)
+        return within(answer, max_tokens)
 
     return await service.executors.search.run(draw)
 
@@ -99,16 +114,26 @@ async def draw_map(service: Service, project_id: ProjectId, wanted: MapRequest) 
     dependencies={"wanted": in_url(ImpactRequest)},
 )
 async def find_impact(
-    service: Service, project_id: ProjectId, wanted: ImpactRequest
-) -> ImpactAnswer:
+    service: Service,
+    project_id: ProjectId,
+    wanted: ImpactRequest,
+    max_tokens: Budget = None,
+) -> Response[ImpactAnswer]:
     """List what depends on a definition, a file or the uncommitted changes, and the tests of it.
 
     Give one of `name`, `path` and `changed`.
     """
 
-    def find() -> ImpactAnswer:
+    def find() -> RecordResponse:
         with measured_search("impact"):
-            return service.index_of(project_id).impact(wanted)
+            answer = service.index_of(project_id).impact(wanted)
+        if max_tokens is None:
+            return RecordResponse(answer)
+
+        def content(shown: Shown) -> dict[str, Any]:
+            return as_json(impact_part(answer, shown))  # type: ignore[no-any-return]
+
+        return RecordResponse(json_within(whole_of(answer), content, max_tokens))
 
     return await service.executors.search.run(find)
 

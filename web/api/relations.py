@@ -1,11 +1,12 @@
 """How the code of one project hangs together: bases, unused code, imports."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import get
+from litestar import Request, Response, get
 from litestar.params import QueryParameter
 
+from engine.cancellation import CancelToken
 from engine.reference_records import (
     CallAnswer,
     Direction,
@@ -16,9 +17,10 @@ from engine.reference_records import (
     UnusedRequest,
 )
 from engine.telemetry.metrics import measured_search
+from web.api.long_work import run_long
 from web.api.requests import in_url
 from web.api.service import Service
-from web.api.shapes import ProjectId
+from web.api.shapes import Budget, ProjectId, RecordResponse, within
 
 
 class Inheritance(StrEnum):
@@ -42,13 +44,15 @@ async def follow_inheritance(
     direction: Annotated[
         Inheritance, QueryParameter(description="what implements it, or what it implements")
     ] = Inheritance.IMPLEMENTATIONS,
-) -> CallAnswer:
+    max_tokens: Budget = None,
+) -> Response[CallAnswer]:
     """List the subtypes and implementations of a type, or its bases; of a method its overrides."""
 
-    def follow() -> CallAnswer:
+    def follow() -> RecordResponse:
         with measured_search("inheritance"):
             references = service.index_of(project_id).references
-            return references.follow(wanted, Direction(direction.value))
+            answer = references.follow(wanted, Direction(direction.value))
+        return within(answer, max_tokens)
 
     return await service.executors.search.run(follow)
 
@@ -61,15 +65,23 @@ async def follow_inheritance(
     dependencies={"wanted": in_url(UnusedRequest)},
 )
 async def find_unused(
-    service: Service, project_id: ProjectId, wanted: UnusedRequest
-) -> UnusedAnswer:
-    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds."""
+    service: Service,
+    request: Request[Any, Any, Any],
+    project_id: ProjectId,
+    wanted: UnusedRequest,
+    max_tokens: Budget = None,
+) -> Response[UnusedAnswer]:
+    """List definitions whose name stands nowhere else in the code. Reads all texts: seconds.
 
-    def find() -> UnusedAnswer:
+    It ends when the client disconnects.
+    """
+
+    def find(cancelled: CancelToken) -> RecordResponse:
         with measured_search("unused"):
-            return service.index_of(project_id).references.unused(wanted)
+            answer = service.index_of(project_id).references.unused(wanted, cancelled)
+        return within(answer, max_tokens)
 
-    return await service.executors.doctor.run(find)
+    return await run_long(service, find, awaited_by=request)
 
 
 @get(
@@ -80,15 +92,23 @@ async def find_unused(
     dependencies={"wanted": in_url(ImportsRequest)},
 )
 async def find_imports(
-    service: Service, project_id: ProjectId, wanted: ImportsRequest
-) -> ImportGraph:
-    """List which folders or files import which, and the cycles. Reads all texts: seconds."""
+    service: Service,
+    request: Request[Any, Any, Any],
+    project_id: ProjectId,
+    wanted: ImportsRequest,
+    max_tokens: Budget = None,
+) -> Response[ImportGraph]:
+    """List which folders or files import which, and the cycles. Reads all texts: seconds.
 
-    def find() -> ImportGraph:
+    It ends when the client disconnects.
+    """
+
+    def find(cancelled: CancelToken) -> RecordResponse:
         with measured_search("imports"):
-            return service.index_of(project_id).references.imports(wanted)
+            answer = service.index_of(project_id).references.imports(wanted, cancelled)
+        return within(answer, max_tokens)
 
-    return await service.executors.doctor.run(find)
+    return await run_long(service, find, awaited_by=request)
 
 
 HANDLERS = (follow_inheritance, find_unused, find_imports)

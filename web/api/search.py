@@ -14,9 +14,10 @@ from engine.telemetry.metrics import measured_search
 from web.api.requests import cursor_at, in_query, in_url, next_cursor, offset_of, page_within
 from web.api.service import Service
 from web.api.shapes import Projects, ProjectsAsked, RecordResponse, SearchResult
-from web.compact_json import compact_json, compact_text
+from web.compact_json import compact_json
 from web.parameters import request_from, with_parameters_of
 from web.schemas import values_of
+from web.text import compact_text
 
 _TAGS = ("search",)
 _CURSOR = Meta(description="`next_cursor` of the previous page")

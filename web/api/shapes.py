@@ -14,7 +14,8 @@ from litestar.serialization import default_serializer
 from litestar.types import Serializer
 from msgspec import Meta
 
-from engine.records import WHEN_ANY, SearchAnswer
+from engine.records import MIN_TOKENS, WHEN_ANY, SearchAnswer
+from web.budget import Cuttable, record_within
 from web.schemas import as_json
 
 
@@ -56,6 +57,16 @@ ProjectsAsked = Annotated[
 ]
 
 
+Budget = Annotated[
+    int | None,
+    QueryParameter(
+        name="max_tokens",
+        description="budget for the whole answer, which then lists less: one token per 3.5 bytes",
+        ge=MIN_TOKENS,
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorAnswer:
     """An error."""
@@ -73,6 +84,11 @@ class SearchResult(SearchAnswer):
     project: Annotated[
         str | None, WHEN_ANY, "within a budget: of all hits, which do not repeat it"
     ] = None
+
+
+def within(answer: Cuttable, max_tokens: int | None) -> "RecordResponse":
+    """Return the response with an answer of the code graph, within a budget if there is one."""
+    return RecordResponse(answer if max_tokens is None else record_within(answer, max_tokens))
 
 
 class RecordResponse(Response[Any]):

@@ -1,6 +1,5 @@
 """``cairn callers``, ``callees``, ``implementations`` and ``bases``: calls and bases, followed."""
 
-import sys
 from typing import Any
 
 import click
@@ -8,23 +7,23 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.reference_records import CallAnswer, CallRequest, Direction, InheritanceRequest
-from web.calls import calls_text, calls_totals, dot, mermaid
+from web.budget import Shown, text_within, whole_of
+from web.calls import calls_markdown, calls_text, calls_totals, dot, mermaid
 from web.cli.options import (
     argument_text,
     check_format,
     examples,
     format_option,
     json_option,
-    print_json,
+    max_tokens_option,
+    print_record,
     print_text,
     project_option,
     request_options,
 )
 from web.operations import nothing_called
-from web.project_selection import index_of
-from web.references import Shown
-from web.terminal import printable, style_for
-from web.text import closing_text, coverage_text
+from web.project_selection import index_of, place_in
+from web.terminal import Style, printable
 
 _GRAPHS = {"mermaid": mermaid, "dot": dot}
 
@@ -49,37 +48,50 @@ def _command(
     @click.argument("name")
     @request_options(request)
     @format_option(*_GRAPHS)
+    @max_tokens_option
     @project_option
     @json_option
     def command(
-        name: str, *, output: str | None, project: str | None, as_json: bool, **options: Any
+        name: str,
+        *,
+        output: str | None,
+        max_tokens: int | None,
+        project: str | None,
+        as_json: bool,
+        **options: Any,
     ) -> None:
-        check_format(output, as_json=as_json)
-        wanted = request(name=argument_text(name), **options)
+        check_format(output, as_json=as_json, max_tokens=max_tokens)
         with Catalog(load_config()) as catalog:
             index = index_of(catalog, project, by_name=True)
+            asked = place_in(argument_text(name), index, from_root=project is not None)
+            wanted = request(name=asked, **options)
             answer = index.references.follow(wanted, direction)
             nothing = "" if answer.definitions else nothing_called(index, wanted.name)
         if as_json:
-            print_json(answer)
+            print_record(answer, max_tokens)
         elif output in _GRAPHS:
             print_text(_GRAPHS[output](answer, nothing=nothing))
         else:
-            print_text(_text(answer, nothing))
+            print_text(_text(answer, nothing, max_tokens, is_markdown=output == "markdown"))
 
     return command
 
 
-def _text(answer: CallAnswer, nothing: str) -> str:
-    style = style_for(sys.stdout)
-    whole = Shown(len(answer.definitions), len(answer.edges))
-    blocks = [calls_text(answer, whole, style) or nothing]
-    if answer.definitions and not answer.edges:
-        blocks.append(f"no {answer.direction.value} of {printable(answer.name)!r} were found")
-    totals = [calls_totals(answer), coverage_text(answer.coverage)]
-    totals += ["truncated; raise --limit for more"] if answer.truncated else []
-    blocks.append(closing_text(answer.notes, totals, style))
-    return "\n\n".join(blocks) + "\n"
+def _text(answer: CallAnswer, nothing: str, max_tokens: int | None, *, is_markdown: bool) -> str:
+    missing = []
+    if not answer.definitions:
+        missing = [nothing]
+    elif not answer.edges:
+        missing = [f"no {answer.direction.value} of {printable(answer.name)!r} were found"]
+
+    def write(shown: Shown, style: Style) -> tuple[list[str], str]:
+        if is_markdown:
+            blocks = calls_markdown(answer, shown)
+        else:
+            blocks = [*filter(None, [calls_text(answer, shown, style)])]
+        return [*blocks, *missing], calls_totals(answer, is_brief=shown.is_brief)
+
+    return text_within(answer, whole_of(answer), write, max_tokens, is_markdown=is_markdown)
 
 
 callers = _command(
@@ -90,6 +102,7 @@ callers = _command(
         "cairn callers Session.refresh --depth 3            also callers of callers",
         "cairn callers parse_config --format mermaid        a flow chart for Markdown",
         "cairn callers parse_config --format dot | dot -Tsvg -o calls.svg",
+        "cairn callers parse_config --format markdown --max-tokens 1000",
     ),
 )
 

@@ -11,7 +11,7 @@ from engine.config import load_config
 from engine.errors import InvalidInputError
 from engine.project import Project
 from engine.reference_records import ImpactAnswer, ImpactRequest
-from web.cli.budget import json_within, text_within
+from web.budget import Shown, json_within, text_within, whole_of
 from web.cli.options import (
     argument_text,
     check_format,
@@ -27,15 +27,14 @@ from web.cli.options import (
 from web.impact import (
     compact_impact,
     impact_dot,
+    impact_markdown,
     impact_mermaid,
-    impact_shown,
     impact_text,
     impact_totals,
     nothing_affected,
 )
 from web.operations import nothing_called
-from web.project_selection import absolute, index_of, index_of_file
-from web.references import Shown
+from web.project_selection import absolute, index_of, index_of_file, place_in
 from web.terminal import Style
 
 _GRAPHS: dict[str, Callable[..., str]] = {"mermaid": impact_mermaid, "dot": impact_dot}
@@ -71,10 +70,18 @@ def command(
     others. Uses by name alone are told but not followed.
     """
     wanted = ImpactRequest(name=None if name is None else argument_text(name), **options)
-    _check(output, max_tokens, as_json=as_json)
+    check_format(output, as_json=as_json, max_tokens=max_tokens)
+    if name is None and wanted.path is None and not wanted.changed:
+        raise InvalidInputError(
+            "nothing to look for: name a definition, a file or the changes",
+            hint="cairn impact NAME, --path FILE or --changed",
+            field="name",
+        )
     with Catalog(load_config()) as catalog:
         if wanted.path is None:
             index = index_of(catalog, project, by_name=True)
+            asked = place_in(wanted.name or "", index, from_root=project is not None)
+            wanted = replace(wanted, name=asked or None)
         else:
             index = index_of_file(catalog, project, wanted.path)
             path = absolute(wanted.path, index, from_root=project is not None)
@@ -86,20 +93,7 @@ def command(
     elif output in _GRAPHS:
         print_text(_GRAPHS[output](answer, nothing=nothing))
     else:
-        print_text(_text(answer, nothing, max_tokens))
-
-
-def _check(output: str | None, max_tokens: int | None, *, as_json: bool) -> None:
-    """Check that the options are compatible.
-
-    Raises:
-        InvalidInputError: A graph as JSON or within a budget.
-    """
-    check_format(output, as_json=as_json)
-    if max_tokens is not None and output in _GRAPHS:
-        raise InvalidInputError(
-            f"--max-tokens cannot be used with --format {output}", field="max_tokens"
-        )
+        print_text(_text(answer, nothing, max_tokens, is_markdown=output == "markdown"))
 
 
 def _unknown(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> str:
@@ -112,12 +106,16 @@ def _within(answer: ImpactAnswer, max_tokens: int) -> dict[str, Any]:
     def content(shown: Shown) -> dict[str, Any]:
         return compact_impact(answer, shown)
 
-    return json_within(impact_shown(answer), content, max_tokens)
+    return json_within(whole_of(answer), content, max_tokens)
 
 
-def _text(answer: ImpactAnswer, nothing: str, max_tokens: int | None) -> str:
+def _text(answer: ImpactAnswer, nothing: str, max_tokens: int | None, *, is_markdown: bool) -> str:
     def write(shown: Shown, style: Style) -> tuple[list[str], str]:
-        blocks = [block for block in (impact_text(answer, shown, style), nothing) if block]
+        if is_markdown:
+            blocks = impact_markdown(answer, shown)
+        else:
+            blocks = [*filter(None, [impact_text(answer, shown, style)])]
+        blocks += [nothing] if nothing else []
         return blocks, impact_totals(answer, is_brief=shown.is_brief)
 
-    return text_within(answer, impact_shown(answer), write, max_tokens)
+    return text_within(answer, whole_of(answer), write, max_tokens, is_markdown=is_markdown)

@@ -1,32 +1,30 @@
 """``cairn map``: the most central definitions of a project."""
 
-import sys
-from bisect import bisect_left
 from typing import Any
 
 import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.records import bytes_within
 from engine.reference_records import MapAnswer, MapRequest
+from web.budget import Shown, json_within, text_within, whole_of
 from web.cli.options import (
     argument_text,
+    check_format,
     examples,
     json_option,
+    markdown_option,
     max_tokens_option,
     print_json,
     print_text,
     project_option,
     request_options,
 )
-from web.code_map import compact_map, map_text, map_totals
-from web.compact_json import compact_text
+from web.code_map import compact_map, map_markdown, map_text, map_totals
 from web.project_selection import index_of
-from web.terminal import Style, style_for
-from web.text import closing_text, coverage_text, size_of
+from web.terminal import Style
 
-_MORE = "truncated; raise --limit or --max-tokens for more"
+_NOTHING = "no definitions that others refer to were found"
 
 
 @click.command(
@@ -34,17 +32,19 @@ _MORE = "truncated; raise --limit or --max-tokens for more"
         "cairn map                                    where to begin to read",
         'cairn map "how are sessions stored"          what matters for a query',
         "cairn map --path src/session.py              around a file or folder",
-        "cairn map --max-tokens 1000                  for a prompt",
+        "cairn map --format markdown --max-tokens 1000   for a prompt",
     )
 )
 @click.argument("query", required=False)
 @request_options(MapRequest, without=("query",))
+@markdown_option
 @max_tokens_option
 @project_option
 @json_option
 def command(
     query: str | None,
     *,
+    output: str | None,
     project: str | None,
     max_tokens: int | None,
     as_json: bool,
@@ -55,6 +55,7 @@ def command(
     With QUERY, what answers it and what that uses comes first. References are counted by name;
     tests count little, and are not listed.
     """
+    check_format(output, as_json=as_json)
     asked = argument_text(query) if query else None
     wanted = MapRequest(query=asked, **options)
     with Catalog(load_config()) as catalog:
@@ -62,31 +63,23 @@ def command(
     if as_json:
         print_json(answer if max_tokens is None else _within(answer, max_tokens))
     else:
-        print_text(_text(answer, max_tokens))
+        print_text(_text(answer, max_tokens, is_markdown=output == "markdown"))
 
 
 def _within(answer: MapAnswer, max_tokens: int) -> dict[str, Any]:
-    def size(shown: int) -> int:
-        return size_of(compact_text(compact_map(answer, shown))) + 1
+    def content(shown: Shown) -> dict[str, Any]:
+        return compact_map(answer, shown.items)
 
-    return compact_map(answer, _most(answer, size, max_tokens))
-
-
-def _most(answer: MapAnswer, size: Any, max_tokens: int) -> int:
-    """Return how many definitions fit a budget."""
-    numbers = range(1, len(answer.symbols) + 1)
-    return bisect_left(numbers, True, key=lambda shown: size(shown) > bytes_within(max_tokens))
+    return json_within(whole_of(answer), content, max_tokens)
 
 
-def _text(answer: MapAnswer, max_tokens: int | None) -> str:
-    def written(shown: int, style: Style) -> str:
-        found = map_text(answer, shown, style) or "no definitions that others refer to were found"
-        totals = [map_totals(answer, shown), coverage_text(answer.coverage)]
-        totals += [_MORE] if answer.truncated or shown < len(answer.symbols) else []
-        return f"{found}\n\n{closing_text(answer.notes, totals, style)}\n"
+def _text(answer: MapAnswer, max_tokens: int | None, *, is_markdown: bool) -> str:
+    def write(shown: Shown, style: Style) -> tuple[list[str], str]:
+        if is_markdown:
+            blocks = map_markdown(answer, shown.items)
+        else:
+            blocks = [*filter(None, [map_text(answer, shown.items, style)])]
+        blocks += [] if answer.symbols else [_NOTHING]
+        return blocks, map_totals(answer, shown.items)
 
-    def size(shown: int) -> int:
-        return size_of(written(shown, Style()))
-
-    shown = len(answer.symbols) if max_tokens is None else _most(answer, size, max_tokens)
-    return written(shown, style_for(sys.stdout))
+    return text_within(answer, whole_of(answer), write, max_tokens, is_markdown=is_markdown)

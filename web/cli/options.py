@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import MISSING
 from types import FrameType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
@@ -14,6 +14,9 @@ from engine.errors import InvalidInputError
 from engine.parameters import RequestField, parameters_of
 from engine.records import MIN_TOKENS
 from web.terminal import rejoined
+
+if TYPE_CHECKING:
+    from web.budget import Cuttable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,20 +52,29 @@ _STOPPING = "stopping after the current batch (Ctrl-C again to stop at once)"
 
 
 def format_option(
-    *formats: str, text: str = "text (default), or a graph for Mermaid or Graphviz."
+    *graphs: str,
+    text: str = "text (default), Markdown for prompts, or a graph for Mermaid or Graphviz.",
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds ``--format``, received as ``output``."""
-    return click.option("--format", "output", type=click.Choice(["text", *formats]), help=text)
+    formats = click.Choice(["text", "markdown", *graphs])
+    return click.option("--format", "output", type=formats, help=text)
 
 
-def check_format(output: str | None, *, as_json: bool) -> None:
-    """Check that ``--json`` and ``--format`` are not both there.
+markdown_option = format_option(text="text (default), or Markdown for prompts.")
+
+
+def check_format(output: str | None, *, as_json: bool, max_tokens: int | None = None) -> None:
+    """Check that ``--format`` goes with the other options.
 
     Raises:
-        InvalidInputError: They are.
+        InvalidInputError: It comes with ``--json``, or a graph is to fit a budget.
     """
     if as_json and output is not None:
         raise InvalidInputError(f"--json cannot be used with --format {output}", field="format")
+    if max_tokens is not None and output not in (None, "text", "markdown"):
+        raise InvalidInputError(
+            f"--max-tokens cannot be used with --format {output}", field="max_tokens"
+        )
 
 
 def request_options(
@@ -155,6 +167,13 @@ def print_json(value: object) -> None:
 
     sys.stdout.write(json_line(value, sys.stdout))
     sys.stdout.flush()
+
+
+def print_record(answer: "Cuttable", max_tokens: int | None) -> None:
+    """Print an answer of the code graph as one line of JSON, within a budget if there is one."""
+    from web.budget import record_within  # the records of the code graph: other commands need none
+
+    print_json(answer if max_tokens is None else record_within(answer, max_tokens))
 
 
 def print_text(text: str) -> None:

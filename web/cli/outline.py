@@ -11,18 +11,17 @@ from engine.records import bytes_within
 from web.cli.options import (
     check_format,
     examples,
-    format_option,
     json_option,
+    markdown_option,
     max_tokens_option,
     print_json,
     print_text,
     project_option,
 )
-from web.compact_json import compact_text
 from web.outline import Outline, outline_json, outline_lines, outline_markdown, outline_of, within
 from web.project_selection import absolute, index_of_file
 from web.terminal import Style, style_for
-from web.text import size_of
+from web.text import compact_text, size_of
 
 _MORE = "truncated; raise --max-tokens for more"
 
@@ -35,7 +34,7 @@ _MORE = "truncated; raise --max-tokens for more"
     )
 )
 @click.argument("path", default=".")
-@format_option("markdown", text="text (default), or Markdown for prompts.")
+@markdown_option
 @max_tokens_option
 @project_option
 @json_option

@@ -7,11 +7,13 @@ import click
 from engine.catalog import Catalog
 from engine.config import load_config
 from engine.reference_records import ReferenceAnswer, ReferenceRequest
-from web.cli.budget import json_within, text_within
+from web.budget import Shown, json_within, text_within
 from web.cli.options import (
     argument_text,
+    check_format,
     examples,
     json_option,
+    markdown_option,
     max_tokens_option,
     print_json,
     print_text,
@@ -19,10 +21,10 @@ from web.cli.options import (
     request_options,
 )
 from web.operations import nothing_called
-from web.project_selection import index_of
+from web.project_selection import index_of, place_in
 from web.references import (
-    Shown,
     compact_references,
+    references_markdown,
     references_text,
     totals_text,
     uses_of,
@@ -36,32 +38,41 @@ from web.terminal import Style, printable
         "cairn refs Session.refresh --use call    its calls only",
         "cairn refs src/session.py:120:9          what the name there means, and its uses",
         "cairn refs Session --path src/ --json",
-        "cairn refs parse_config --max-tokens 500",
+        "cairn refs parse_config --format markdown --max-tokens 500",
     )
 )
 @click.argument("name")
 @request_options(ReferenceRequest)
+@markdown_option
 @max_tokens_option
 @project_option
 @json_option
 def command(
-    name: str, *, project: str | None, max_tokens: int | None, as_json: bool, **options: Any
+    name: str,
+    *,
+    output: str | None,
+    project: str | None,
+    max_tokens: int | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Find the definitions, imports, calls and other uses of NAME.
 
     Each use is exact (the import, the receiver or the scope in the text says what it means), likely
     (by an inferred type, or because nothing else has the name), or found by its name alone.
     """
-    wanted = ReferenceRequest(name=argument_text(name), **options)
+    check_format(output, as_json=as_json)
     with Catalog(load_config()) as catalog:
         index = index_of(catalog, project, by_name=True)
+        asked = place_in(argument_text(name), index, from_root=project is not None)
+        wanted = ReferenceRequest(name=asked, **options)
         answer = index.references.find(wanted)
         is_known = bool(answer.definitions or answer.uses)
         nothing = _nothing(wanted) if is_known else nothing_called(index, wanted.name)
     if as_json:
         print_json(answer if max_tokens is None else _within(answer, wanted, max_tokens))
     else:
-        print_text(_text(answer, wanted, nothing, max_tokens))
+        print_text(_text(answer, wanted, nothing, max_tokens, is_markdown=output == "markdown"))
 
 
 def _nothing(wanted: ReferenceRequest) -> str:
@@ -82,15 +93,23 @@ def _within(answer: ReferenceAnswer, wanted: ReferenceRequest, max_tokens: int) 
 
 
 def _text(
-    answer: ReferenceAnswer, wanted: ReferenceRequest, nothing: str, max_tokens: int | None
+    answer: ReferenceAnswer,
+    wanted: ReferenceRequest,
+    nothing: str,
+    max_tokens: int | None,
+    *,
+    is_markdown: bool,
 ) -> str:
     whole = _all_of(answer, wanted)
 
     def write(shown: Shown, style: Style) -> tuple[list[str], str]:
-        found = references_text(answer, shown, style, use=wanted.use)
-        blocks = [found] if found else []
+        if is_markdown:
+            blocks = references_markdown(answer, shown, use=wanted.use)
+        else:
+            found = references_text(answer, shown, style, use=wanted.use)
+            blocks = [found] if found else []
         if not whole.items:
             blocks.append(nothing)
         return blocks, totals_text(answer, wanted.use, is_brief=shown.is_brief)
 
-    return text_within(answer, whole, write, max_tokens)
+    return text_within(answer, whole, write, max_tokens, is_markdown=is_markdown)

@@ -1,31 +1,29 @@
 """``cairn unused``: definitions that nothing uses."""
 
-import re
-import sys
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from engine.catalog import Catalog
 from engine.config import load_config
-from engine.humanize import count
-from engine.reference_records import UnusedAnswer, UnusedDefinition, UnusedRequest
+from engine.reference_records import UnusedRequest
+from web.budget import Shown, text_within, whole_of
 from web.cli.options import (
+    check_format,
     examples,
     json_option,
-    print_json,
+    markdown_option,
+    max_tokens_option,
+    print_record,
     print_text,
     project_option,
     request_options,
 )
 from web.project_selection import index_of
-from web.references import counts_text
-from web.terminal import Style, printable, shortened, style_for
-from web.text import closing_text, coverage_text
+from web.terminal import Style
+from web.unused import unused_markdown, unused_text, unused_totals
 
-_CODE_COLUMNS = 100
-_PLURAL = re.compile(r"s\b(?= of |$)")
+_NOTHING = "no unused definitions were found"
 
 
 @click.command(
@@ -33,63 +31,45 @@ _PLURAL = re.compile(r"s\b(?= of |$)")
         "cairn unused",
         "cairn unused --path src/ --kind function",
         "cairn unused --exported      also what other projects could use",
+        "cairn unused --format markdown --max-tokens 2000",
     )
 )
 @request_options(UnusedRequest)
+@markdown_option
+@max_tokens_option
 @project_option
 @json_option
-def command(*, project: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    *,
+    output: str | None,
+    max_tokens: int | None,
+    project: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """List definitions whose name stands nowhere else in the code of the project.
 
     Each is likely unused, or known by its name alone: when it is exported, or when a literal or a
     file of settings may name it. Entry points, tests, decorated definitions and overrides of bases
     outside of the project are left out and counted.
     """
+    check_format(output, as_json=as_json)
     with Catalog(load_config()) as catalog:
         answer = index_of(catalog, project, by_name=True).references.unused(
             UnusedRequest(**options)
         )
     if as_json:
-        print_json(answer)
-    else:
-        print_text(_text(answer, style_for(sys.stdout)))
+        print_record(answer, max_tokens)
+        return
 
+    def write(shown: Shown, style: Style) -> tuple[list[str], str]:
+        if output == "markdown":
+            blocks = unused_markdown(answer, shown)
+        else:
+            blocks = unused_text(answer, shown, style)
+        if not answer.definitions:
+            blocks.insert(int(output == "markdown"), _NOTHING)
+        return blocks, unused_totals(answer)
 
-def _text(answer: UnusedAnswer, style: Style) -> str:
-    by_file: dict[str, list[UnusedDefinition]] = {}
-    for each in answer.definitions:
-        by_file.setdefault(each.path, []).append(each)
-    blocks = [
-        "\n".join([style.place(printable(path)), *(_line(each, style) for each in found)])
-        for path, found in by_file.items()
-    ]
-    if not blocks:
-        blocks.append("no unused definitions were found")
-    totals = [count(answer.total, "unused definition")]
-    if answer.exported:
-        totals.append(f"{answer.exported:,} more that are exported (--exported lists them)")
-    totals.append(coverage_text(answer.coverage))
-    if answer.truncated:
-        totals.append("truncated; raise --limit for more")
-    lines = [closing_text(answer.notes, totals, style)]
-    if answer.left_out:
-        lines.append(style.dim(f"left out: {counts_text(_named(answer.left_out))}"))
-    return "\n\n".join([*blocks, "\n".join(lines)]) + "\n"
-
-
-def _named(left_out: Mapping[str, int]) -> dict[str, int]:
-    """Return counts by reason, the reason of one definition in the singular."""
-    return {
-        reason if number > 1 else _PLURAL.sub("", reason, count=1): number
-        for reason, number in left_out.items()
-    }
-
-
-def _line(each: UnusedDefinition, style: Style) -> str:
-    about = [each.certainty.value.ljust(6), each.kind, style.bold(printable(each.name))]
-    if each.exported:
-        about.append("(exported)")
-    if each.named_in:
-        about.append(f"(may be named in {printable(each.named_in)})")
-    code = style.dim(f"| {shortened(printable(each.signature), _CODE_COLUMNS)}")
-    return f"  {each.line_start:>5}  {'  '.join(about)}  {code}".rstrip()
+    is_markdown = output == "markdown"
+    print_text(text_within(answer, whole_of(answer), write, max_tokens, is_markdown=is_markdown))

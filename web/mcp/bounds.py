@@ -13,12 +13,12 @@ from msgspec import Meta
 
 from engine import cursors
 from engine.records import MIN_TOKENS, bytes_within
-from web.compact_json import compact_text
+from web.budget import GraphAnswer, Shown, most_within
+from web.mcp.failures import in_tools
 from web.mcp.tool import Answer
-from web.references import Shown, most_within
 from web.schemas import as_json
 from web.terminal import printable
-from web.text import size_of
+from web.text import compact_text, coverage_text, size_of
 
 DEFAULT_TOKENS = 1500  # of an answer
 MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS)]
@@ -36,6 +36,19 @@ Record = TypeVar("Record")
 def size_of_answer(answer: Answer) -> int:
     """Return the size of the structured content or of the text, whichever is larger."""
     return max(size_of(answer.text), size_of(compact_text(as_json(answer.content))))
+
+
+def notes_of(answer: GraphAnswer, nothing: str = "") -> list[str]:
+    """Return what to know of an answer of the code graph, in the words of tools.
+
+    Args:
+        answer: The answer.
+        nothing: What it did not find, if that is to be said.
+    """
+    notes = [in_tools(note) for note in (nothing, *answer.notes) if note]
+    if not answer.coverage.complete:
+        notes.append(in_tools(coverage_text(answer.coverage)))
+    return notes
 
 
 def with_notes(content: dict[str, Any], text: str, notes: Sequence[str], totals: str) -> Answer:

@@ -17,7 +17,6 @@ from engine.memory_records import (
     NewMemory,
 )
 from engine.records import MAX_QUERY_CHARS, bytes_within
-from web.compact_json import compact_text
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_that_fit, size_of_answer
 from web.mcp.tool import (
     Answer,
@@ -31,7 +30,7 @@ from web.mcp.tool import (
 )
 from web.schemas import as_json
 from web.terminal import printable, printable_block
-from web.text import size_of
+from web.text import compact_text, size_of
 from web.wording import count
 
 Tags = list[str]

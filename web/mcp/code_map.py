@@ -5,12 +5,10 @@ from dataclasses import replace
 from engine.reference_records import MAX_REFERENCES, MapRequest
 from engine.telemetry.metrics import measured_search
 from web.code_map import compact_map, map_text, map_totals
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of, with_notes
-from web.mcp.failures import in_tools
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of, notes_of, with_notes
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.parameters import request_from, with_parameters_of
 from web.terminal import Style
-from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens, or name a query or path"
 
@@ -47,9 +45,7 @@ class _Maps:
         wanted = replace(request_from(MapRequest, params), limit=MAX_REFERENCES)
         with measured_search("map"):
             answer = index.code_map.draw(wanted)
-        notes = list(map(in_tools, answer.notes))
-        if not answer.coverage.complete:
-            notes.append(in_tools(coverage_text(answer.coverage)))
+        notes = notes_of(answer)
 
         def write(shown: int) -> Answer:
             content = compact_map(answer, shown)

@@ -5,26 +5,23 @@ from dataclasses import replace
 from engine.project import Project
 from engine.reference_records import MAX_REFERENCES, ImpactAnswer, ImpactRequest
 from engine.telemetry.metrics import measured_search
+from web.budget import Shown, whole_of
 from web.impact import (
     compact_impact,
-    impact_shown,
     impact_text,
     impact_totals,
     nothing_affected,
 )
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
-from web.mcp.failures import in_tools
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, notes_of, with_notes
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import request_from, with_parameters_of
-from web.references import Shown
 from web.terminal import Style
-from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens, or lower depth"
 
 
-@with_parameters_of(ImpactRequest, without=("limit",), for_agents=True)
+@with_parameters_of(ImpactRequest, without=("test_depth", "limit"), for_agents=True)
 class FindImpact(Parameters, kw_only=True, frozen=True):
     """Parameters of ``find_impact``."""
 
@@ -74,15 +71,11 @@ class _Impact:
             totals = impact_totals(answer, is_brief=shown.is_brief)
             return with_notes(content, impact_text(answer, shown, Style()), told, totals)
 
-        return most_shown(impact_shown(answer), write, params.max_tokens)
+        return most_shown(whole_of(answer), write, params.max_tokens)
 
 
 def _notes_on(index: Project, answer: ImpactAnswer, wanted: ImpactRequest) -> list[str]:
     """Return what to know of an answer, in the words of tools."""
     is_unknown = wanted.name is not None and not answer.definitions
     unknown = nothing_called(index, wanted.name) if is_unknown and wanted.name else ""
-    nothing = nothing_affected(answer, wanted, unknown)
-    notes = [in_tools(note) for note in (nothing, *answer.notes) if note]
-    if not answer.coverage.complete:
-        notes.append(in_tools(coverage_text(answer.coverage)))
-    return notes
+    return notes_of(answer, nothing_affected(answer, wanted, unknown))

@@ -19,14 +19,13 @@ from engine.reference_records import (
     Use,
 )
 from engine.telemetry.metrics import measured_search
+from web.budget import Shown
 from web.calls import calls_text, calls_totals, compact_calls
-from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, with_notes
-from web.mcp.failures import in_tools
+from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_shown, notes_of, with_notes
 from web.mcp.tool import Answer, Caller, Parameters, ProjectPath, Tool, ToolContext, record
 from web.operations import nothing_called
 from web.parameters import with_parameters_of
 from web.references import (
-    Shown,
     compact_references,
     definition_line,
     references_text,
@@ -34,7 +33,6 @@ from web.references import (
     uses_of,
 )
 from web.terminal import Style
-from web.text import coverage_text
 
 _MORE = "truncated: raise max_tokens for more"
 
@@ -120,11 +118,7 @@ def _calls(
 
 def _notes_on(index: Project, answer: ReferenceAnswer | CallAnswer, *, is_known: bool) -> list[str]:
     """Return what to know of an answer, in the words of tools."""
-    notes = [] if is_known else [nothing_called(index, answer.name)]
-    notes += map(in_tools, answer.notes)
-    if not answer.coverage.complete:
-        notes.append(in_tools(coverage_text(answer.coverage)))
-    return notes
+    return notes_of(answer, "" if is_known else nothing_called(index, answer.name))
 
 
 def _written(

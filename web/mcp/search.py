@@ -30,7 +30,7 @@ from engine.records import (
 )
 from engine.telemetry.metrics import measured_search
 from web.answers import hit_blocks, notes_on, search_markdown
-from web.compact_json import compact_json, compact_text
+from web.compact_json import compact_json
 from web.mcp.bounds import DEFAULT_TOKENS, MaxTokens, most_of
 from web.mcp.failures import in_tools
 from web.mcp.tool import (
@@ -47,7 +47,7 @@ from web.operations import FoundSymbols, find_symbols
 from web.parameters import request_from, with_parameters_of
 from web.schemas import as_json
 from web.terminal import Style, printable
-from web.text import size_of
+from web.text import compact_text, size_of
 from web.wording import count, percent
 
 #: Formats an answer, briefly or not: its structured content and its text.

@@ -1,7 +1,7 @@
 """The page of a symbol: its source, callers, callees, subtypes, tests, and all references."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -10,7 +10,14 @@ from litestar.di import Provide
 from litestar.params import QueryParameter
 
 from engine.records import SymbolHit, display_path
-from engine.reference_records import CallAnswer, CallEdge, Certainty, SymbolRelations
+from engine.reference_records import (
+    CallAnswer,
+    CallEdge,
+    Certainty,
+    Dependent,
+    ImpactAnswer,
+    SymbolRelations,
+)
 from web.api.service import Service
 from web.pages.excerpts import Excerpt, Marks, Piece, Range, excerpt_of
 from web.pages.neighbourhood import Neighbour, Neighbourhood, neighbourhood_of
@@ -77,9 +84,10 @@ class ShownCall(NamedTuple):
 
 
 class ShownCalls(NamedTuple):
-    """What is found in one direction."""
+    """What is found in one direction, or the tests."""
 
-    answer: CallAnswer
+    total: int
+    truncated: bool
     first: tuple[ShownCall, ...]
     more: tuple[ShownCall, ...]  # folded
 
@@ -219,15 +227,38 @@ def _shown_call(edge: CallEdge, here: Here) -> ShownCall:
 
 
 def _shown_calls(answer: CallAnswer, here: Here) -> ShownCalls:
-    calls = tuple(_shown_call(edge, here) for edge in answer.edges)
+    return _folded([_shown_call(edge, here) for edge in answer.edges], answer)
+
+
+def _folded(calls: Sequence[ShownCall], answer: CallAnswer | ImpactAnswer) -> ShownCalls:
+    total = answer.total_tests if isinstance(answer, ImpactAnswer) else answer.total
     is_few = len(calls) <= _LISTED + 2
     shown = len(calls) if is_few else _LISTED
-    return ShownCalls(answer, calls[:shown], calls[shown:])
+    return ShownCalls(total, answer.truncated, tuple(calls[:shown]), tuple(calls[shown:]))
 
 
 def _tests(place: Place, params: SymbolParams) -> ShownCalls | None:
     answer = place.index.places.tests_of(place.stored, params.name, params.line)
-    return None if answer is None else _shown_calls(answer, Here(place.index.project_id))
+    if answer is None:
+        return None
+    here = Here(place.index.project_id)
+    return _folded([_shown_test(each, here) for each in answer.tests], answer)
+
+
+def _shown_test(test: Dependent, here: Here) -> ShownCall:
+    return ShownCall(
+        name=name_of(display_path(test.path)) if test.name == test.path else test.name,
+        path=display_path(test.path),
+        line=test.line,
+        address=_at(here, test.path, test.line, test.line)
+        if test.is_titled
+        else _page_of(here, test.path, test.name, test.line),
+        certainty=_WORDS[test.certainty],
+        is_test=test.is_test,
+        depth=test.depth,
+        via=test.via,
+        calls=(),
+    )
 
 
 def _graph(around: SymbolRelations, here: Here) -> Neighbourhood | None:

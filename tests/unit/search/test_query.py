@@ -135,6 +135,8 @@ def test_errors_name_the_position(text: str, position: int, part: str) -> None:
     [
         ("foo bar:baz", "'bar:' is not a filter, so it was searched for as text"),
         ("foo lnag:go", "did you mean 'lang'"),
+        ("foo callers:bar", "did you mean 'calls'"),
+        ("foo refs:bar", "did you mean 'uses'"),
         (" ".join(map(str, range(MAX_TERMS + 1))), "only the first 48 and the last 16 words count"),
         ('"' + "long " * 60 + '"', "is searched as words"),
     ],

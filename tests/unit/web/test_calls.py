@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from engine.records import Coverage, SymbolHit
 from engine.reference_records import CallAnswer, CallEdge, Certainty, Direction
+from web.budget import Shown
 from web.calls import calls_text, dot, graph_nodes, mermaid
-from web.references import Shown
 from web.terminal import Style
 
 _HIT = SymbolHit(
@@ -22,6 +22,7 @@ _ANSWER = CallAnswer(
     definitions=(_HIT,),
     edges=(_EDGE, replace(_EDGE, name="c.py", path="c.py", line=1, certainty=Certainty.NAME)),
     total=2,
+    certainties={"likely": 1, "name": 1},
     truncated=False,
     coverage=Coverage(files=3, indexed=1.0, embedded=1.0, complete=True),
 )

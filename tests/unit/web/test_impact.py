@@ -10,15 +10,14 @@ from engine.reference_records import (
     ImpactRequest,
     Use,
 )
+from web.budget import Shown, whole_of
 from web.impact import (
     compact_impact,
     impact_mermaid,
-    impact_shown,
     impact_text,
     impact_totals,
     nothing_affected,
 )
-from web.references import Shown
 from web.terminal import Style
 
 
@@ -61,7 +60,7 @@ def _answer(
 
 
 def _text(answer: ImpactAnswer) -> str:
-    return impact_text(answer, impact_shown(answer), Style())
+    return impact_text(answer, whole_of(answer), Style())
 
 
 def test_reasons_say_what_is_done_with_what() -> None:
@@ -99,7 +98,7 @@ def test_a_budget_keeps_what_is_sure_and_near() -> None:
         {"path": "test_a.py", "depth": 2, "certainty": "exact", "symbols": ["test_g"]}
     ]
     assert cut["truncated"] is True
-    assert compact_impact(answer, impact_shown(answer))["truncated"] is False
+    assert compact_impact(answer, whole_of(answer))["truncated"] is False
     brief = compact_impact(answer, Shown(1, 3, is_brief=True))
     assert brief["dependents"][0] == {
         "path": "a.py", "line": 2, "symbol": "g", "depth": 1, "certainty": "exact",

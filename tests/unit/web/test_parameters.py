@@ -44,6 +44,8 @@ from web.pages.search import read_params
 from web.parameters import request_from
 from web.security.server_settings import ServerSettings
 
+_IN_A_PROJECT = {"project_id", "max_tokens"}
+_OF_GRAPHS = {"output", "max_tokens", "project", "as_json"}
 #: What the search page sets itself; the other parameters are filters, which people type there.
 _SET_BY_THE_PAGE = {"limit", "max_tokens", "context", "explain"}
 
@@ -70,13 +72,18 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, An
             {"path", "line_start", "line_end"},  # which are the place
         ),
         (symbols_command, SymbolRequest, {"file", "project", "as_json"}, set()),
-        (refs_command, ReferenceRequest, {"max_tokens", "project", "as_json"}, set()),
-        (map_command, MapRequest, {"max_tokens", "project", "as_json"}, set()),
-        (callers, CallRequest, {"output", "project", "as_json"}, set()),
-        (callees, CallRequest, {"output", "project", "as_json"}, set()),
-        (implementations, InheritanceRequest, {"output", "project", "as_json"}, set()),
-        (bases, InheritanceRequest, {"output", "project", "as_json"}, set()),
-        (impact_command, ImpactRequest, {"output", "max_tokens", "project", "as_json"}, set()),
+        (refs_command, ReferenceRequest, _OF_GRAPHS, set()),
+        (map_command, MapRequest, _OF_GRAPHS, set()),
+        (callers, CallRequest, _OF_GRAPHS, set()),
+        (callees, CallRequest, _OF_GRAPHS, set()),
+        (
+            implementations,
+            InheritanceRequest,
+            _OF_GRAPHS,
+            set(),
+        ),
+        (bases, InheritanceRequest, _OF_GRAPHS, set()),
+        (impact_command, ImpactRequest, _OF_GRAPHS, set()),
     ],
 )
 def test_a_command_takes_each(
@@ -100,10 +107,18 @@ def test_a_command_takes_each(
         ("/api/v1/related", RelatedRequest, {"project"}),
         ("/api/v1/symbols", SymbolRequest, {"project"}),
         ("/api/v1/projects/{project_id}/symbols", SymbolListRequest, {"project_id"}),
-        ("/api/v1/projects/{project_id}/references", ReferenceRequest, {"project_id"}),
-        ("/api/v1/projects/{project_id}/map", MapRequest, {"project_id"}),
-        ("/api/v1/projects/{project_id}/calls", CallRequest, {"project_id", "direction"}),
-        ("/api/v1/projects/{project_id}/impact", ImpactRequest, {"project_id"}),
+        (
+            "/api/v1/projects/{project_id}/references",
+            ReferenceRequest,
+            _IN_A_PROJECT,
+        ),
+        ("/api/v1/projects/{project_id}/map", MapRequest, _IN_A_PROJECT),
+        (
+            "/api/v1/projects/{project_id}/calls",
+            CallRequest,
+            {"project_id", "direction", "max_tokens"},
+        ),
+        ("/api/v1/projects/{project_id}/impact", ImpactRequest, _IN_A_PROJECT),
     ],
 )
 def test_a_url_takes_each(
@@ -135,7 +150,7 @@ def test_a_body_takes_each(described: dict[str, Any]) -> None:
             {"direction", "depth", "project_path", "max_tokens"},
             {"path", "limit"},
         ),
-        (FindImpact, ImpactRequest, {"project_path", "max_tokens"}, {"limit"}),
+        (FindImpact, ImpactRequest, {"project_path", "max_tokens"}, {"test_depth", "limit"}),
         (CodeMap, MapRequest, {"project_path", "max_tokens"}, {"limit"}),
     ],
 )

@@ -1,0 +1,40 @@
+/* The page of a symbol. Uses keys, find, all and say of app.js, which is loaded first. */
+"use strict";
+
+{
+  /* d opens the definition: of the caller, callee, type or test at the focus, or of this symbol. */
+
+  keys.d = () => {
+    const row = document.activeElement?.closest(".call");
+    (row ? find(".call-name a", row) : find("[data-definition]"))?.click();
+  };
+
+  /* r goes to the references; from there arrow keys, j and k move from entry to entry. */
+
+  const entries = () => all(".symbol-uses [data-entry], .symbol-uses summary").filter((each) => each.checkVisibility());
+  const go = (place, block = "nearest") => {
+    place?.focus({ preventScroll: true });
+    place?.scrollIntoView({ block });
+  };
+
+  keys.r = () => {
+    if (entries().length) go(entries()[0], "center");
+    else say("No references");
+  };
+
+  /* The tests, which come when they are scrolled to, move what stands below them. */
+  document.addEventListener("htmx:after:swap", () => {
+    document.activeElement?.closest(".symbol-uses")?.querySelector(":focus").scrollIntoView({ block: "center" });
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+    if (!by || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const shown = entries();
+    const at = shown.indexOf(event.target);
+    if (at < 0) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    go(shown[at + by]);
+  }, true);
+}
