@@ -107,6 +107,7 @@ def factor_part(name: str, value: float) -> Part:
     return Part(name, value, f"{name} ×{value:g}")
 
 
+@functools.lru_cache(maxsize=16384)
 def is_test(path: str) -> bool:
     """Return whether a path looks like tests, benchmarks or their fixtures."""
     return _TEST.search(path) is not None

@@ -11,6 +11,7 @@ The name of a reference is not stored either; it is the identifier that begins a
 
 import functools
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -171,15 +172,15 @@ class Marks:
     """
 
     def __init__(self, marks: Sequence[int]) -> None:
-        self._marks = marks
+        self._marks = marks if isinstance(marks, array) else array("I", marks)
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return [mark for mark in self._marks if mark & _MASK == _TEXT_START]
+    def _starts(self) -> Sequence[int]:
+        return array("I", [mark for mark in self._marks if mark & _MASK == _TEXT_START])
 
     @cached_property
-    def _ends(self) -> list[int]:
-        return [mark for mark in self._marks if mark & _MASK == _TEXT_END]
+    def _ends(self) -> Sequence[int]:
+        return array("I", [mark for mark in self._marks if mark & _MASK == _TEXT_END])
 
     def role_at(self, offset: int) -> Role | None:
         """Return the role of the name at an offset, or None if it has none."""
