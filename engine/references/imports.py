@@ -170,6 +170,7 @@ def path_segments(path: str) -> tuple[str, ...]:
     return tuple(segments)
 
 
+@functools.lru_cache(maxsize=16384)
 def likeness(module: Module, path: str) -> int:
     """Return how well a file can be a module: 2 if it is called so, 1 if it lies within, else 0."""
     wanted, segments = module.segments, path_segments(path)

@@ -190,6 +190,7 @@ class Lookup:
 
     def _read_calls(self, name: str) -> Iterator[Found]:
         """Yield the calls of a name, from the files that are known to call or to import it."""
+        self._named(name)  # whose notes come first
         blob_ids = self._kept.names(self._handle).texts_with(name) if name else set()
         if blob_ids is None:
             return self._uses_in(self.sources_with(name), name, frozenset({Use.CALL}))
@@ -198,6 +199,7 @@ class Lookup:
         return self._uses_in(self._sources_at(places, name), name, frozenset({Use.CALL}))
 
     def _read_uses(self, name: str) -> Iterator[Found]:
+        self._named(name)  # whose notes come first
         return self._uses_in(self.sources_with(name), name, frozenset(Use))
 
     def _uses_in(
