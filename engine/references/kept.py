@@ -16,7 +16,7 @@ from engine.store import references
 from engine.store.compression import unpack_hashes
 from engine.store.connection import Handle
 from engine.store.project import count_changes
-from engine.syntax.references import has_references
+from engine.syntax.references import NAMES_WITH_MARKS, has_references
 
 _MOST_BYTES = 48 << 20  # of texts with what is read of them
 _MOST_UNREAD = 200  # texts without marks that are looked through for any name
@@ -30,14 +30,18 @@ class NameTable:
     Args:
         names: Of each text its id, and the packed hashes of the names.
         unread: The texts whose references were not read although their language has some.
+        has_marked: Whether names can end with ``?`` or ``!``, as in Ruby.
     """
 
-    def __init__(self, names: Sequence[tuple[int, bytes]], unread: Sequence[int]) -> None:
+    def __init__(
+        self, names: Sequence[tuple[int, bytes]], unread: Sequence[int], *, has_marked: bool
+    ) -> None:
         flat = [unpack_hashes(packed) for _, packed in names]
         self._ids = [blob_id for blob_id, _ in names]
         self._ends = list(accumulate(map(len, flat)))
         self._flat = b"".join(flat)
         self._unread = unread
+        self._ends_of_names = (b"", b"?", b"!") if has_marked else (b"",)
 
     @property
     def size_bytes(self) -> int:
@@ -50,8 +54,8 @@ class NameTable:
         if said is None or not self._ids or len(self._unread) > _MOST_UNREAD:
             return None
         found = set(self._unread)
-        for written in (said[0], said[0] + b"?", said[0] + b"!"):  # of Ruby and Elixir
-            found.update(self._with_hash(crc32(written).to_bytes(_HASH_BYTES, "little")))
+        for end in self._ends_of_names:
+            found.update(self._with_hash(crc32(said[0] + end).to_bytes(_HASH_BYTES, "little")))
         return found
 
     def _with_hash(self, wanted: bytes) -> list[int]:
@@ -93,7 +97,9 @@ class KeptBranch:
             unread = references.read_unmarked(
                 handle, self._branch_id, [each for each in languages if has_references(each)]
             )
-            self._names = NameTable(references.read_names(handle, self._branch_id), unread)
+            names = references.read_names(handle, self._branch_id)
+            has_marked = not NAMES_WITH_MARKS.isdisjoint(languages)
+            self._names = NameTable(names, unread, has_marked=has_marked)
         return self._names
 
 

@@ -59,7 +59,7 @@ _KEYWORD = ".keyword"
 _NAME = re.compile(rb"[\w$\x80-\xff]+")
 _NAME_WITH_MARK = re.compile(rb"[\w$\x80-\xff]+[?!]?")
 #: Here a name can end with ``?`` or ``!``.
-_HAS_MARKS = frozenset({"elixir", "julia", "ruby"})
+NAMES_WITH_MARKS = frozenset({"elixir", "julia", "ruby"})
 
 
 def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
@@ -123,7 +123,7 @@ def name_hash(name: str) -> int:
 
 def name_pattern(language: str) -> re.Pattern[bytes]:
     """Return the pattern of an identifier of a language."""
-    return _NAME_WITH_MARK if language in _HAS_MARKS else _NAME
+    return _NAME_WITH_MARK if language in NAMES_WITH_MARKS else _NAME
 
 
 @functools.cache

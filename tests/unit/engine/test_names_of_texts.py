@@ -7,7 +7,7 @@ from engine.syntax.references import name_hash
 
 def _table(*texts: set[str], unread: tuple[int, ...] = ()) -> NameTable:
     packed = [pack_hashes(sorted(map(name_hash, names))) for names in texts]
-    return NameTable(list(enumerate(packed, 1)), unread)
+    return NameTable(list(enumerate(packed, 1)), unread, has_marked=True)
 
 
 def test_the_texts_that_refer_to_a_name() -> None:
@@ -20,7 +20,7 @@ def test_the_texts_that_refer_to_a_name() -> None:
 def test_a_hash_across_two_others_is_none() -> None:
     first, second = sorted((name_hash("take"), name_hash("add")))
     flat = first.to_bytes(4, "little") + second.to_bytes(4, "little")
-    table = NameTable([(1, pack_hashes([first, second]))], ())
+    table = NameTable([(1, pack_hashes([first, second]))], (), has_marked=False)
     across = int.from_bytes(flat[2:6], "little")
     assert table._with_hash(across.to_bytes(4, "little")) == []
 
