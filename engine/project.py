@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engine.reference_records import ImpactAnswer, ImpactRequest
     from engine.references.code_map import CodeMap
     from engine.references.finder import References
+    from engine.references.kept import Kept
     from engine.references.places import Places
     from engine.search.merge import ProjectAnswer
     from engine.search.name_uses import NameUses, UseTerm
@@ -102,7 +103,7 @@ class Project:
                     self.root,
                     self._config,
                     self._questions,
-                    _find_uses,
+                    self._find_uses,
                 )
             return self._made_searcher
 
@@ -212,11 +213,18 @@ class Project:
         return Checkpoints(self._store, self._searcher, self._questions, self.root)
 
     @cached_property
+    def _kept(self) -> "Kept":
+        """What questions about its names keep in this process."""
+        from engine.references.kept import Kept
+
+        return Kept()
+
+    @cached_property
     def references(self) -> "References":
         """Who uses its names."""
         from engine.references.finder import References
 
-        return References(self._store, self._searcher, self.root, self._pool)
+        return References(self._store, self._searcher, self.root, self._kept, self._pool)
 
     def impact(self, wanted: "ImpactRequest") -> "ImpactAnswer":
         """Return what depends on a definition, a file (absolute or not) or uncommitted changes.
@@ -235,14 +243,14 @@ class Project:
         """Its most central definitions."""
         from engine.references.code_map import CodeMap
 
-        return CodeMap(self._store, self._searcher, self.root)
+        return CodeMap(self._store, self._searcher, self.root, self._kept)
 
     @cached_property
     def places(self) -> "Places":
         """What the names at places of its files mean, and what is around a definition."""
         from engine.references.places import Places
 
-        return Places(self._store, self._searcher, self.root)
+        return Places(self._store, self._searcher, self.root, self._kept)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer a search; InvalidInputError if the query, a filter or the limit is not valid."""
@@ -268,15 +276,17 @@ class Project:
     @property
     def cached_bytes(self) -> int:
         """The approximate size of its caches in this process."""
-        drawn = self.__dict__.get("code_map")  # not made for this
+        drawn, kept = map(self.__dict__.get, ("code_map", "_kept"))  # not made for this
         made = self._made_searcher
-        return (made.size_bytes if made else 0) + (drawn.size_bytes if drawn else 0)
+        return sum(each.size_bytes for each in (made, drawn, kept) if each)
 
     def evict(self) -> None:
         """Drop its caches until the next search."""
         if self._made_searcher:
             self._made_searcher.evict()
         self.__dict__.pop("code_map", None)
+        if kept := self.__dict__.get("_kept"):
+            kept.evict()
 
     def related(self, wanted: RelatedRequest) -> SearchAnswer:
         """Return code similar to a place, whose path may be absolute, by stored vectors.
@@ -438,13 +448,12 @@ class Project:
     def _branch_here(self, handle: Handle) -> BranchRow:
         return self._searcher.branch(handle, None, self._checked_out())
 
+    def _find_uses(
+        self, handle: Handle, branch: BranchRow, terms: "Sequence[UseTerm]"
+    ) -> "Sequence[NameUses]":
+        from engine.references.usage_filter import find_uses
 
-def _find_uses(
-    handle: Handle, branch: BranchRow, terms: "Sequence[UseTerm]"
-) -> "Sequence[NameUses]":
-    from engine.references.usage_filter import find_uses
-
-    return find_uses(handle, branch, terms)
+        return find_uses(handle, branch, terms, self._kept)
 
 
 def _no_workers(config: Config) -> "WorkerPool":

@@ -65,6 +65,7 @@ class Candidates:
         self.rows = tuple(rows)
         self._sorted: dict[str, tuple[SymbolRow, ...]] = {}
         self._places: dict[str, dict[tuple[int, str], int]] = {}
+        self._near_members: dict[str, tuple[SymbolRow, ...]] = {}
 
     @cached_property
     def by_path(self) -> dict[str, list[SymbolRow]]:
@@ -111,10 +112,17 @@ class Candidates:
 
     def near_of(self, path: str, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         """Return some of them in the order of ``near``."""
+        order = self._order_of(path)
+        if rows is self.members:  # asked by each file that has the name
+            if order not in self._near_members:
+                self._near_members[order] = self._near_of(path, order, rows)
+            return self._near_members[order]
+        return self._near_of(path, order, rows)
+
+    def _near_of(self, path: str, order: str, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         wanted = list(rows)
         if len(wanted) < 2:
             return tuple(wanted)
-        order = self._order_of(path)
         if order not in self._places:
             numbered = enumerate(self.near(path))
             self._places[order] = {(each.id, each.path): place for place, each in numbered}

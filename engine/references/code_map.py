@@ -8,6 +8,7 @@ import numpy as np
 from engine.parameters import check_request
 from engine.records import Hit, SearchRequest
 from engine.reference_records import MapAnswer, MappedSymbol, MapRequest
+from engine.references.kept import Kept
 from engine.references.name_graph import Floats, NameGraph, read_name_graph
 from engine.references.snapshot import read_snapshot
 from engine.search.query import Query
@@ -35,12 +36,14 @@ class CodeMap:
         store: The project's database.
         searcher: Of the project, for branches, coverage, and what a query finds.
         root: The resolved root.
+        kept: What the process keeps of the project.
     """
 
-    def __init__(self, store: Store, searcher: Searcher, root: str) -> None:
+    def __init__(self, store: Store, searcher: Searcher, root: str, kept: Kept) -> None:
         self._store = store
         self._searcher = searcher
         self._root = root
+        self._texts = kept
         self._lock = threading.Lock()
         self._kept: tuple[tuple[int | None, int], NameGraph] | None = None
 
@@ -63,7 +66,7 @@ class CodeMap:
         check_request(wanted)
         checked_out = read_branch(self._root)
         hits = self._hits(wanted.query, checked_out)
-        with read_snapshot(self._store, self._searcher, checked_out) as snapshot:
+        with read_snapshot(self._store, self._searcher, checked_out, self._texts) as snapshot:
             handle, branch = snapshot.handle, snapshot.branch
             graph = self._graph_of(handle, branch)
             begins = _Beginnings(graph, hits, wanted.path)

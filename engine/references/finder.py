@@ -31,6 +31,7 @@ from engine.reference_records import (
 from engine.references.calls import Walk
 from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
+from engine.references.kept import Kept
 from engine.references.lookup import RANK, Found, uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
@@ -58,15 +59,22 @@ class References:
         store: The project's database.
         searcher: Of the project, for branches and coverage.
         root: The resolved root.
+        kept: What the process keeps of the project.
         pool: Returns the workers that parse what changed.
     """
 
     def __init__(
-        self, store: Store, searcher: Searcher, root: str, pool: "Callable[[], WorkerPool]"
+        self,
+        store: Store,
+        searcher: Searcher,
+        root: str,
+        kept: Kept,
+        pool: "Callable[[], WorkerPool]",
     ) -> None:
         self._store = store
         self._searcher = searcher
         self._root = root
+        self._kept = kept
         self._pool = pool
 
     def find(self, wanted: ReferenceRequest) -> ReferenceAnswer:
@@ -176,7 +184,7 @@ class References:
         check_one(wanted)
         checked_out = read_branch(self._root)
         changed = self._changed(checked_out) if wanted.changed else None
-        with read_snapshot(self._store, self._searcher, checked_out) as snapshot:
+        with read_snapshot(self._store, self._searcher, checked_out, self._kept) as snapshot:
             lookup = snapshot.lookup
             if wanted.path is not None:
                 _check_indexed(snapshot, wanted.path)
@@ -256,7 +264,9 @@ class References:
 
         check_request(wanted)
         with self._read() as snapshot:
-            found = find_unused(snapshot.handle, snapshot.branch, wanted, cancelled)
+            found = find_unused(
+                snapshot.handle, snapshot.branch, snapshot.lookup, wanted, cancelled
+            )
             asked = [each for each in found.definitions if wanted.exported or not each.exported]
             return UnusedAnswer(
                 definitions=tuple(asked[: wanted.limit]),
@@ -309,7 +319,7 @@ class References:
             )
 
     def _read(self) -> AbstractContextManager[Snapshot]:
-        return read_snapshot(self._store, self._searcher, read_branch(self._root))
+        return read_snapshot(self._store, self._searcher, read_branch(self._root), self._kept)
 
     def _shown(self, rows: Sequence[SymbolRow]) -> tuple[SymbolHit, ...]:
         return tuple(

@@ -1,5 +1,6 @@
 """What an import says: the module that a name comes from, and the files that can be this module."""
 
+import functools
 import os
 import re
 from collections.abc import Iterator
@@ -158,6 +159,7 @@ def _words(text: bytes, word: str) -> Iterator[tuple[int, int]]:
         at = text.find(said, end)
 
 
+@functools.lru_cache(maxsize=8192)
 def path_segments(path: str) -> tuple[str, ...]:
     """Return the folders and the stem of a path; of a file that stands for its folder, these."""
     segments = os.path.splitext(path)[0].split("/")
@@ -168,6 +170,7 @@ def path_segments(path: str) -> tuple[str, ...]:
     return tuple(segments)
 
 
+@functools.lru_cache(maxsize=16384)
 def likeness(module: Module, path: str) -> int:
     """Return how well a file can be a module: 2 if it is called so, 1 if it lies within, else 0."""
     wanted, segments = module.segments, path_segments(path)

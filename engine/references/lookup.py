@@ -1,7 +1,9 @@
 """Definitions and uses of names within one snapshot of a branch, each read once."""
 
+import heapq
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from engine.humanize import count
@@ -9,8 +11,9 @@ from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import TYPES, is_member, scope_of
 from engine.references.imports import path_segments
+from engine.references.kept import Kept
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
-from engine.references.sources import Occurrence, Source, offsets_of
+from engine.references.sources import Contents, Occurrence, Source, offsets_of
 from engine.references.types import bases_in
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
@@ -44,18 +47,30 @@ class Found(NamedTuple):
     resolution: Resolution
 
 
-class Lookup:
-    """Reads definitions and uses of names within one snapshot."""
+#: Uses, numbered in their order, by path and qualified name of what they can mean. Uses that can
+#: mean the same definitions, often hundreds, share a list.
+_Groups = dict[tuple[str, str], list[list[tuple[int, Found]]]]
 
-    def __init__(self, handle: Handle, branch: BranchRow) -> None:
+
+class Lookup:
+    """Reads definitions and uses of names within one snapshot.
+
+    Args:
+        handle: The transaction.
+        branch: The branch.
+        kept: What the process keeps of the project.
+    """
+
+    def __init__(self, handle: Handle, branch: BranchRow, kept: Kept) -> None:
         self._handle = handle
         self._branch = branch
+        self._kept = kept.branch(handle, branch.id)
         self._filters = filters_of(handle, Query(text=""), SearchRequest(query=""), branch.id)
         self._by_name: dict[str, list[SymbolRow]] = {}
         self._sources: dict[str, Source] = {}
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
-        self._calls: dict[str, dict[tuple[str, str], list[Found]]] = {}  # by name, by target
+        self._calls: dict[str, _Groups] = {}  # by name
         self.is_cut = False
         self.notes: list[str] = []
 
@@ -167,30 +182,41 @@ class Lookup:
     def calls_of(self, row: SymbolRow) -> Sequence[Found]:
         """Return the calls that can mean a definition, or an overload of it."""
         if row.name not in self._calls:
-            grouped: dict[tuple[str, str], list[Found]] = {}
-            for found in self.uses(row.name):
-                if found.occurrence.use is Use.CALL:
-                    for key in {_key_of(each) for each in found.resolution.targets}:
-                        grouped.setdefault(key, []).append(found)
-            self._calls[row.name] = grouped
-        return self._calls[row.name].get(_key_of(row), ())
+            found = self._uses.get(row.name) or self._read_calls(row.name)
+            calls = (each for each in found if each.occurrence.use is Use.CALL)
+            self._calls[row.name] = _by_targets(calls)
+        groups = self._calls[row.name].get(_key_of(row), ())
+        return [found for _, found in heapq.merge(*groups, key=itemgetter(0))]
+
+    def _read_calls(self, name: str) -> Iterator[Found]:
+        """Yield the calls of a name, from the files that are known to call or to import it."""
+        self._named(name)  # whose notes come first
+        blob_ids = self._kept.names(self._handle).texts_with(name) if name else set()
+        if blob_ids is None:
+            return self._uses_in(self.sources_with(name), name, frozenset({Use.CALL}))
+        paths = references.read_paths(self._handle, self._branch.id, list(blob_ids))
+        places = sorted((path, blob_id) for blob_id, each in paths.items() for path in each)
+        return self._uses_in(self._sources_at(places, name), name, frozenset({Use.CALL}))
 
     def _read_uses(self, name: str) -> Iterator[Found]:
+        self._named(name)  # whose notes come first
+        return self._uses_in(self.sources_with(name), name, frozenset(Use))
+
+    def _uses_in(
+        self, sources: Iterable[Source], name: str, wanted: Collection[Use]
+    ) -> Iterator[Found]:
         definitions = Definitions(self._named(name))
         unread: set[str] = set()
-        for source in self.sources_with(name):
+        for source in sources:
             occurrences = list(source.occurrences(name))
             if not occurrences:
                 continue
             if not source.is_marked and has_references(source.language):
                 unread.add(source.path)
             resolver = Resolver(source, name, definitions, occurrences, self)
-            for occurrence in occurrences:
-                yield Found(source, occurrence, resolver.of(occurrence))
-            for alias in aliases_of(source, name, occurrences):
-                for occurrence in source.occurrences(alias):
-                    if not source.text.endswith(b"as ", 0, occurrence.offset):  # its import
-                        yield Found(source, occurrence, resolver.of(occurrence))
+            for occurrence in (*occurrences, *_of_aliases(source, name, occurrences)):
+                if occurrence.use in wanted:
+                    yield Found(source, occurrence, resolver.of(occurrence))
         if unread:
             self.notes.append(
                 f"in {count(len(unread), 'file')} {name} is found as text: the references there"
@@ -201,10 +227,20 @@ class Lookup:
         """Return a file of the branch."""
         if path not in self._sources:
             for row in references.read_source(self._handle, self._branch.id, path):
-                spans = references.read_symbol_spans(self._handle, [row.blob_id])
-                text = unpack_text(row.packed_text)
-                self._sources[path] = Source(row, text, spans.get(row.blob_id, []))
+                self._sources[path] = Source(path, self._contents_of(row))
         return self._sources.get(path)
+
+    def _contents_of(self, row: references.SourceRow) -> Contents:
+        kept = self._kept.texts.get(row.blob_id)
+        if kept is not None:
+            return kept
+        spans = references.read_symbol_spans(self._handle, [row.blob_id])
+        text = unpack_text(row.packed_text)
+        return self._keep(Contents(row, text, spans.get(row.blob_id, [])))
+
+    def _keep(self, contents: Contents) -> Contents:
+        self._kept.texts.put(contents.blob_id, contents, contents.size_bytes)
+        return contents
 
     def sources_with(self, text: str) -> list[Source]:
         """Return the files that have a text, by path."""
@@ -219,31 +255,57 @@ class Lookup:
             places = references.read_places_with(self._handle, branch_id, match, limit)
         else:  # a name of single letters, which the keyword index leaves out
             places = references.read_places(self._handle, branch_id, limit)
-        self._keep(places[:_MOST_FILES], name)
-        if len(places) == limit:
+        return self._sources_at(places, name)
+
+    def _sources_at(self, places: Sequence[tuple[str, int]], name: str) -> list[Source]:
+        """Return the first of some files that have a name, or were read before."""
+        if len(places) > _MOST_FILES:
+            places = places[:_MOST_FILES]
             self.is_cut = True
             note = f"{name} may stand in more than {_MOST_FILES:,} files; only these were read"
             if note not in self.notes:
                 self.notes.append(note)
-        found = (self._sources.get(path) for path, _ in places[:_MOST_FILES])
+        self._read_sources(places, name)
+        found = (self._sources.get(path) for path, _ in places)
         return [source for source in found if source is not None]
 
-    def _keep(self, places: Sequence[tuple[str, int]], name: str) -> None:
-        """Keep the files that have a name; the keyword index also gives those with its words."""
+    def _read_sources(self, places: Sequence[tuple[str, int]], name: str) -> None:
+        """Read the files that have a name; the keyword index also gives those with its words."""
         said = name.encode()
-        blob_ids = [blob_id for path, blob_id in places if path not in self._sources]
+        new = [place for place in places if place[0] not in self._sources]
+        contents: dict[int, Contents] = {}
+        unknown: list[int] = []
+        for blob_id in {blob_id for _, blob_id in new}:
+            kept = self._kept.texts.get(blob_id)
+            if kept is not None and offsets_of(said, kept.text):
+                contents[blob_id] = kept
+            elif kept is None:
+                unknown.append(blob_id)
         texts: dict[int, bytes] = {}
-        for blob_id, packed in references.read_texts(self._handle, blob_ids):
+        for blob_id, packed in references.read_texts(self._handle, unknown):
             text = unpack_text(packed)
             if said in text and offsets_of(said, text):
                 texts[blob_id] = text
         marks = references.read_marks(self._handle, list(texts))
         spans = references.read_symbol_spans(self._handle, list(texts))
-        for path, blob_id in places:
-            if path not in self._sources and blob_id in texts:
+        for path, blob_id in new:
+            if blob_id in texts and blob_id not in contents:
                 language, packed_marks = marks[blob_id]
                 row = references.SourceRow(path, blob_id, language, b"", packed_marks)
-                self._sources[path] = Source(row, texts[blob_id], spans.get(blob_id, []))
+                read = Contents(row, texts[blob_id], spans.get(blob_id, []))
+                contents[blob_id] = self._keep(read)
+            if blob_id in contents:
+                self._sources[path] = Source(path, contents[blob_id])
+
+
+def _of_aliases(
+    source: Source, name: str, occurrences: Sequence[Occurrence]
+) -> Iterator[Occurrence]:
+    """Yield where an imported name stands under the other name that its import gives it."""
+    for alias in aliases_of(source, name, occurrences):
+        for occurrence in source.occurrences(alias):
+            if not source.text.endswith(b"as ", 0, occurrence.offset):  # its import
+                yield occurrence
 
 
 def _of_module(rows: Sequence[SymbolRow], words: Sequence[str]) -> list[SymbolRow]:
@@ -267,6 +329,17 @@ def _of_module(rows: Sequence[SymbolRow], words: Sequence[str]) -> list[SymbolRo
 
 def _key_of(row: SymbolRow) -> tuple[str, str]:
     return row.path, row.qualified_name
+
+
+def _by_targets(found: Iterable[Found]) -> _Groups:
+    by_identity: dict[int, list[tuple[int, Found]]] = {}
+    for number, each in enumerate(found):
+        by_identity.setdefault(id(each.resolution.targets), []).append((number, each))
+    groups: _Groups = {}
+    for same in by_identity.values():
+        for key in {_key_of(each) for each in same[0][1].resolution.targets}:
+            groups.setdefault(key, []).append(same)
+    return groups
 
 
 def can_mean(resolution: Resolution, row: SymbolRow) -> bool:

@@ -131,21 +131,19 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
 
     rows = symbols.read_definitions(handle, KINDS)
     rows = [row for row in rows if row[1] in file_number]
-    symbol_ids, blob_ids, all_names, kinds, exported = zip(*rows, strict=True) if rows else [()] * 5
-    file_of = np.array([file_number[blob_id] for blob_id in blob_ids], dtype=np.int32)
-    keys = np.array([name_hash(name) for name in all_names], dtype=np.uint32) ^ salts[file_of]
-    worth = _worths_of(all_names, kinds)
-    worth[~np.array(exported, dtype=bool)] *= _NOT_EXPORTED_WEIGHT
-    _, name_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    worth /= counts[name_of]
+    file_of = np.array([file_number[row[1]] for row in rows], dtype=np.int32)
+    keys = np.array([name_hash(row[2]) for row in rows], dtype=np.uint32) ^ salts[file_of]
 
     sources, names = _read_references(handle, branch_id, file_number)
-    targets, sources = _joined(keys, names ^ salts[sources], sources)
+    targets, sources, shared = _joined(keys, names ^ salts[sources], sources)
     is_foreign = sources != file_of[targets]
-    targets, sources = targets[is_foreign], sources[is_foreign]
+    targets, sources, shared = targets[is_foreign], sources[is_foreign], shared[is_foreign]
     users = np.bincount(targets, minlength=len(rows)).astype(np.int32)
 
-    weights = worth[targets]
+    worth = np.zeros(len(rows))
+    used = np.flatnonzero(users)
+    worth[used] = _worths_of([rows[number] for number in used.tolist()])
+    weights = worth[targets] / shared
     total = np.bincount(sources, weights=weights, minlength=len(files))
     weights /= np.maximum(total[sources], _FEWEST)
     weights *= np.where(tests[sources], _TEST_WEIGHT, 1.0)
@@ -157,7 +155,7 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
         paths=paths,
         is_test=tests,
         worth=_path_worths(paths, np.unique(file_of[targets])),
-        symbol_ids=np.array(symbol_ids, dtype=np.int32),
+        symbol_ids=np.array([row[0] for row in rows], dtype=np.int32),
         file_of=file_of,
         users=users,
         sources=sources,
@@ -169,13 +167,14 @@ def read_name_graph(handle: Handle, branch_id: int) -> NameGraph:
     )
 
 
-def _worths_of(names: Sequence[str], kinds: Sequence[str]) -> NDArray[np.float64]:
+def _worths_of(rows: Sequence[tuple[int, int, str, str, bool]]) -> NDArray[np.float64]:
     """Return how much a reference to the name of each definition says."""
-    known = {name: _worth(name) for name in set(names)}
-    worths = np.array([known[name] for name in names], dtype=np.float64)
+    known = {name: _worth(name) for name in {row[2] for row in rows}}
     plain = {name for name, worth in known.items() if worth == 1.0 and _is_plain(name)}
-    is_plain = [kind == "method" and name in plain for name, kind in zip(names, kinds, strict=True)]
+    worths = np.array([known[row[2]] for row in rows], dtype=np.float64)
+    is_plain = [row[3] == "method" and row[2] in plain for row in rows]
     worths[np.array(is_plain, dtype=bool)] *= _PLAIN_METHOD_WEIGHT
+    worths[np.array([not row[4] for row in rows], dtype=bool)] *= _NOT_EXPORTED_WEIGHT
     return worths
 
 
@@ -199,7 +198,8 @@ def _path_worths(paths: Sequence[str], wanted: Integers) -> Floats:
 def _salts_of(languages: Sequence[str]) -> NDArray[np.uint32]:
     """Return for each file a number by which names of other families of languages differ."""
     families: dict[Any, int] = {}
-    numbers = [families.setdefault(family_of(each), len(families)) for each in languages]
+    known = {each: family_of(each) for each in set(languages)}
+    numbers = [families.setdefault(known[each], len(families)) for each in languages]
     return np.array([number * _FAMILY_SALT & 0xFFFFFFFF for number in numbers], dtype=np.uint32)
 
 
@@ -220,14 +220,23 @@ def _read_references(
 
 def _joined(
     keys: NDArray[np.uint32], names: NDArray[np.uint32], sources: Integers
-) -> tuple[Integers, Integers]:
-    """Return each pair of a definition and a file that refers to its key."""
+) -> tuple[Integers, Integers, Integers]:
+    """Return each pair of a definition and a file that refers to its key.
+
+    Third comes how many definitions share the key.
+    """
     order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    first = np.searchsorted(ordered, names, side="left")
-    number = np.searchsorted(ordered, names, side="right") - first
+    known, begins_at, sizes = np.unique(keys[order], return_index=True, return_counts=True)
+    place = np.minimum(np.searchsorted(known, names), max(len(known) - 1, 0))
+    is_known = known[place] == names if len(known) else np.zeros(len(names), bool)
+    place, sources = place[is_known], sources[is_known]
+    first, number = begins_at[place], sizes[place]
     number[number > _MOST_DEFINITIONS] = 0
     ends = np.cumsum(number)
     begins = np.repeat(ends - number, number)
     at = np.repeat(first, number) + np.arange(int(ends[-1]) if len(ends) else 0) - begins
-    return order[at].astype(np.int32), np.repeat(sources, number).astype(np.int32)
+    return (
+        order[at].astype(np.int32),
+        np.repeat(sources, number).astype(np.int32),
+        np.repeat(number, number).astype(np.int32),
+    )

@@ -30,6 +30,7 @@ from engine.references.calls import Walk
 from engine.references.finder import reference_of
 from engine.references.impact import answer_from, start_at
 from engine.references.inheritance import InheritanceWalk
+from engine.references.kept import Kept
 from engine.references.lookup import RANK, Found, can_mean
 from engine.references.resolve import family_of, scope_of
 from engine.references.snapshot import Snapshot, read_snapshot
@@ -60,12 +61,14 @@ class Places:
         store: The project's database.
         searcher: Of the project, for branches and coverage.
         root: The resolved root.
+        kept: What the process keeps of the project.
     """
 
-    def __init__(self, store: Store, searcher: Searcher, root: str) -> None:
+    def __init__(self, store: Store, searcher: Searcher, root: str, kept: Kept) -> None:
         self._store = store
         self._searcher = searcher
         self._root = root
+        self._kept = kept
         self._defined: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
         self._imported: EntryCache[frozenset[str]] = EntryCache(_MOST_CACHED_FILES)
 
@@ -213,7 +216,7 @@ class Places:
             )
 
     def _read(self) -> AbstractContextManager[Snapshot]:
-        return read_snapshot(self._store, self._searcher, read_branch(self._root))
+        return read_snapshot(self._store, self._searcher, read_branch(self._root), self._kept)
 
     def _follow(
         self,

@@ -5,8 +5,9 @@ there to the end of the block, or in the function of the parameter; in Python in
 """
 
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from engine.references.candidates import CALLABLES
@@ -52,6 +53,8 @@ _DECLARED = {
     ),
     "other": re.compile(rb"\b(?:let|var|val|local)\s+(?:[\w\s,]*,\s*)?$"),
 }
+#: With one of these, what ``_DECLARED`` matches ends; it may be empty at the start of a text.
+_BEFORE_DECLARED = frozenset(bytes([byte]) for byte in b" \t\n\r\f\v{[,:.|&")
 #: What stands behind a name that an assignment declares.
 _ASSIGNED = {
     "go": re.compile(rb"\s*(?:,\s*\w+\s*)*:="),
@@ -91,7 +94,6 @@ _IN = re.compile(rb"[\w\s,()*]*\bin\b")
 _AS = re.compile(rb"\b(?:with|except|case)\b.*\bas\s+\(?$")
 _LINE_START = re.compile(rb"^[ \t]*(?:[\w\s,(*]*,\s*)?\(?\*?$")
 _BRACKET = re.compile(rb"[()\[\]{}]")
-_OPENING = frozenset(b"([{")
 _CLOSING = {ord(")"): ord("("), ord("]"): ord("["), ord("}"): ord("{")}
 _PARAMETERS = re.compile(rb"[()\[\]{}]|[,:=]|[A-Za-z_]\w*")
 #: Keys of literals and keyword arguments name a member or a parameter.
@@ -113,6 +115,10 @@ class Code(Protocol):
     def marks(self) -> Marks:
         """The marks of its references."""
 
+    @property
+    def brackets(self) -> "Brackets":
+        """The pairs of its brackets."""
+
     def enclosing(self, offset: int) -> SpanRow | None:
         """Return the innermost symbol around an offset."""
 
@@ -126,31 +132,38 @@ class Binding(NamedTuple):
 
 
 class Brackets:
-    """The pairs of brackets of a text, without those in comments and literals."""
+    """The pairs of brackets of a text, without those in comments and literals.
 
-    def __init__(self, source: Code) -> None:
-        self.opens: list[int] = []
-        self.ends: list[int] = []
-        self.parents: list[int] = []
-        text = source.text
-        code = bytearray(text)
-        for start, end in source.marks.texts():
-            code[start:end] = bytes(end - start)
+    Args:
+        text: The text.
+        marks: Of the text.
+    """
+
+    def __init__(self, text: bytes, marks: Marks) -> None:
+        opens: list[int] = []
+        ends: list[int] = []
+        parents: list[int] = []
         stack: list[int] = []
-        for match in _BRACKET.finditer(code):
-            at = match.start()
-            if text[at] in _OPENING:
-                self.opens.append(at)
-                self.ends.append(len(text))
-                self.parents.append(stack[-1] if stack else -1)
-                stack.append(len(self.opens) - 1)
-                continue
-            wanted = _CLOSING[text[at]]
-            while stack:  # conditions of the preprocessor can leave some open
-                place = stack.pop()
-                self.ends[place] = at
-                if text[self.opens[place]] == wanted:
-                    break
+        size = len(text)
+        for start, end in _outside(marks.texts(), size):
+            for match in _BRACKET.finditer(text, start, end):
+                at = match.start()
+                wanted = _CLOSING.get(text[at])
+                if wanted is None:
+                    parents.append(stack[-1] if stack else -1)
+                    stack.append(len(opens))
+                    opens.append(at)
+                    ends.append(size)
+                    continue
+                while stack:  # conditions of the preprocessor can leave some open
+                    place = stack.pop()
+                    ends[place] = at
+                    if text[opens[place]] == wanted:
+                        break
+        # A tenth of the memory of lists: they are kept for later questions.
+        self.opens = array("q", opens)
+        self.ends = array("q", ends)
+        self.parents = array("q", parents)
 
     def around(self, offset: int) -> int:
         """Return the place of the innermost pair around an offset, or -1."""
@@ -164,6 +177,16 @@ class Brackets:
         return (self.opens[place], self.ends[place]) if place >= 0 else (0, size)
 
 
+def _outside(stretches: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    """Yield what lies between some stretches of a text, which are in order of their starts."""
+    at = 0
+    for start, end in stretches:
+        if start > at:
+            yield at, start
+        at = max(at, end)
+    yield at, size
+
+
 class Scopes:
     """The local bindings of one file."""
 
@@ -172,15 +195,12 @@ class Scopes:
         self._bindings: dict[bytes, list[Binding]] = {}
         language = source.language
         self._way = "ecmascript" if language in _ECMASCRIPT else language
-        self._brackets: Brackets | None = None
         self._parameters: dict[int, dict[bytes, int]] = {}
 
     @property
     def brackets(self) -> Brackets:
         """The pairs of brackets of the file."""
-        if self._brackets is None:
-            self._brackets = Brackets(self._source)
-        return self._brackets
+        return self._source.brackets
 
     def block_of(self, offset: int) -> tuple[int, int]:
         """Return the innermost stretch in braces around an offset."""
@@ -292,18 +312,20 @@ class Scopes:
         text, end = self._source.text, offset + len(name)
         way = self._way
         if way in _TYPED_FIRST:
-            if _TYPED.search(before) and _AFTER_TYPED.match(text, end):
+            # What follows is sooner looked at.
+            if _AFTER_TYPED.match(text, end) and _TYPED.search(before):
                 return self._stretch_of(offset, is_bound=True, is_typed=True)
             if way in {"java", "csharp"} and _ARROW.match(text, end):
                 return self._to_end_of_arrow(offset, end)
             return None
         known = way if way in _DECLARED else "other"
         assigned = _ASSIGNED.get(way)
-        if _DECLARED[known].search(before) or (
+        may_declare = before[-1:] in _BEFORE_DECLARED
+        if (may_declare and _DECLARED[known].search(before)) or (
             assigned and assigned.match(text, end, end + _AFTER_BYTES)
         ):
             return self._stretch_of(offset, is_bound=True, is_typed=False)
-        if _PARAMETER_BEFORE[known].search(before) and _PARAMETER_AFTER[known].match(text, end):
+        if _PARAMETER_AFTER[known].match(text, end) and _PARAMETER_BEFORE[known].search(before):
             return self._stretch_of(offset, is_bound=False, is_typed=False)
         if way == "ecmascript" and _ARROW.match(text, end):
             return self._to_end_of_arrow(offset, end)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from engine.records import Coverage
+from engine.references.kept import Kept
 from engine.references.lookup import Lookup
 from engine.search.searcher import Searcher
 from engine.search.selection import branch_notes, path_predicate
@@ -20,14 +21,20 @@ class Snapshot:
         branch: The branch, or the one that stands in for it.
         checked_out: The name of the branch that is checked out.
         searcher: Of the project, for coverage.
+        kept: What the process keeps of the project.
     """
 
     def __init__(
-        self, handle: Handle, branch: BranchRow, checked_out: str, searcher: Searcher
+        self,
+        handle: Handle,
+        branch: BranchRow,
+        checked_out: str,
+        searcher: Searcher,
+        kept: Kept,
     ) -> None:
         self.handle = handle
         self.branch = branch
-        self.lookup = Lookup(handle, branch)
+        self.lookup = Lookup(handle, branch, kept)
         self._checked_out = checked_out
         self._searcher = searcher
 
@@ -58,13 +65,17 @@ class Snapshot:
 
 
 @contextmanager
-def read_snapshot(store: Store, searcher: Searcher, checked_out: str) -> Iterator[Snapshot]:
+def read_snapshot(
+    store: Store, searcher: Searcher, checked_out: str, kept: Kept
+) -> Iterator[Snapshot]:
     """Open a snapshot of a project.
 
     Args:
         store: The project's database.
         searcher: Of the project.
         checked_out: The name of the branch that is checked out.
+        kept: What the process keeps of the project.
     """
     with store.read() as handle:
-        yield Snapshot(handle, searcher.branch(handle, None, checked_out), checked_out, searcher)
+        branch = searcher.branch(handle, None, checked_out)
+        yield Snapshot(handle, branch, checked_out, searcher, kept)

@@ -1,6 +1,7 @@
 """The text of a file with its marks and symbols, and the occurrences of a name in it."""
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 from engine.reference_records import Use
 from engine.references.candidates import CALLABLES, TYPES
-from engine.references.scopes import Scopes
+from engine.references.scopes import Brackets, Scopes
 from engine.store.compression import unpack_marks
 from engine.store.references import SourceRow, SpanRow
 from engine.syntax.references import Marks, name_pattern
@@ -45,39 +46,55 @@ def offsets_of(name: bytes, text: bytes) -> list[int]:
     return found
 
 
-class Source:
-    """A file as references see it.
+class Contents:
+    """A stored text with its marks and symbols, whatever files have it. Thread-safe.
 
     Args:
-        row: The file with its marks.
-        text: Its stored text.
+        row: A file with the text, and its marks.
+        text: The text.
         spans: Its symbols, in text order.
     """
 
     def __init__(self, row: SourceRow, text: bytes, spans: Sequence[SpanRow]) -> None:
-        self.path = row.path
         self.language = row.language
         self.blob_id = row.blob_id
-        self.is_marked = row.packed_marks is not None
+        self.packed_marks = row.packed_marks
         self.text = text
         self.spans = spans
-        self._packed_marks = row.packed_marks
-        self._words: dict[str, list[int]] = {}
-        self._heads: dict[int, list[str]] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory, with what is read of it later."""
+        return 2 * len(self.text) + 8 * len(self.packed_marks or b"") + 600 * len(self.spans)
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return [span.byte_start for span in self.spans]
+    def starts(self) -> Sequence[int]:
+        """Where its symbols begin."""
+        return array("q", (span.byte_start for span in self.spans))
 
     @cached_property
-    def _place_of(self) -> dict[int, int]:
+    def place_of(self) -> dict[int, int]:
+        """The place of each symbol by its id."""
         return {span.id: place for place, span in enumerate(self.spans)}
+
+    @cached_property
+    def named(self) -> dict[str, list[SpanRow]]:
+        """The symbols by name."""
+        found: dict[str, list[SpanRow]] = {}
+        for span in self.spans:
+            found.setdefault(span.name, []).append(span)
+        return found
 
     @cached_property
     def marks(self) -> Marks:
         """The marks of its references."""
-        packed = self._packed_marks
+        packed = self.packed_marks
         return Marks(unpack_marks(packed) if packed is not None else ())
+
+    @cached_property
+    def brackets(self) -> Brackets:
+        """The pairs of its brackets."""
+        return Brackets(self.text, self.marks)
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -93,6 +110,46 @@ class Source:
                 found.setdefault(span.qualified_name, []).append(span)
         return found
 
+
+class Source:
+    """A file as references see it, within one answer.
+
+    Args:
+        path: Of the file.
+        contents: What it contains.
+    """
+
+    def __init__(self, path: str, contents: Contents) -> None:
+        self.path = path
+        self.contents = contents
+        self.language = contents.language
+        self.blob_id = contents.blob_id
+        self.is_marked = contents.packed_marks is not None
+        self.text = contents.text
+        self.spans = contents.spans
+        self._words: dict[str, list[int]] = {}
+        self._heads: dict[int, list[str]] = {}
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of its references."""
+        return self.contents.marks
+
+    @property
+    def brackets(self) -> Brackets:
+        """The pairs of its brackets."""
+        return self.contents.brackets
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of its symbols by qualified name."""
+        return self.contents.kinds
+
+    @property
+    def types(self) -> dict[str, list[SpanRow]]:
+        """Its types by qualified name."""
+        return self.contents.types
+
     @cached_property
     def scopes(self) -> Scopes:
         """Its local variables."""
@@ -100,7 +157,7 @@ class Source:
 
     def span(self, symbol_id: int) -> SpanRow | None:
         """Return a symbol by its id."""
-        place = self._place_of.get(symbol_id)
+        place = self.contents.place_of.get(symbol_id)
         return None if place is None else self.spans[place]
 
     def words(self, name: str) -> list[int]:
@@ -140,12 +197,12 @@ class Source:
 
     def enclosing(self, offset: int) -> SpanRow | None:
         """Return the innermost symbol around an offset."""
-        place = bisect_right(self._starts, offset) - 1
+        place = bisect_right(self.contents.starts, offset) - 1
         while place >= 0:
             span = self.spans[place]
             if span.byte_end > offset:
                 return span
-            parent = self._place_of.get(span.parent_id or 0, -1)
+            parent = self.contents.place_of.get(span.parent_id or 0, -1)
             # The parent of a method can be a type that stands elsewhere.
             place = parent if 0 <= parent < place else place - 1
         return None
@@ -163,7 +220,7 @@ class Source:
 
     def parent_of(self, span: SpanRow) -> SpanRow | None:
         """Return the symbol around another, None at top level."""
-        place = self._place_of.get(span.parent_id or 0)
+        place = self.contents.place_of.get(span.parent_id or 0)
         return None if place is None else self.spans[place]
 
     def span_of(self, qualified_name: str) -> SpanRow | None:
@@ -220,9 +277,7 @@ class Source:
     def _definitions(self, name: str, offsets: Sequence[int]) -> set[int]:
         """Return those of some offsets at which symbols of this name have it."""
         found = set()
-        for span in self.spans:
-            if span.name != name:
-                continue
+        for span in self.contents.named.get(name, ()):
             for offset in offsets:
                 if span.byte_start <= offset < span.byte_end and not _AFTER_DOT.search(
                     self.text, max(span.byte_start, offset - 3), offset

@@ -105,13 +105,18 @@ class FoundUnused(NamedTuple):
 
 
 def find_unused(
-    handle: Handle, branch: BranchRow, wanted: UnusedRequest, cancelled: CancelToken = never
+    handle: Handle,
+    branch: BranchRow,
+    lookup: Lookup,
+    wanted: UnusedRequest,
+    cancelled: CancelToken = never,
 ) -> FoundUnused:
     """Return the definitions that nothing uses, the most certain first, exported ones last.
 
     Args:
         handle: A read transaction.
         branch: The branch.
+        lookup: Of the branch.
         wanted: Which.
         cancelled: Polled every few files.
 
@@ -132,7 +137,7 @@ def find_unused(
         and has_references(row.language)
         and (kinds is None or row.kind in kinds)
     ]
-    reasons = _Reasons(Lookup(handle, branch))
+    reasons = _Reasons(lookup)
     left_out: Counter[str] = Counter()
     found = []
     ordered = sorted(kept, key=lambda each: (each.path, each.line_start))

@@ -12,6 +12,7 @@ from engine.humanize import count
 from engine.reference_records import Certainty, Use
 from engine.references.imported_names import imports_of, is_asked_module, module_word
 from engine.references.imports import module_of
+from engine.references.kept import Kept
 from engine.references.lookup import Found, Lookup, can_mean, uses_that_may_mean
 from engine.references.resolve import Resolution
 from engine.references.sources import Occurrence, Source
@@ -44,19 +45,22 @@ class _Place(NamedTuple):
     used: UsedAt
 
 
-def find_uses(handle: Handle, branch: BranchRow, terms: Sequence[UseTerm]) -> list[NameUses]:
+def find_uses(
+    handle: Handle, branch: BranchRow, terms: Sequence[UseTerm], kept: Kept
+) -> list[NameUses]:
     """Return where a branch does with the names of filters what these say, in their order.
 
     Args:
         handle: A read transaction.
         branch: The branch.
         terms: The filters.
+        kept: What the process keeps of the project.
     """
     lookups: dict[str, _NameLookup] = {}
     found = []
     for term in terms:
         if term.name not in lookups:
-            lookups[term.name] = _NameLookup(Lookup(handle, branch), term.name)
+            lookups[term.name] = _NameLookup(Lookup(handle, branch, kept), term.name)
         name = lookups[term.name]
         places, notes = name.find(term.filter)
         uses = _uses_of(handle, term.filter, places)

@@ -109,7 +109,19 @@ def factor_part(name: str, value: float) -> Part:
 
 def is_test(path: str) -> bool:
     """Return whether a path looks like tests, benchmarks or their fixtures."""
-    return _TEST.search(path) is not None
+    folder, _, name = path.rpartition("/")
+    return _TEST.search(name) is not None or (folder != "" and _is_test_folder(folder))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_test_folder(folder: str) -> bool:
+    return _TEST.search(folder + "/") is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def _rules_of_folder(folder: str) -> tuple[bool, ...]:
+    """Return for each rule whether the folders of a path fulfil it."""
+    return tuple(pattern.search(folder + "/") is not None for pattern, _, _ in _RULES)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -126,8 +138,11 @@ def path_factors(
     factors = []
     if test_factor < 1 and is_test(path):
         factors.append(factor_part("test", test_factor))
+    folder, _, name = path.rpartition("/")
     factors += [
-        factor_part(reason, value) for pattern, value, reason in _RULES if pattern.search(path)
+        factor_part(reason, value)
+        for (pattern, value, reason), is_so in zip(_RULES, _rules_of_folder(folder), strict=True)
+        if is_so or pattern.search(name)
     ]
     if is_generated:
         factors.append(factor_part("generated", GENERATED_FACTOR))

@@ -137,6 +137,25 @@ def read_code_files(handle: Handle, branch_id: int) -> list[tuple[int, str, str]
     return sorted(((blob_id, *file) for blob_id, file in shown.items()), key=lambda row: row[1])
 
 
+def read_languages(handle: Handle) -> list[str]:
+    """Return the languages of all texts."""
+    return [language for (language,) in handle.execute("SELECT DISTINCT language FROM blobs")]
+
+
+def read_unmarked(handle: Handle, branch_id: int, languages: Sequence[str]) -> list[int]:
+    """Return the texts of a branch in some languages that have no marks."""
+    rows = handle.execute(
+        """SELECT b.id FROM blobs b CROSS JOIN blob_texts t ON t.blob_id = b.id
+           WHERE b.language IN (SELECT value FROM json_each(:languages))
+             AND NOT EXISTS (SELECT 1 FROM blob_names n WHERE n.blob_id = b.id)
+             AND t.marks IS NULL
+             AND EXISTS (SELECT 1 FROM files f
+                         WHERE f.blob_id = b.id AND f.branch_id = :branch_id)""",
+        {"branch_id": branch_id, "languages": json.dumps(languages)},
+    )
+    return [blob_id for (blob_id,) in rows]
+
+
 class TextRow(NamedTuple):
     """A text with its marks, and one of the files that have it."""
 

@@ -11,6 +11,7 @@ The name of a reference is not stored either; it is the identifier that begins a
 
 import functools
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -58,7 +59,7 @@ _KEYWORD = ".keyword"
 _NAME = re.compile(rb"[\w$\x80-\xff]+")
 _NAME_WITH_MARK = re.compile(rb"[\w$\x80-\xff]+[?!]?")
 #: Here a name can end with ``?`` or ``!``.
-_HAS_MARKS = frozenset({"elixir", "julia", "ruby"})
+NAMES_WITH_MARKS = frozenset({"elixir", "julia", "ruby"})
 
 
 def marks_of(captures: Mapping[str, Sequence[Node]], text: bytes) -> list[int]:
@@ -122,7 +123,7 @@ def name_hash(name: str) -> int:
 
 def name_pattern(language: str) -> re.Pattern[bytes]:
     """Return the pattern of an identifier of a language."""
-    return _NAME_WITH_MARK if language in _HAS_MARKS else _NAME
+    return _NAME_WITH_MARK if language in NAMES_WITH_MARKS else _NAME
 
 
 @functools.cache
@@ -171,15 +172,15 @@ class Marks:
     """
 
     def __init__(self, marks: Sequence[int]) -> None:
-        self._marks = marks
+        self._marks = marks if isinstance(marks, array) else array("I", marks)
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return [mark for mark in self._marks if mark & _MASK == _TEXT_START]
+    def _starts(self) -> Sequence[int]:
+        return array("I", [mark for mark in self._marks if mark & _MASK == _TEXT_START])
 
     @cached_property
-    def _ends(self) -> list[int]:
-        return [mark for mark in self._marks if mark & _MASK == _TEXT_END]
+    def _ends(self) -> Sequence[int]:
+        return array("I", [mark for mark in self._marks if mark & _MASK == _TEXT_END])
 
     def role_at(self, offset: int) -> Role | None:
         """Return the role of the name at an offset, or None if it has none."""

@@ -336,3 +336,50 @@ def test_what_stands_at_a_place_can_be_asked_for(project: Project) -> None:
     assert [(each.use, each.line) for each in uses.references if each.use is Use.CALL] == [
         (Use.CALL, line)
     ]
+
+
+def test_edits_change_the_callers(tmp_path: Path) -> None:
+    root = write_tree(
+        tmp_path / "tree",
+        {
+            "a.py": "def f_one(): pass\n",
+            "b.py": "from a import f_one as other\n\ndef calls():\n    other()\n",
+        },
+    )
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+
+        def callers() -> list[str]:
+            return [
+                each.name for each in project.references.callers(CallRequest(name="f_one")).edges
+            ]
+
+        assert callers() == ["calls"]
+        assert project.cached_bytes > 0
+        (root / "b.py").write_text("from a import f_one\n\ndef anew():\n    f_one()\n")
+        project.index()
+        assert callers() == ["anew"]
+        project.evict()
+        assert callers() == ["anew"]
+
+
+def test_callers_do_not_depend_on_what_was_asked_before(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "tree", _TREE)
+    names = ("place_order", "take", "check", "add", "_log")
+    with catalog_in(tmp_path / "home") as catalog:
+        project = _indexed(catalog, root)
+        ask = project.references.callers
+        first = [ask(CallRequest(name=name, depth=3)) for name in names]
+        for name in names:
+            project.references.find(ReferenceRequest(name=name))
+        again = [ask(CallRequest(name=name, depth=3)) for name in reversed(names)]
+        assert first == again[::-1]
+    assert sum(each.total for each in first) > 5
+
+
+def test_callers_of_names_that_end_with_a_mark(tmp_path: Path) -> None:
+    text = "def empty?\n  true\nend\n\ndef ask\n  empty?\nend\n"
+    root = write_tree(tmp_path / "tree", {"a.rb": text})
+    with catalog_in(tmp_path / "home") as catalog:
+        answer = _indexed(catalog, root).references.callers(CallRequest(name="empty?"))
+    assert [each.name for each in answer.edges] == ["ask"]

@@ -8,7 +8,7 @@ from engine.references.imported_names import (
     is_asked_module,
     module_word,
 )
-from engine.references.sources import Source
+from engine.references.sources import Contents, Source
 from engine.store.compression import pack_marks
 from engine.store.references import SourceRow
 from engine.syntax.parser import parse
@@ -18,7 +18,7 @@ def _source(text: str, language: str, path: str) -> Source:
     data = text.encode()
     marks = parse(data, language, deadline_ms=5000).marks
     packed = None if marks is None else pack_marks(marks)
-    return Source(SourceRow(path, 1, language, b"", packed), data, [])
+    return Source(path, Contents(SourceRow(path, 1, language, b"", packed), data, []))
 
 
 def _named(text: str, language: str, path: str = "app/here.x") -> list[str]:
@@ -178,5 +178,7 @@ def test_the_word_that_a_file_must_have(asked: str, word: str) -> None:
 )
 def test_pieces_of_statements_take_no_time(language: str, piece: str) -> None:
     row = SourceRow("app/here.x", 1, language, b"", None)
-    for _ in imports_of(Source(row, piece.encode() * (400_000 // len(piece)), [])):
+    for _ in imports_of(
+        Source(row.path, Contents(row, piece.encode() * (400_000 // len(piece)), []))
+    ):
         pass
