@@ -115,6 +115,9 @@ class Candidates:
         if len(wanted) < 2:
             return tuple(wanted)
         order = self._order_of(path)
+        if not order and len(wanted) <= _MOST_SORTED:
+            folders = path.split("/")
+            return tuple(sorted(wanted, key=lambda each: _distance(each, folders)))
         if order not in self._places:
             numbered = enumerate(self.near(path))
             self._places[order] = {(each.id, each.path): place for place, each in numbered}
@@ -151,8 +154,12 @@ def _grouped(pairs: Iterable[tuple[str, SymbolRow]]) -> dict[str, list[SymbolRow
     return groups
 
 
+def shared_folders(path: str, folders: Sequence[str]) -> int:
+    """Return how many of some folders a path has at its beginning."""
+    both = zip(path.split("/"), folders, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
 def _distance(row: SymbolRow, folders: Sequence[str]) -> tuple[bool, int, int, str]:
     """Sort tests last, then by how many folders are shared, then public ones first."""
-    both = zip(row.path.split("/"), folders, strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
-    return (is_test(row.path), -shared, -int(row.is_exported), row.path)
+    return (is_test(row.path), -shared_folders(row.path, folders), -int(row.is_exported), row.path)

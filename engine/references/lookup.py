@@ -8,6 +8,7 @@ from engine.humanize import count
 from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.exports import Modules
 from engine.references.imports import path_segments
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Occurrence, Source, offsets_of
@@ -56,6 +57,7 @@ class Lookup:
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
         self._calls: dict[str, dict[tuple[str, str], list[Found]]] = {}  # by name, by target
+        self.modules = Modules(self.source)
         self.is_cut = False
         self.notes: list[str] = []
 

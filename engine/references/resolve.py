@@ -24,7 +24,8 @@ from engine.references.candidates import (
     scope_of,
 )
 from engine.references.imports import Module, alias_at, likeness, module_of
-from engine.references.members import Members, Names, receiver_at, scopes_of
+from engine.references.members import Members, Names, scopes_of
+from engine.references.receivers import receiver_at
 from engine.references.sources import Occurrence, Source
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -171,7 +172,9 @@ class Resolver:
             if occurrence.use is not Use.IMPORT:
                 continue
             module = module_of(source.text, occurrence.offset, source.language, source.path)
-            if module:
+            if exported := self._members.imported(occurrence.offset):
+                found = exported
+            elif module:
                 found = self._of_module(module)
             elif source.language in _IMPORTS_MODULES:  # `import json` names no definition
                 found = Resolution(Certainty.NAME, ())

@@ -204,6 +204,76 @@ lib.connect()
 """,
 }
 
+_MODULES = {
+    "packages/shapes/package.json": '{\n  "name": "shapes"\n}\n',
+    "packages/shapes/src/index.ts": """import * as s from './new/external.js'
+export * from './new/external.js'
+export { s, s as default }
+""",
+    "packages/shapes/src/new/external.ts": """export * as core from '../core/index.js'
+export * from './shapes.js'
+export * as coerce from './coerce.js'
+""",
+    "packages/shapes/src/new/shapes.ts": """import * as core from '../core/index.js'
+
+export interface Base<T extends core.Inner = core.Inner> {
+  parse(): T
+}
+interface _Text<T> extends Base<core.Inner> {
+  max(n: number): this
+}
+export interface Text extends _Text<string> {
+  format: string
+}
+export function text(): Text {
+  return {} as Text
+}
+""",
+    "packages/shapes/src/new/coerce.ts": "export function text() {}\n",
+    "packages/shapes/src/core/index.ts": "export { $inner, type Inner } from './inner.js'\n",
+    "packages/shapes/src/core/inner.ts": """export interface Inner {
+  s: number
+}
+export const $inner = 1
+export const s = 2
+""",
+    "packages/shapes/src/old/index.ts": """import * as s from './shapes'
+export * from './shapes'
+export { s }
+export default s
+""",
+    "packages/shapes/src/old/shapes.ts": """export class Base {
+  parse() {}
+}
+export class Text extends Base {
+  static create() {
+    return new Text()
+  }
+  max(n: number) {
+    return this
+  }
+}
+const textType = Text.create
+export { textType as text }
+""",
+    "tests/new.ts": """import { s } from 'shapes'
+import d, { text as makeText } from 'shapes'
+
+s.text().max(1).max(2).parse()
+const made = s.text().max(3)
+made.parse()
+s.coerce.text()
+s.core.$inner
+d.text()
+makeText()
+""",
+    "tests/old.ts": """import { s } from '../packages/shapes/src/old'
+
+s.text().max(1)
+new s.Text().parse()
+""",
+}
+
 _C = {
     "include/api.h": """#define LIMIT 1
 int start(int n);
@@ -269,6 +339,7 @@ void use(Env* env) {
 def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Project]]:
     folder = tmp_path_factory.mktemp("resolution")
     trees = {"python": _PYTHON, "go": _GO, "typescript": _TYPESCRIPT, "c": _C, "cpp": _CPP}
+    trees["modules"] = _MODULES
     with catalog_in(folder / "home") as catalog:
         found = {}
         for language, tree in trees.items():
@@ -365,6 +436,30 @@ def test_typescript(
     projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
 ) -> None:
     assert _meant(projects["typescript"], place, name, nth) == meant
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("tests/new.ts:4", "s", 1, ("", "")),  # a module
+        ("tests/new.ts:4", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("tests/new.ts:4", "max", 2, ("likely", "shapes/src/new/shapes.ts:7")),  # by `this`
+        ("tests/new.ts:4", "parse", 1, ("likely", "shapes/src/new/shapes.ts:4")),  # of a base
+        ("tests/new.ts:6", "parse", 1, ("likely", "shapes/src/new/shapes.ts:4")),
+        ("tests/new.ts:7", "text", 1, ("exact", "shapes/src/new/coerce.ts:1")),
+        ("tests/new.ts:8", "$inner", 1, ("exact", "shapes/src/core/inner.ts:4")),
+        ("tests/new.ts:9", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("tests/new.ts:2", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("tests/old.ts:3", "text", 1, ("", "")),  # the new name of another definition
+        ("tests/old.ts:4", "Text", 1, ("exact", "shapes/src/old/shapes.ts:4")),
+        ("tests/old.ts:4", "parse", 1, ("likely", "shapes/src/old/shapes.ts:2")),
+    ],
+)
+def test_modules_of_typescript(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    certainty, found = _meant(projects["modules"], place, name, nth)
+    assert (certainty, found.removeprefix("packages/")) == meant
 
 
 @pytest.mark.parametrize(
