@@ -255,6 +255,13 @@ export class Text extends Base {
 }
 const textType = Text.create
 export { textType as text }
+export class Secret {
+  #max = 1
+  copy(other: Secret) {
+    const max = 2
+    other.#max = max
+  }
+}
 """,
     "tests/new.ts": """import { s } from 'shapes'
 import d, { text as makeText } from 'shapes'
@@ -409,13 +416,72 @@ def test_go(
     assert _meant(projects["go"], place, name, nth) == meant
 
 
-def test_a_call_through_an_interface_is_told_by_name(projects: dict[str, Project]) -> None:
-    answer = projects["go"].references.find(ReferenceRequest(name="lineReader.Advance"))
-    assert {(each.path, each.line, each.certainty.value) for each in answer.references} == {
+def _uses(project: Project, name: str) -> set[tuple[str, int, str]]:
+    answer = project.references.find(ReferenceRequest(name=name))
+    return {(each.path, each.line, each.certainty.value) for each in answer.references}
+
+
+def test_a_call_through_an_interface_of_go_is_likely_of_what_has_all_its_methods(
+    projects: dict[str, Project],
+) -> None:
+    assert _uses(projects["go"], "lineReader.Advance") == {
         ("text/reader.go", 9, "exact"),
-        ("main.go", 12, "name"),
-        ("main.go", 18, "name"),
+        ("main.go", 12, "likely"),
+        ("main.go", 18, "likely"),
     }
+
+
+def test_a_call_through_a_base_is_likely_of_what_declares_an_abstract_one(tmp_path: Path) -> None:
+    tree = {
+        "store.py": """from abc import ABC
+
+
+class Store(ABC):
+    def fetch_all(self): ...
+
+
+class Disk(Store):
+    def fetch_all(self): ...
+
+
+class Plain:
+    def fetch_one(self): ...
+
+
+class More(Plain):
+    def fetch_one(self): ...
+
+
+class Other:
+    def fetch_all(self): ...
+
+
+def use(store: Store, plain: Plain):
+    store.fetch_all()
+    plain.fetch_one()
+""",
+        "shape.ts": """interface Shape {
+  outline(): void
+}
+class Circle implements Shape {
+  outline() {}
+}
+class Square {
+  outline() {}
+}
+function draw(shape: Shape) {
+  shape.outline()
+}
+""",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(write_tree(tmp_path / "tree", tree)))
+        project.index()
+        assert ("store.py", 25, "likely") in _uses(project, "Disk.fetch_all")
+        assert ("store.py", 25, "likely") not in _uses(project, "Other.fetch_all")
+        assert ("store.py", 26, "name") in _uses(project, "More.fetch_one")
+        assert ("shape.ts", 11, "likely") in _uses(project, "Circle.outline")
+        assert ("shape.ts", 11, "name") in _uses(project, "Square.outline")
 
 
 @pytest.mark.parametrize(
