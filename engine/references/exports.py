@@ -165,11 +165,11 @@ class Modules:
     def _mapped(self, folders: list[str], module: str) -> Iterator[str]:
         """Yield the paths that ``paths`` of a ``tsconfig.json`` give a module."""
         for folder in folders:
-            source = self._source(f"{folder}/tsconfig.json".lstrip("/"))
-            paths = _PATHS.search(source.text) if source else None
-            if source is None or paths is None:
+            text = self._text_of(f"{folder}/tsconfig.json")
+            paths = _PATHS.search(text)
+            if paths is None:
                 continue
-            base = _BASE_URL.search(source.text)
+            base = _BASE_URL.search(text)
             root = f"{folder}/{_text(base[1]) if base else ''}"
             for pattern, target in _PATH.findall(paths[1]):
                 start, star, _ = _text(pattern).partition("*")
@@ -178,9 +178,14 @@ class Modules:
                     yield os.path.normpath(f"{root}/{inner}").lstrip("/")
 
     def _package(self, folder: str) -> str | None:
-        source = self._source(f"{folder}/package.json".lstrip("/"))
-        found = _PACKAGE_NAME.search(source.text) if source else None
+        found = _PACKAGE_NAME.search(self._text_of(f"{folder}/package.json"))
         return _text(found[1]) if found else None
+
+    def _text_of(self, path: str) -> bytes:
+        """Return the text of a file; empty if there is none."""
+        path = path.lstrip("/")
+        source = self._source(path) if self._exists(path) else None
+        return source.text if source else b""
 
     def _at(self, base: str) -> Iterator[str]:
         """Yield the files that a path without its ending can mean."""

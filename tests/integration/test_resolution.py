@@ -431,7 +431,7 @@ def test_a_call_through_an_interface_of_go_is_likely_of_what_has_all_its_methods
     }
 
 
-def test_a_call_through_a_base_is_likely_of_what_declares_an_abstract_one(tmp_path: Path) -> None:
+def test_a_call_through_a_base_is_likely_of_what_implements_it(tmp_path: Path) -> None:
     tree = {
         "store.py": """from abc import ABC
 
@@ -460,6 +460,27 @@ def use(store: Store, plain: Plain):
     store.fetch_all()
     plain.fetch_one()
 """,
+        "peek.go": """package peek
+
+import "io"
+
+type Peeker interface {
+	io.RuneReader
+	Peek() rune
+}
+
+type text struct{}
+
+func (t *text) Peek() rune { return 0 }
+
+func (t *text) ReadRune() (rune, int, error) { return 0, 0, nil }
+
+type blind struct{}
+
+func (b *blind) Peek() rune { return 0 }
+
+func next(peeker Peeker) rune { return peeker.Peek() }
+""",
         "shape.ts": """interface Shape {
   outline(): void
 }
@@ -480,6 +501,8 @@ function draw(shape: Shape) {
         assert ("store.py", 25, "likely") in _uses(project, "Disk.fetch_all")
         assert ("store.py", 25, "likely") not in _uses(project, "Other.fetch_all")
         assert ("store.py", 26, "name") in _uses(project, "More.fetch_one")
+        assert ("peek.go", 20, "likely") in _uses(project, "text.Peek")
+        assert ("peek.go", 20, "name") in _uses(project, "blind.Peek")
         assert ("shape.ts", 11, "likely") in _uses(project, "Circle.outline")
         assert ("shape.ts", 11, "name") in _uses(project, "Square.outline")
 
