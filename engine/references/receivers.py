@@ -3,7 +3,6 @@
 import re
 from typing import NamedTuple
 
-from engine.references.import_statements import ECMASCRIPT
 from engine.references.sources import Source
 
 _RECEIVER = re.compile(rb"(?:([\w$@\x80-\xff]+)|[)\]}>\"'?])\s*(?:\?\.|!\.|\?->|->|\.|::|\\)\s*$")
@@ -31,8 +30,6 @@ class Receiver(NamedTuple):
 def receiver_at(source: Source, offset: int) -> Receiver | None:
     """Return what stands before the dot of a name, or None if no dot does."""
     text = source.text
-    if source.language in ECMASCRIPT and text[offset - 1 : offset] == b"#":  # a private member
-        offset -= 1
     pattern = _LUA_RECEIVER if source.language == "lua" else _RECEIVER
     before = text[max(0, offset - _BLANK_BYTES) : offset].rstrip()
     if before and before[-1] not in _DOTS:

@@ -148,8 +148,10 @@ class Resolver:
         return Resolution(Certainty.EXACT, rows)
 
     def _is_no_reference(self, occurrence: Occurrence) -> bool:
-        """Return whether the name is a key, a keyword argument, or the path of a module."""
+        """Return whether it is a key, a keyword argument, a part of a name, or a module."""
         source, offset = self._source, occurrence.offset
+        if source.language in _ECMASCRIPT and source.text[offset - 1 : offset] == b"#":
+            return True  # the name of a private member has the sign
         if occurrence.use is not Use.USE:
             return False
         if source.language == "python":

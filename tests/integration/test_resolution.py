@@ -539,6 +539,7 @@ def test_typescript(
         ("tests/new.ts:8", "$inner", 1, ("exact", "shapes/src/core/inner.ts:4")),
         ("tests/new.ts:9", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
         ("tests/new.ts:2", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("packages/shapes/src/old/shapes.ts:18", "max", 1, ("", "")),  # private: `#max`
         ("tests/old.ts:3", "text", 1, ("", "")),  # the new name of another definition
         ("tests/old.ts:4", "Text", 1, ("exact", "shapes/src/old/shapes.ts:4")),
         ("tests/old.ts:4", "parse", 1, ("likely", "shapes/src/old/shapes.ts:2")),
