@@ -54,6 +54,20 @@ def only(rows: Sequence[SymbolRow]) -> Resolution:
     return Resolution(certainty, tuple(rows))
 
 
+def folder_of(path: str) -> str:
+    """Return the name of the folder of a file."""
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
+def of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Return the definitions in the folder with which an import path ends, the longest such."""
+    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
+    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
+    best = max(sizes, default=0)
+    end = import_path[-best:]
+    return [each for folder, each in found if best and folder == end]
+
+
 class Candidates:
     """The definitions of a name in languages that can refer to each other.
 

@@ -10,7 +10,9 @@ from engine.references.candidates import (
     Candidates,
     Resolution,
     family_of,
+    folder_of,
     is_member,
+    of_folder,
     only,
     scope_of,
     shared_folders,
@@ -196,9 +198,11 @@ class Members:
         rows = self._candidates
         named = self._near(rows.by_type.get(name, ()))
         if named and self._source.language != "go":  # where no type stands before the dot
-            narrowed = self._narrowed(Type(name, ""), named)
-            is_one = len({(each.path, scope_of(each)) for each in narrowed}) == 1
-            return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, narrowed)
+            named = self._narrowed(Type(name, ""), named)
+            is_one = len({(each.path, scope_of(each)) for each in named}) == 1
+            is_sure = is_one and self._is_seen(receiver, named[0])
+            if named:
+                return Resolution(Certainty.EXACT if is_sure else Certainty.LIKELY, named)
         module = module_named(self._source.text, name)
         inside = self._inside(module)
         if inside and says_module(self._source.text, module):
@@ -218,6 +222,14 @@ class Members:
             each for each in rows.rows if not scope_of(each) and module in path_segments(each.path)
         )
         return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
+
+    def _is_seen(self, receiver: Receiver, row: SymbolRow) -> bool:
+        """Return whether the file says that what is called like the receiver is around a member."""
+        if self._modules is None:
+            return True
+        is_here = row.path == self._source.path or row.path.endswith(".d.ts")
+        has_home = self._home_of(Type(receiver.name, "")) is not None
+        return not receiver.is_chained and (is_here or has_home)
 
     def imported(self, offset: int) -> Resolution | None:
         """Resolve an imported name by what its module exports (JavaScript, TypeScript)."""
@@ -294,18 +306,18 @@ class Members:
             each
             for each in rows
             if not is_member(each)
-            and (path_segments(each.path)[-1] == module or _folder_of(each.path) == module)
+            and (path_segments(each.path)[-1] == module or folder_of(each.path) == module)
         ]
         if self._source.language == "go" and found:
-            found = [each for each in found if _folder_of(each.path) == module]
+            found = [each for each in found if folder_of(each.path) == module]
             if path := go_import(self._source.text, module):
-                found = _of_folder(path, found)
+                found = of_folder(path, found)
         return self._near(found)
 
     def _of_package(self, path: str) -> Resolution:
         """Resolve by the import path of a package of Go whose folder has another name."""
         free = [each for each in self._candidates.rows if not is_member(each)]
-        found = self._near(_of_folder(path, free))
+        found = self._near(of_folder(path, free))
         if found:
             return Resolution(Certainty.EXACT, found)
         at_root = self._near(each for each in free if "/" not in each.path)
@@ -457,7 +469,7 @@ class Members:
             package = go_import(source.text, type_.qualifier) if type_.qualifier else None
             folder = path.rpartition("/")[0]
             found = (
-                _of_folder(package, rows)
+                of_folder(package, rows)
                 if package
                 else [each for each in rows if each.path.rpartition("/")[0] == folder]
             )
@@ -485,16 +497,3 @@ def scopes_of(around: SpanRow | None) -> list[str]:
 
 def _last_names(scopes: Sequence[str]) -> list[str]:
     return [scope.rpartition(".")[2] for scope in scopes]
-
-
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0].rpartition("/")[2]
-
-
-def _of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Return the definitions in the folder with which an import path ends, the longest such."""
-    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
-    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
-    best = max(sizes, default=0)
-    end = import_path[-best:]
-    return [each for folder, each in found if best and folder == end]

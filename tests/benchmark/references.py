@@ -340,7 +340,7 @@ def _compare_references(
         if use.use is Use.DEFINITION or not is_of_language or checkout.text_at(at) != symbol.name:
             continue
         # One that means the method of an interface is told of those that implement it.
-        is_through = use.target not in (None, symbol.qualified_name)
+        is_through = "." in symbol.qualified_name and use.target != symbol.qualified_name
         if use.certainty is Certainty.NAME or use.target_place in targets or is_through:
             ours[at] = use.certainty
     sure = {at for at, certainty in ours.items() if certainty is not Certainty.NAME}

@@ -274,6 +274,13 @@ s.core.$inner
 d.text()
 makeText()
 """,
+    "tests/assigned.ts": """const schema = { parse: () => 1 }
+schema.reparse = () => 2
+""",
+    "tests/chained.ts": """import { s } from 'shapes'
+
+s.lazy().schema.reparse()
+""",
     "tests/old.ts": """import { s } from '../packages/shapes/src/old'
 
 s.text().max(1)
@@ -419,6 +426,10 @@ def test_go(
 def _uses(project: Project, name: str) -> set[tuple[str, int, str]]:
     answer = project.references.find(ReferenceRequest(name=name))
     return {(each.path, each.line, each.certainty.value) for each in answer.references}
+
+
+def test_a_property_is_no_variable_of_its_name(projects: dict[str, Project]) -> None:
+    assert _meant(projects["modules"], "tests/chained.ts:3", "reparse")[0] != "exact"
 
 
 def test_a_call_through_an_interface_of_go_is_likely_of_what_has_all_its_methods(
