@@ -54,6 +54,20 @@ def only(rows: Sequence[SymbolRow]) -> Resolution:
     return Resolution(certainty, tuple(rows))
 
 
+def folder_of(path: str) -> str:
+    """Return the name of the folder of a file."""
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
+def of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Return the definitions in the folder with which an import path ends, the longest such."""
+    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
+    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
+    best = max(sizes, default=0)
+    end = import_path[-best:]
+    return [each for folder, each in found if best and folder == end]
+
+
 class Candidates:
     """The definitions of a name in languages that can refer to each other.
 
@@ -113,7 +127,7 @@ class Candidates:
     def near_of(self, path: str, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
         """Return some of them in the order of ``near``."""
         order = self._order_of(path)
-        if rows is self.members:  # asked by each file that has the name
+        if order and rows is self.members:  # asked by each file that has the name
             if order not in self._near_members:
                 self._near_members[order] = self._near_of(path, order, rows)
             return self._near_members[order]
@@ -123,6 +137,9 @@ class Candidates:
         wanted = list(rows)
         if len(wanted) < 2:
             return tuple(wanted)
+        if not order and len(wanted) <= _MOST_SORTED:
+            folders = path.split("/")
+            return tuple(sorted(wanted, key=lambda each: _distance(each, folders)))
         if order not in self._places:
             numbered = enumerate(self.near(path))
             self._places[order] = {(each.id, each.path): place for place, each in numbered}
@@ -159,8 +176,12 @@ def _grouped(pairs: Iterable[tuple[str, SymbolRow]]) -> dict[str, list[SymbolRow
     return groups
 
 
+def shared_folders(path: str, folders: Sequence[str]) -> int:
+    """Return how many of some folders a path has at its beginning."""
+    both = zip(path.split("/"), folders, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
 def _distance(row: SymbolRow, folders: Sequence[str]) -> tuple[bool, int, int, str]:
     """Sort tests last, then by how many folders are shared, then public ones first."""
-    both = zip(row.path.split("/"), folders, strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
-    return (is_test(row.path), -shared, -int(row.is_exported), row.path)
+    return (is_test(row.path), -shared_folders(row.path, folders), -int(row.is_exported), row.path)

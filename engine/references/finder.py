@@ -32,7 +32,8 @@ from engine.references.calls import Walk
 from engine.references.impact import Start, answer_from, check_one, start_of
 from engine.references.inheritance import InheritanceWalk
 from engine.references.kept import Kept
-from engine.references.lookup import RANK, Found, uses_that_may_mean
+from engine.references.lookup import RANK, Found
+from engine.references.overriding import uses_that_may_mean
 from engine.references.relations import relations_of
 from engine.references.snapshot import Snapshot, read_snapshot
 from engine.search.features import NOT_SCORED, is_test

@@ -16,6 +16,8 @@ _SEGMENT = re.compile(rb"(\w+)::")
 _CHAIN = re.compile(rb"([\w.\\$]+)[.\\]\s*\{?[^\n;{}]*$")
 _ALIAS = re.compile(rb"\s+as\s+([\w\x80-\xff]+)")
 _WORD = re.compile(r"\w+")
+_ECMASCRIPT_NAME = re.compile(rb"[\w$\x80-\xff]+")
+_RENAMED = re.compile(rb"(\*|[\w$\x80-\xff]+)\s*\bas\s+$")
 _NAME_BYTES = 200
 _LINE_BYTES = 1000  # before a name that are read
 _WORD_CHAR = re.compile(rb"\w")
@@ -78,6 +80,26 @@ def module_of(text: bytes, offset: int, language: str, path: str) -> Module | No
         line = _CHAIN.search(before[before.rfind(b"\n") + 1 :])
         return Module(tuple(_WORD.findall(line[1].decode("utf-8", "replace")))) if line else None
     return None
+
+
+def specifier_of(text: bytes, offset: int) -> tuple[str, str] | None:
+    """Return the module and the name there of a name that JavaScript imports.
+
+    The name of a default import is ``default``, that of a whole module ``*``.
+    """
+    behind = _FROM_BEHIND.match(text, offset, offset + _WINDOW_BYTES)
+    name = _ECMASCRIPT_NAME.match(text, offset)
+    if behind is None or name is None:
+        return None
+    before = text[max(0, offset - _WINDOW_BYTES) : offset]
+    renamed = _RENAMED.search(before[-_NAME_BYTES:])
+    module = behind[2].decode("utf-8", "replace")
+    if renamed:
+        return module, renamed[1].decode("utf-8", "replace")
+    start = max(before.rfind(b"import"), before.rfind(b"export"))
+    if before.find(b"{", max(start, 0)) < 0:
+        return module, "default"
+    return module, name[0].decode("utf-8", "replace")
 
 
 def alias_at(text: bytes, end: int) -> str | None:

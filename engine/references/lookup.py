@@ -9,12 +9,11 @@ from typing import NamedTuple
 from engine.humanize import count
 from engine.records import SearchRequest
 from engine.reference_records import Certainty, Use
-from engine.references.candidates import TYPES, is_member, scope_of
+from engine.references.exports import Modules
 from engine.references.imports import path_segments
 from engine.references.kept import Kept
 from engine.references.resolve import Definitions, Resolution, Resolver, aliases_of
 from engine.references.sources import Contents, Occurrence, Source, offsets_of
-from engine.references.types import bases_in
 from engine.search.lexical import last_name_of, qualified_form
 from engine.search.query import Query, storable
 from engine.search.selection import filters_of
@@ -33,7 +32,6 @@ _MOST_HEADS = 30  # names of types and functions that are looked up for what the
 _MOST_ALIKE = 10  # types of a name that are read
 
 _PLACE = re.compile(r"(.+?):([1-9]\d{0,8})(?::([1-9]\d{0,5}))?")
-_INTERFACES = frozenset({"interface", "trait", "protocol"})
 
 #: The order of certainties, the most certain first.
 RANK = {certainty: place for place, certainty in enumerate(Certainty)}
@@ -71,6 +69,7 @@ class Lookup:
         self._heads: dict[str, tuple[references.HeadRow, ...]] = {}
         self._uses: dict[str, list[Found]] = {}
         self._calls: dict[str, _Groups] = {}  # by name
+        self.modules = Modules(self.source)
         self.is_cut = False
         self.notes: list[str] = []
 
@@ -369,37 +368,3 @@ def row_of(span: SpanRow, source: Source) -> SymbolRow:
         line_end=span.line_start,
         is_exported=True,
     )
-
-
-def uses_that_may_mean(
-    uses: Sequence[Found], asked: Sequence[SymbolRow], lookup: Lookup
-) -> Iterator[Found]:
-    """Yield the uses that can mean one of some definitions.
-
-    A use that means the method of an interface or of a base class may call one that implements or
-    overrides it; it is told as ``name``.
-    """
-    above: dict[str, bool] = {}
-    bases = {base for row in asked for base in _bases_of(row, lookup)}
-    for use in uses:
-        if any(can_mean(use.resolution, row) for row in asked):
-            yield use
-            continue
-        if not use.resolution.targets or use.occurrence.use is Use.DEFINITION:
-            continue
-        scope = scope_of(use.resolution.targets[0]).rpartition(".")[2]
-        if scope not in above:
-            above[scope] = scope in bases or _is_interface(scope, lookup)
-        if above[scope] and any(map(is_member, asked)):
-            yield use._replace(resolution=use.resolution._replace(certainty=Certainty.NAME))
-
-
-def _bases_of(row: SymbolRow, lookup: Lookup) -> Iterator[str]:
-    scope = scope_of(row).rpartition(".")[2]
-    for head in (lookup.heads(scope) or ()) if scope else ():
-        if head.kind in TYPES:
-            yield from bases_in(head)
-
-
-def _is_interface(scope: str, lookup: Lookup) -> bool:
-    return any(head.kind in _INTERFACES for head in (lookup.heads(scope) or ()) if scope)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from engine.reference_records import Certainty, Use
 from engine.references.candidates import (
@@ -10,10 +10,14 @@ from engine.references.candidates import (
     Candidates,
     Resolution,
     family_of,
+    folder_of,
     is_member,
+    of_folder,
     only,
     scope_of,
+    shared_folders,
 )
+from engine.references.exports import Exported, Modules
 from engine.references.imports import (
     go_import,
     imports_a_module,
@@ -22,7 +26,9 @@ from engine.references.imports import (
     module_of,
     path_segments,
     says_module,
+    specifier_of,
 )
+from engine.references.receivers import Receiver, receiver_at
 from engine.references.sources import Occurrence, Source
 from engine.references.types import Type, bases_in, results_of, types_in
 from engine.store.references import HeadRow, SpanRow
@@ -42,34 +48,17 @@ EVERYDAY_NAMES = frozenset(
     tail take test then to_s to_string toString trim type unwrap update value values wait warn
     with write zip""".split()
 )
-_RECEIVER = re.compile(rb"(?:([\w$@\x80-\xff]+)|[)\]}>\"'?])\s*(?:\?\.|!\.|\?->|->|\.|::|\\)\s*$")
-_SUPER_CALL = re.compile(rb"\bsuper\s*\([^()]*\)\s*\.\s*$")
-#: Here ``->`` stands before the type of a result.
-_RESULT_ARROW = frozenset(
-    {"python", "rust", "swift", "kotlin", "scala", "haskell", "zig", "elixir"}
-)
-_ARROW = re.compile(rb"->\s*$")
 #: Here no function or type stands behind the dot of a variable.
 _ONLY_MEMBERS = frozenset({"go", "c", "cpp"})
 _QUALIFIES = re.compile(rb"::\s*$")
-_LUA_RECEIVER = re.compile(rb"(?:([\w\x80-\xff]+)|[)\]])\s*[.:]\s*$")
-_AFTER_DOT = re.compile(rb"(?:\.|->|::)\s*$")
-_CALLED = re.compile(rb"(?:\b(new)\s+)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$")
-_DOTS = frozenset(b".:>\\")
-_BLANK_BYTES = 60  # between a dot and the name
-_BEFORE_BYTES = 80
+_CALLED = re.compile(
+    rb"(?:\b(new)\s+)?(?:\b([A-Za-z_$][\w$]*)\s*\.\s*)?([A-Za-z_$][\w$]*)\s*(?:<[^<>()]*>)?$"
+)
 _CALLED_BYTES = 80
 _CALL_BYTES = 400
+_MOST_CALLS = 8  # in a chain that are passed
 _MOST_STEPS = 3  # from a type to those above it
 _MOST_ROWS = 10  # definitions of a type or function that are asked
-
-
-class Receiver(NamedTuple):
-    """What stands before the dot."""
-
-    name: str  # empty for an expression
-    offset: int  # of the name, or of the dot behind an expression
-    is_chained: bool  # another dot stands before it
 
 
 class Names(Protocol):
@@ -81,31 +70,9 @@ class Names(Protocol):
     def source(self, path: str) -> Source | None:
         """Return a file."""
 
-
-def receiver_at(source: Source, offset: int) -> Receiver | None:
-    """Return what stands before the dot of a name, or None if no dot does."""
-    text = source.text
-    pattern = _LUA_RECEIVER if source.language == "lua" else _RECEIVER
-    before = text[max(0, offset - _BLANK_BYTES) : offset].rstrip()
-    if before and before[-1] not in _DOTS:
-        is_own = before[-1:] == b"@" and text[offset - 1 : offset] == b"@"
-        return (
-            Receiver("@", offset, is_chained=False)
-            if is_own and source.language == "ruby"
-            else None
-        )
-    found = pattern.search(text, max(0, offset - _BEFORE_BYTES), offset)
-    if found is None:
-        return None
-    if source.language in _RESULT_ARROW and _ARROW.search(text, max(0, offset - 20), offset):
-        return None
-    if _SUPER_CALL.search(text, max(0, found.start() - 40), offset):
-        return Receiver("super", found.start(), is_chained=False)
-    if not found[1]:
-        return Receiver("", found.start(), is_chained=False)
-    start = found.start(1)
-    is_chained = _AFTER_DOT.search(text, max(0, start - 8), start) is not None
-    return Receiver(found[1].decode("utf-8", "replace"), start, is_chained)
+    @property
+    def modules(self) -> Modules:
+        """What modules of JavaScript and TypeScript export."""
 
 
 class Members:
@@ -125,6 +92,8 @@ class Members:
         self._name = name
         self._candidates = candidates
         self._names = names
+        is_ecmascript = source.language in family_of("typescript")
+        self._modules = names.modules if names and is_ecmascript else None
         self._all: tuple[SymbolRow, ...] | None = None
         self._of_receivers: dict[tuple[str, bool, int], Resolution | None] = {}
 
@@ -198,7 +167,9 @@ class Members:
                 Certainty.EXACT,
                 self._near(each for each in own if len(scope_of(each)) == inner),
             )
-        if inherited := self.inherited(scopes) or self._above(_last_names(scopes)):
+        if inherited := self.inherited(scopes) or self._above(
+            [Type(each, "") for each in _last_names(scopes)]
+        ):
             return Resolution(Certainty.LIKELY, inherited)
         if occurrence.use is not Use.CALL:  # an attribute that a method sets
             return Resolution(Certainty.NAME, self._candidates.near(self._source.path))
@@ -206,6 +177,8 @@ class Members:
 
     def _of_receiver(self, receiver: Receiver) -> Resolution | None:
         """Resolve by the name before the dot: a variable with a type, a type, or a module."""
+        if found := self._of_namespace(receiver):
+            return found
         binding = None
         said = receiver.name.encode()
         offsets = self._source.words(receiver.name)
@@ -223,13 +196,13 @@ class Members:
     def _of_name(self, receiver: Receiver, offsets: Sequence[int]) -> Resolution | None:
         name = receiver.name
         rows = self._candidates
-        if found := self._of_namespace(offsets):
-            return found
         named = self._near(rows.by_type.get(name, ()))
         if named and self._source.language != "go":  # where no type stands before the dot
-            narrowed = self._narrowed(Type(name, ""), named)
-            is_one = len({(each.path, scope_of(each)) for each in narrowed}) == 1
-            return Resolution(Certainty.EXACT if is_one else Certainty.LIKELY, narrowed)
+            named = self._narrowed(Type(name, ""), named)
+            is_one = len({(each.path, scope_of(each)) for each in named}) == 1
+            is_sure = is_one and self._is_seen(receiver, named[0])
+            if named:
+                return Resolution(Certainty.EXACT if is_sure else Certainty.LIKELY, named)
         module = module_named(self._source.text, name)
         inside = self._inside(module)
         if inside and says_module(self._source.text, module):
@@ -250,25 +223,60 @@ class Members:
         )
         return Resolution(Certainty.LIKELY if len(below) == 1 else Certainty.NAME, below)
 
-    def _of_namespace(self, offsets: Sequence[int]) -> Resolution | None:
-        """Resolve by ``import * as name``: behind its dot stands what the module exports."""
+    def _is_seen(self, receiver: Receiver, row: SymbolRow) -> bool:
+        """Return whether the file says that what is called like the receiver is around a member."""
+        if self._modules is None:
+            return True
+        is_here = row.path == self._source.path or row.path.endswith(".d.ts")
+        has_home = self._home_of(Type(receiver.name, "")) is not None
+        return not receiver.is_chained and (is_here or has_home)
+
+    def imported(self, offset: int) -> Resolution | None:
+        """Resolve an imported name by what its module exports (JavaScript, TypeScript)."""
         source = self._source
-        if source.language not in family_of("typescript"):
+        if self._modules is None:
             return None
-        for offset in offsets:
-            if not source.text.endswith(b"* as ", 0, offset):
-                continue
-            module = module_of(source.text, offset, source.language, source.path)
-            free = [each for each in self._candidates.free if each.is_exported]
-            scored = [(likeness(module, each.path), each) for each in free] if module else []
-            best = max((score for score, _ in scored), default=0)
-            if not best:
-                return only(self._near(free)) if free else None
-            found = self._near(each for score, each in scored if score == best)
-            is_one = len({each.path for each in found}) == 1
-            certainty = Certainty.EXACT if is_one and best > 1 else Certainty.LIKELY
-            return Resolution(certainty if is_one else Certainty.NAME, found)
-        return None
+        module = specifier_of(source.text, offset)
+        if module is None:
+            return None
+        found = self._modules.of_import(source.path, *module)
+        return self._of_exported(found) if found else None
+
+    def _of_exported(self, exported: Exported) -> Resolution:
+        """Return the definitions of the name in the file that a module takes it from."""
+        if exported.name != self._name:  # a module, or a definition of another name
+            return Resolution(Certainty.NAME, ())
+        here = self._candidates.by_path.get(exported.path, ())
+        found = tuple(each for each in here if each.qualified_name == self._name)
+        return Resolution(Certainty.EXACT if found else Certainty.NAME, found)
+
+    def _of_namespace(self, receiver: Receiver) -> Resolution | None:
+        """Resolve by a module before the dot: ``import * as name``, or one that is exported."""
+        module = self._module_at(receiver, _MOST_STEPS)
+        if module is None or self._modules is None:
+            return None
+        found = self._modules.exported(module, self._name)
+        if found:
+            return self._of_exported(found)
+        free = [each for each in self._candidates.free if each.is_exported]
+        return only(self._near(free)) if free else None
+
+    def _module_at(self, receiver: Receiver | None, steps: int) -> str | None:
+        """Return the file of the module that stands before a dot."""
+        source = self._source
+        if self._modules is None or receiver is None or not receiver.name or not steps:
+            return None
+        if receiver.is_chained:
+            outer = self._module_at(receiver_at(source, receiver.offset), steps - 1)
+            found = self._modules.exported(outer, receiver.name) if outer else None
+        else:
+            said, offsets = receiver.name.encode(), source.words(receiver.name)
+            binding = source.scopes.local_at(said, receiver.offset, offsets)
+            size = binding.end - binding.start if binding else 0
+            if binding and size < len(source.text):
+                return None
+            found = self._modules.named(source.path, receiver.name)
+        return found.path if found and not found.name else None
 
     def _imported_from(
         self, rows: tuple[SymbolRow, ...], module: str, offsets: Sequence[int]
@@ -298,18 +306,18 @@ class Members:
             each
             for each in rows
             if not is_member(each)
-            and (path_segments(each.path)[-1] == module or _folder_of(each.path) == module)
+            and (path_segments(each.path)[-1] == module or folder_of(each.path) == module)
         ]
         if self._source.language == "go" and found:
-            found = [each for each in found if _folder_of(each.path) == module]
+            found = [each for each in found if folder_of(each.path) == module]
             if path := go_import(self._source.text, module):
-                found = _of_folder(path, found)
+                found = of_folder(path, found)
         return self._near(found)
 
     def _of_package(self, path: str) -> Resolution:
         """Resolve by the import path of a package of Go whose folder has another name."""
         free = [each for each in self._candidates.rows if not is_member(each)]
-        found = self._near(_of_folder(path, free))
+        found = self._near(of_folder(path, free))
         if found:
             return Resolution(Certainty.EXACT, found)
         at_root = self._near(each for each in free if "/" not in each.path)
@@ -320,39 +328,53 @@ class Members:
 
     def _of_call(self, dot: int) -> Resolution | None:
         """Resolve by the result of the call before the dot."""
+        return self._of_types(self._types_of_call(dot, _MOST_CALLS))
+
+    def _types_of_call(self, dot: int, steps: int) -> list[Type]:
+        """Return the function that is called before a dot; one that returns ``this`` is passed."""
         text = self._source.text
         if text[dot : dot + 1] != b")":
-            return None
+            return []
         depth = 0
         for at in range(dot, max(0, dot - _CALL_BYTES), -1):
             depth += {0x29: 1, 0x28: -1}.get(text[at], 0)
             if not depth:
-                found = _CALLED.search(text, max(0, at - _CALLED_BYTES), at)
-                if found is None:
-                    return None
-                called = found[2].decode("utf-8", "replace")
-                return self._of_types([Type(called, "", is_called=True)])
-        return None
+                break
+        found = None if depth else _CALLED.search(text, max(0, at - _CALLED_BYTES), at)
+        if found is None:
+            return []
+        called, qualifier = ((found[each] or b"").decode("utf-8", "replace") for each in (3, 2))
+        type_ = Type(called, qualifier, is_called=True)
+        outer = receiver_at(self._source, found.start(3)) if steps and not qualifier else None
+        if outer and not outer.name and next(self._results(type_), type_).name in _OWN:
+            return self._types_of_call(outer.offset, steps - 1)
+        return [type_]
 
     def _of_types(self, types: Sequence[Type]) -> Resolution | None:
         """Resolve by the types that a variable can have; None if they are not known."""
-        found: list[SymbolRow] = []
-        for each in types:
-            found += self._narrowed(each, self._near(self._candidates.by_type.get(each.name, ())))
+        found = self._members_of(types)
         if found:
-            return Resolution(Certainty.LIKELY, tuple(dict.fromkeys(found)))
+            return Resolution(Certainty.LIKELY, found)
         if self._names is None or not types:
             return None
         results = [result for each in types if each.is_called for result in self._results(each)]
-        for each in results:
-            found += self._narrowed(each, self._near(self._candidates.by_type.get(each.name, ())))
-        names = [each.name for each in (*types, *results)]
-        found += self._above(names) if not found else ()
+        found = self._members_of(results) or self._above([*types, *results])
         if found:
-            return Resolution(Certainty.LIKELY, tuple(dict.fromkeys(found)))
+            return Resolution(Certainty.LIKELY, found)
         if all(self._is_foreign(each) for each in (*types, *results)):
             return Resolution(Certainty.NAME, self._members)
         return None
+
+    def _members_of(self, types: Iterable[Type]) -> tuple[SymbolRow, ...]:
+        """Return the definitions of the name in types."""
+        found: dict[SymbolRow, None] = {}
+        for each in types:
+            rows = self._candidates.by_type.get(each.name, ())
+            found |= dict.fromkeys(self._narrowed(each, self._near_to(each, rows)))
+        return tuple(found)
+
+    def _near_to(self, type_: Type, rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
+        return self._candidates.near_of(type_.path or self._source.path, rows)
 
     def _is_foreign(self, type_: Type) -> bool:
         """Return whether a type is of another project."""
@@ -360,34 +382,62 @@ class Members:
             return False
         return self._names is not None and self._names.heads(type_.name) == ()
 
-    def _rows_of(self, name: str) -> list[HeadRow]:
+    def _home_of(self, type_: Type) -> Exported | None:
+        """Return the definition of a type or function, by the imports where it is named."""
+        if self._modules is None:
+            return None
+        path = type_.path or self._source.path
+        if type_.qualifier:
+            module = self._modules.named(path, type_.qualifier)
+            if module is None or module.name:
+                return None
+            found = self._modules.exported(module.path, type_.name)
+        elif self._modules.defines(path, type_.name):
+            return Exported(path, type_.name)
+        else:
+            found = self._modules.named(path, type_.name)
+        return found if found and found.name else None
+
+    def _rows_of(self, type_: Type) -> list[HeadRow]:
+        if self._names is None:
+            return []
+        home = self._home_of(type_)
+        source = self._names.source(home.path) if home else None
+        if home and source:
+            return [
+                HeadRow(each.id, source.path, source.language, each.name, each.kind, each.signature)
+                for each in source.spans
+                if each.qualified_name == home.name
+            ][:_MOST_ROWS]
         family = family_of(self._source.language)
-        rows = self._names.heads(name) if self._names else None
-        return [each for each in rows or () if each.language in family]
+        rows = [each for each in self._names.heads(type_.name) or () if each.language in family]
+        path = type_.path or self._source.path
+        folders = path.split("/")
+        return sorted(rows, key=lambda each: -shared_folders(each.path, folders))
 
     def _results(self, called: Type) -> Iterator[Type]:
-        for row in self._rows_of(called.name):
+        for row in self._rows_of(called):
             if row.kind not in TYPES:
-                yield from results_of(row)
+                yield from (each._replace(path=row.path) for each in results_of(row))
 
-    def _above(self, names: Sequence[str]) -> tuple[SymbolRow, ...]:
+    def _above(self, types: Sequence[Type]) -> tuple[SymbolRow, ...]:
         """Return the definitions in the bases of types, those of the nearest base."""
         if self._names is None:
             return ()
-        seen = set(names)
-        level = list(names)
+        seen = {each.name for each in types}
+        level = list(types)
         for _ in range(_MOST_STEPS):
             bases = [
-                base
-                for name in level[:_MOST_ROWS]
-                for row in self._rows_of(name)
+                Type(base, "", path=row.path)
+                for type_ in level[:_MOST_ROWS]
+                for row in self._rows_of(type_)
                 if row.kind in TYPES
                 for base in self._bases_of(row)
                 if base not in seen
             ]
-            if found := self._in_types(bases):
+            if found := self._members_of(bases):
                 return found
-            seen.update(bases)
+            seen.update(each.name for each in bases)
             level = bases
         return ()
 
@@ -408,16 +458,19 @@ class Members:
 
     def _narrowed(self, type_: Type, rows: tuple[SymbolRow, ...]) -> tuple[SymbolRow, ...]:
         """Return those of the type that this file means, if several types share its name."""
+        if home := self._home_of(type_) if rows else None:
+            return tuple(each for each in rows if each.path == home.path)
         if len({each.path for each in rows}) < 2:
             return rows
         source = self._source
-        here = tuple(each for each in rows if each.path == source.path)
+        path = type_.path or source.path
+        here = tuple(each for each in rows if each.path == path)
         if source.language == "go":
-            path = go_import(source.text, type_.qualifier) if type_.qualifier else None
-            folder = source.path.rpartition("/")[0]
+            package = go_import(source.text, type_.qualifier) if type_.qualifier else None
+            folder = path.rpartition("/")[0]
             found = (
-                _of_folder(path, rows)
-                if path
+                of_folder(package, rows)
+                if package
                 else [each for each in rows if each.path.rpartition("/")[0] == folder]
             )
             return tuple(found) or rows
@@ -444,16 +497,3 @@ def scopes_of(around: SpanRow | None) -> list[str]:
 
 def _last_names(scopes: Sequence[str]) -> list[str]:
     return [scope.rpartition(".")[2] for scope in scopes]
-
-
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0].rpartition("/")[2]
-
-
-def _of_folder(import_path: str, rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    """Return the definitions in the folder with which an import path ends, the longest such."""
-    found = [(each.path.rpartition("/")[0], each) for each in rows if "/" in each.path]
-    sizes = [len(folder) for folder, _ in found if f"/{import_path}".endswith(f"/{folder}")]
-    best = max(sizes, default=0)
-    end = import_path[-best:]
-    return [each for folder, each in found if best and folder == end]

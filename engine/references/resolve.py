@@ -25,7 +25,8 @@ from engine.references.candidates import (
     scope_of,
 )
 from engine.references.imports import Module, alias_at, likeness, module_of
-from engine.references.members import Members, Names, receiver_at, scopes_of
+from engine.references.members import Members, Names, scopes_of
+from engine.references.receivers import receiver_at
 from engine.references.sources import Occurrence, Source
 from engine.store.references import SpanRow
 from engine.store.symbols import SymbolRow
@@ -149,8 +150,10 @@ class Resolver:
         return Resolution(Certainty.EXACT, rows)
 
     def _is_no_reference(self, occurrence: Occurrence) -> bool:
-        """Return whether the name is a key, a keyword argument, or the path of a module."""
+        """Return whether it is a key, a keyword argument, a part of a name, or a module."""
         source, offset = self._source, occurrence.offset
+        if source.language in _ECMASCRIPT and source.text[offset - 1 : offset] == b"#":
+            return True  # the name of a private member has the sign
         if occurrence.use is not Use.USE:
             return False
         if source.language == "python":
@@ -173,7 +176,9 @@ class Resolver:
             if occurrence.use is not Use.IMPORT:
                 continue
             module = module_of(source.text, occurrence.offset, source.language, source.path)
-            if module:
+            if exported := self._members.imported(occurrence.offset):
+                found = exported
+            elif module:
                 found = self._of_module(module)
             elif source.language in _IMPORTS_MODULES:  # `import json` names no definition
                 found = Resolution(Certainty.NAME, ())

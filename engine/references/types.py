@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from engine.references.import_statements import ECMASCRIPT
 from engine.store.references import HeadRow
 
 _WINDOW_BYTES = 160
 _BEFORE_BYTES = 80
 _MOST_TYPES = 20
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_GENERIC = re.compile(r"<[^<>]*>")
 
 #: Behind a variable: ``name: Type``, ``name = new Type(``, ``name := &pkg.Type{``.
 _BEHIND = re.compile(
@@ -47,6 +49,7 @@ class Type(NamedTuple):
     name: str
     qualifier: str  # before the last dot; empty if there is none
     is_called: bool = False
+    path: str = ""  # of the file that names it, unless it is the one that asks
 
 
 def types_in(text: bytes, offsets: Sequence[int], size: int, language: str) -> list[Type]:
@@ -85,7 +88,13 @@ def results_of(row: HeadRow) -> list[Type]:
 
 def bases_in(row: HeadRow) -> list[str]:
     """Return the names in the head of a type, among which are those of its bases."""
-    words = _WORD.findall(row.signature.partition(row.name)[2])
+    head = row.signature.partition(row.name)[2]
+    if row.language in ECMASCRIPT:  # without type parameters, unless they are cut
+        while (shorter := _GENERIC.sub("", head)) != head:
+            head = shorter
+        inherited = re.search(r"\b(?:extends|implements)\b", head)
+        head = head[inherited.end() :] if inherited and "<" not in head else head
+    words = _WORD.findall(head)
     return [word for word in words if word != row.name and word not in _NO_TYPES]
 
 

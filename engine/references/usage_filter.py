@@ -13,7 +13,8 @@ from engine.reference_records import Certainty, Use
 from engine.references.imported_names import imports_of, is_asked_module, module_word
 from engine.references.imports import module_of
 from engine.references.kept import Kept
-from engine.references.lookup import Found, Lookup, can_mean, uses_that_may_mean
+from engine.references.lookup import Found, Lookup, can_mean
+from engine.references.overriding import uses_that_may_mean
 from engine.references.resolve import Resolution
 from engine.references.sources import Occurrence, Source
 from engine.search.lexical import last_name_of, pieces_of, qualified_form

@@ -17,6 +17,9 @@ count, unless the engine claims ``exact`` or ``likely`` for it: these are wrong 
 
 References: of drawn symbols, the uses that the engine says mean this symbol (``exact`` and
 ``likely``) are compared with the server's, and so are those with the uses that may mean it by name.
+Of a use that the server does not list it is asked what stands there: one that it resolves to the
+symbol counts as listed, and one that it does not resolve at all (the body of a macro, a branch of
+the preprocessor that it does not read) is counted apart.
 Places where the name is renamed by an import are left out on both sides.
 """
 
@@ -48,6 +51,8 @@ from tests.benchmark.language_servers import (
 
 _SEED = 18
 _WORD = re.compile(r"[^\W\d]\w*")
+_WORD_WITH_DOLLAR = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+_HAS_DOLLAR = frozenset({"typescript", "php"})
 _MOST_USES = 1000
 _HAS_DECLARATIONS = frozenset({"c", "cpp"})
 
@@ -77,6 +82,7 @@ class Tally:
     exact: int = 0
     exact_right: int = 0
     named_right: int = 0  # with those by name
+    unread: int = 0  # of the engine, where the server finds nothing
     misses: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -87,6 +93,7 @@ class Checkout:
         self.project = project
         self.root = root
         self.language = language
+        self._word = _WORD_WITH_DOLLAR if language in _HAS_DOLLAR else _WORD
         self.lines: dict[str, list[str]] = {}
         self.symbols: dict[tuple[str, str], list[SymbolHit]] = {}
         self.named: dict[str, list[SymbolHit]] = defaultdict(list)
@@ -140,7 +147,7 @@ class Checkout:
         lines = self.lines.get(place.path, [])
         if place.line > len(lines):
             return ""
-        found = _WORD.match(lines[place.line - 1], place.column - 1)
+        found = self._word.match(lines[place.line - 1], place.column - 1)
         return found[0] if found else ""
 
     def identifiers(self, count: int) -> list[tuple[Place, str]]:
@@ -155,7 +162,7 @@ class Checkout:
             (Place(path, number, match.start() + 1), match[0])
             for path, lines in self.lines.items()
             for number, line in enumerate(lines, 1)
-            for match in _WORD.finditer(line)
+            for match in self._word.finditer(line)
             if match[0] in names and not comment.search(line[: match.start()])
         ]
         return sorted(random.Random(_SEED).sample(found, min(count, len(found))))
@@ -174,7 +181,7 @@ class Checkout:
         return sorted(known[:count], key=lambda pair: pair[0])
 
     def place_of(self, symbol: SymbolHit) -> Place | None:
-        pattern = re.compile(rf"(?<![\w.@]){re.escape(symbol.name)}\b")
+        pattern = re.compile(rf"(?<![\w.@$]){re.escape(symbol.name)}(?![\w$])")
         lines = self.lines[symbol.path]
         for number in range(symbol.line_start, min(symbol.line_end, len(lines)) + 1):
             if found := pattern.search(lines[number - 1]):
@@ -332,10 +339,17 @@ def _compare_references(
         is_of_language = use.path in checkout.lines
         if use.use is Use.DEFINITION or not is_of_language or checkout.text_at(at) != symbol.name:
             continue
-        if use.certainty is Certainty.NAME or use.target_place in targets:
+        # One that means the method of an interface is told of those that implement it.
+        is_through = "." in symbol.qualified_name and use.target != symbol.qualified_name
+        if use.certainty is Certainty.NAME or use.target_place in targets or is_through:
             ours[at] = use.certainty
     sure = {at for at, certainty in ours.items() if certainty is not Certainty.NAME}
-    exact = {at for at, certainty in ours.items() if certainty is Certainty.EXACT}
+    asked = {at: _keys_at(checkout, server, at, place.path) for at in sorted(sure - theirs)}
+    theirs.update(at for at, keys in asked.items() if keys & same)
+    unread = {at for at, keys in asked.items() if not keys}
+    tally.unread += len(unread)
+    sure -= unread
+    exact = {at for at in sure if ours[at] is Certainty.EXACT}
     tally.definitions += 1
     tally.uses += len(theirs)
     tally.sure += len(sure)
@@ -350,6 +364,17 @@ def _compare_references(
     for at in sorted(sure - theirs):
         line = checkout.lines[at.path][at.line - 1]
         _note(tally, f"reference too many, {ours[at].value}", at, line, str(_key(symbol)))
+
+
+def _keys_at(checkout: Checkout, server: LanguageServer, place: Place, opened: str) -> set[Key]:
+    """Return the symbols to which the server resolves a place; something else is an empty key."""
+    if place.path != opened:
+        server.open(place.path)
+    places = server.definitions(place)
+    if place.path != opened:
+        server.close(place.path)
+    name = checkout.text_at(place)
+    return {checkout.symbol_at(each, name) or ("", "") for each in places}
 
 
 def _key(symbol: SymbolHit) -> Key:
@@ -385,14 +410,16 @@ def _print_tables(tallies: list[tuple[str, str, Tally]]) -> None:
         wrong = ", ".join(f"{count} {said}" for said, count in sorted(tally.wrong_claims.items()))
         print(f"| {language} | {name} | {tally.resolved:,} | {' | '.join(cells)} | {wrong} |")
     print()
-    print("| language | repository | definitions | uses | recall | by name | precision | exact |")
-    print("|---|---|---|---|---|---|---|---|")
+    names = ("language", "repository", "definitions", "uses", "recall", "by name", "precision")
+    print(f"| {' | '.join(names)} | exact | unread |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for language, name, tally in tallies:
         cells = [
             _share(tally.sure_right, tally.uses),
             _share(tally.named_right, tally.uses),
             _share(tally.sure_right, tally.sure),
             _share(tally.exact_right, tally.exact),
+            f"{tally.unread:,}",
         ]
         row = f"{tally.definitions:,} | {tally.uses:,} | {' | '.join(cells)}"
         print(f"| {language} | {name} | {row} |")

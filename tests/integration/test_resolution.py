@@ -204,6 +204,90 @@ lib.connect()
 """,
 }
 
+_MODULES = {
+    "packages/shapes/package.json": '{\n  "name": "shapes"\n}\n',
+    "packages/shapes/src/index.ts": """import * as s from './new/external.js'
+export * from './new/external.js'
+export { s, s as default }
+""",
+    "packages/shapes/src/new/external.ts": """export * as core from '../core/index.js'
+export * from './shapes.js'
+export * as coerce from './coerce.js'
+""",
+    "packages/shapes/src/new/shapes.ts": """import * as core from '../core/index.js'
+
+export interface Base<T extends core.Inner = core.Inner> {
+  parse(): T
+}
+interface _Text<T> extends Base<core.Inner> {
+  max(n: number): this
+}
+export interface Text extends _Text<string> {
+  format: string
+}
+export function text(): Text {
+  return {} as Text
+}
+""",
+    "packages/shapes/src/new/coerce.ts": "export function text() {}\n",
+    "packages/shapes/src/core/index.ts": "export { $inner, type Inner } from './inner.js'\n",
+    "packages/shapes/src/core/inner.ts": """export interface Inner {
+  s: number
+}
+export const $inner = 1
+export const s = 2
+""",
+    "packages/shapes/src/old/index.ts": """import * as s from './shapes'
+export * from './shapes'
+export { s }
+export default s
+""",
+    "packages/shapes/src/old/shapes.ts": """export class Base {
+  parse() {}
+}
+export class Text extends Base {
+  static create() {
+    return new Text()
+  }
+  max(n: number) {
+    return this
+  }
+}
+const textType = Text.create
+export { textType as text }
+export class Secret {
+  #max = 1
+  copy(other: Secret) {
+    const max = 2
+    other.#max = max
+  }
+}
+""",
+    "tests/new.ts": """import { s } from 'shapes'
+import d, { text as makeText } from 'shapes'
+
+s.text().max(1).max(2).parse()
+const made = s.text().max(3)
+made.parse()
+s.coerce.text()
+s.core.$inner
+d.text()
+makeText()
+""",
+    "tests/assigned.ts": """const schema = { parse: () => 1 }
+schema.reparse = () => 2
+""",
+    "tests/chained.ts": """import { s } from 'shapes'
+
+s.lazy().schema.reparse()
+""",
+    "tests/old.ts": """import { s } from '../packages/shapes/src/old'
+
+s.text().max(1)
+new s.Text().parse()
+""",
+}
+
 _C = {
     "include/api.h": """#define LIMIT 1
 int start(int n);
@@ -269,6 +353,7 @@ void use(Env* env) {
 def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Project]]:
     folder = tmp_path_factory.mktemp("resolution")
     trees = {"python": _PYTHON, "go": _GO, "typescript": _TYPESCRIPT, "c": _C, "cpp": _CPP}
+    trees["modules"] = _MODULES
     with catalog_in(folder / "home") as catalog:
         found = {}
         for language, tree in trees.items():
@@ -338,13 +423,99 @@ def test_go(
     assert _meant(projects["go"], place, name, nth) == meant
 
 
-def test_a_call_through_an_interface_is_told_by_name(projects: dict[str, Project]) -> None:
-    answer = projects["go"].references.find(ReferenceRequest(name="lineReader.Advance"))
-    assert {(each.path, each.line, each.certainty.value) for each in answer.references} == {
+def _uses(project: Project, name: str) -> set[tuple[str, int, str]]:
+    answer = project.references.find(ReferenceRequest(name=name))
+    return {(each.path, each.line, each.certainty.value) for each in answer.references}
+
+
+def test_a_property_is_no_variable_of_its_name(projects: dict[str, Project]) -> None:
+    assert _meant(projects["modules"], "tests/chained.ts:3", "reparse")[0] != "exact"
+
+
+def test_a_call_through_an_interface_of_go_is_likely_of_what_has_all_its_methods(
+    projects: dict[str, Project],
+) -> None:
+    assert _uses(projects["go"], "lineReader.Advance") == {
         ("text/reader.go", 9, "exact"),
-        ("main.go", 12, "name"),
-        ("main.go", 18, "name"),
+        ("main.go", 12, "likely"),
+        ("main.go", 18, "likely"),
     }
+
+
+def test_a_call_through_a_base_is_likely_of_what_implements_it(tmp_path: Path) -> None:
+    tree = {
+        "store.py": """from abc import ABC
+
+
+class Store(ABC):
+    def fetch_all(self): ...
+
+
+class Disk(Store):
+    def fetch_all(self): ...
+
+
+class Plain:
+    def fetch_one(self): ...
+
+
+class More(Plain):
+    def fetch_one(self): ...
+
+
+class Other:
+    def fetch_all(self): ...
+
+
+def use(store: Store, plain: Plain):
+    store.fetch_all()
+    plain.fetch_one()
+""",
+        "peek.go": """package peek
+
+import "io"
+
+type Peeker interface {
+	io.RuneReader
+	Peek() rune
+}
+
+type text struct{}
+
+func (t *text) Peek() rune { return 0 }
+
+func (t *text) ReadRune() (rune, int, error) { return 0, 0, nil }
+
+type blind struct{}
+
+func (b *blind) Peek() rune { return 0 }
+
+func next(peeker Peeker) rune { return peeker.Peek() }
+""",
+        "shape.ts": """interface Shape {
+  outline(): void
+}
+class Circle implements Shape {
+  outline() {}
+}
+class Square {
+  outline() {}
+}
+function draw(shape: Shape) {
+  shape.outline()
+}
+""",
+    }
+    with catalog_in(tmp_path / "home") as catalog:
+        project = catalog.create(str(write_tree(tmp_path / "tree", tree)))
+        project.index()
+        assert ("store.py", 25, "likely") in _uses(project, "Disk.fetch_all")
+        assert ("store.py", 25, "likely") not in _uses(project, "Other.fetch_all")
+        assert ("store.py", 26, "name") in _uses(project, "More.fetch_one")
+        assert ("peek.go", 20, "likely") in _uses(project, "text.Peek")
+        assert ("peek.go", 20, "name") in _uses(project, "blind.Peek")
+        assert ("shape.ts", 11, "likely") in _uses(project, "Circle.outline")
+        assert ("shape.ts", 11, "name") in _uses(project, "Square.outline")
 
 
 @pytest.mark.parametrize(
@@ -365,6 +536,31 @@ def test_typescript(
     projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
 ) -> None:
     assert _meant(projects["typescript"], place, name, nth) == meant
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "nth", "meant"),
+    [
+        ("tests/new.ts:4", "s", 1, ("", "")),  # a module
+        ("tests/new.ts:4", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("tests/new.ts:4", "max", 2, ("likely", "shapes/src/new/shapes.ts:7")),  # by `this`
+        ("tests/new.ts:4", "parse", 1, ("likely", "shapes/src/new/shapes.ts:4")),  # of a base
+        ("tests/new.ts:6", "parse", 1, ("likely", "shapes/src/new/shapes.ts:4")),
+        ("tests/new.ts:7", "text", 1, ("exact", "shapes/src/new/coerce.ts:1")),
+        ("tests/new.ts:8", "$inner", 1, ("exact", "shapes/src/core/inner.ts:4")),
+        ("tests/new.ts:9", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("tests/new.ts:2", "text", 1, ("exact", "shapes/src/new/shapes.ts:12")),
+        ("packages/shapes/src/old/shapes.ts:18", "max", 1, ("", "")),  # private: `#max`
+        ("tests/old.ts:3", "text", 1, ("", "")),  # the new name of another definition
+        ("tests/old.ts:4", "Text", 1, ("exact", "shapes/src/old/shapes.ts:4")),
+        ("tests/old.ts:4", "parse", 1, ("likely", "shapes/src/old/shapes.ts:2")),
+    ],
+)
+def test_modules_of_typescript(
+    projects: dict[str, Project], place: str, name: str, nth: int, meant: tuple[str, str]
+) -> None:
+    certainty, found = _meant(projects["modules"], place, name, nth)
+    assert (certainty, found.removeprefix("packages/")) == meant
 
 
 @pytest.mark.parametrize(
