@@ -85,6 +85,11 @@ class Modules:
         imported = self._table(path).imports.get(name)
         return self.of_import(path, imported.module, imported.name) if imported else None
 
+    def namespace_of(self, path: str, name: str) -> str | None:
+        """Return the module that a file imports as a whole under a name."""
+        imported = self._table(path).imports.get(name)
+        return imported.module if imported and imported.name == _ALL else None
+
     def has_import(self, path: str, name: str) -> bool:
         """Return whether a file imports something under a name."""
         return name in self._table(path).imports

@@ -62,7 +62,7 @@ def module_of(text: bytes, offset: int, language: str, path: str) -> Module | No
         return _python_module(found[1].decode("utf-8", "replace"), path) if found else None
     if language in _ECMASCRIPT:
         behind = _FROM_BEHIND.match(text, offset, offset + _WINDOW_BYTES)
-        return _ecmascript_module(behind[2].decode("utf-8", "replace"), path) if behind else None
+        return ecmascript_module(behind[2].decode("utf-8", "replace"), path) if behind else None
     if language == "rust":
         used = _USE.search(before)
         if used is None:
@@ -224,7 +224,8 @@ def _python_module(dotted: str, path: str) -> Module:
     return Module(tuple(words))
 
 
-def _ecmascript_module(specifier: str, path: str) -> Module:
+def ecmascript_module(specifier: str, path: str) -> Module:
+    """Return the module that a file names in an import of JavaScript or TypeScript."""
     if specifier.startswith("."):
         joined = os.path.normpath(f"{os.path.dirname(path)}/{specifier}").lstrip("/")
         return Module(_without_ending(joined), is_whole=True)

@@ -19,6 +19,7 @@ from engine.references.candidates import (
 )
 from engine.references.exports import Exported, Modules
 from engine.references.imports import (
+    ecmascript_module,
     go_import,
     imports_a_module,
     likeness,
@@ -253,13 +254,29 @@ class Members:
     def _of_namespace(self, receiver: Receiver) -> Resolution | None:
         """Resolve by a module before the dot: ``import * as name``, or one that is exported."""
         module = self._module_at(receiver, _MOST_STEPS)
-        if module is None or self._modules is None:
+        if self._modules is None:
             return None
+        if module is None:
+            return self._of_unknown_namespace(receiver, self._modules)
         found = self._modules.exported(module, self._name)
         if found:
             return self._of_exported(found)
         free = [each for each in self._candidates.free if each.is_exported]
         return only(self._near(free)) if free else None
+
+    def _of_unknown_namespace(self, receiver: Receiver, modules: Modules) -> Resolution | None:
+        """Resolve by the path of a module that the project has no file of."""
+        source = self._source
+        module = modules.namespace_of(source.path, receiver.name)
+        if module is None or receiver.is_chained or modules.file_of(source.path, module):
+            return None
+        said = ecmascript_module(module, source.path)
+        free = [each for each in self._candidates.free if each.is_exported]
+        scored = [(likeness(said, each.path), each) for each in free]
+        best = max((score for score, _ in scored), default=0)
+        found = self._near(each for score, each in scored if score == best)
+        is_one = best > 0 and len({each.path for each in found}) == 1
+        return Resolution(Certainty.LIKELY if is_one else Certainty.NAME, found) if found else None
 
     def _module_at(self, receiver: Receiver | None, steps: int) -> str | None:
         """Return the file of the module that stands before a dot."""
