@@ -5,6 +5,7 @@ Each project is opened once per process.
 
 import os
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from engine.config import Config
 from engine.embedding.load import OpenEmbedder, open_embedder
 from engine.embedding.model_setting import Backend, parse_model_setting
 from engine.errors import EngineError, InvalidPathError, ProjectNotFoundError
+from engine.processes import return_memory
 from engine.project import Project
 from engine.records import SearchAnswer, SearchRequest
 from engine.roots import folder_at, is_project_id, project_id_of, resolve, upwards
@@ -35,9 +37,7 @@ if TYPE_CHECKING:
     from engine.telemetry.logs import JobLog
     from engine.watch.watcher import StatusCallback, Watcher
 
-# The caches of all projects in a process: enough for three trees of 100 MB of source with all
-# their words.
-_MOST_KEPT_BYTES = 1 << 30
+_IDLE_S = 600.0  # after which the caches of a project are dropped
 _ID_CHARS = 64  # of an unknown id that are quoted
 
 
@@ -52,8 +52,8 @@ class OpenProjects:
     def __init__(self, config: Config, open_embedder: OpenEmbedder) -> None:
         self._config = config
         self._open_embedder = open_embedder
-        self.max_cached_bytes = _MOST_KEPT_BYTES
-        self._indexes: dict[str, Project] = {}  # by root, least recently used first
+        self.max_cached_bytes = config.cache_memory
+        self._indexes: dict[str, Project] = {}  # by root
         self._pool: WorkerPool | None = None
         self._lock = threading.RLock()
 
@@ -103,25 +103,26 @@ class OpenProjects:
             return known
         return self.of_root(read_root(file, self._config.busy_timeout))
 
-    def mark_used(self, index: Project) -> None:
-        """Mark an index as most recently used, so its caches are evicted last."""
-        with self._lock:
-            if self._indexes.get(index.root) is index:
-                self._indexes[index.root] = self._indexes.pop(index.root)
-
     def evict(self) -> None:
-        """Drop the caches of the least recently used indexes until all fit the limit.
+        """Drop the caches of idle indexes, and of others until the rest fits the limit.
 
-        A search across more projects than fit finds the first of them with empty caches: slower,
-        but as correct.
+        The least recently used go first. The one used last stays, unless the limit is 0: without
+        its caches each question would read them again. A search across more projects than fit finds
+        the first of them with empty caches: slower, but as correct.
         """
-        opened = [(index, index.cached_bytes) for index in self.opened()]
-        held = sum(size for _, size in opened)
-        for index, size in opened:
-            if held <= self.max_cached_bytes:
-                return
-            index.evict()
-            held -= size
+        by_use = sorted(self.opened(), key=lambda index: index.used_s)
+        sizes = {index: index.cached_bytes for index in by_use}
+        held, idle_s = sum(sizes.values()), time.monotonic() - _IDLE_S
+        has_evicted = False
+        for index in by_use:
+            is_last = index is by_use[-1] and self.max_cached_bytes
+            is_too_much = held > self.max_cached_bytes and not is_last
+            if sizes[index] and (is_too_much or index.used_s < idle_s):
+                index.evict()
+                held -= sizes[index]
+                has_evicted = True
+        if has_evicted:
+            return_memory()
 
     def drop(self, index: Project) -> None:
         """Close an index; one opened in its place stays."""
@@ -536,9 +537,7 @@ class Catalog:
 
     def _open_for_search(self, project: str) -> Project:
         """Open the project of an id or a folder for a search."""
-        index = self.open_id(project) if is_project_id(project) else self.open(project)
-        self._indexes.mark_used(index)
-        return index
+        return self.open_id(project) if is_project_id(project) else self.open(project)
 
     def _known(self, path: str) -> Project:
         """Open the existing project of exactly this folder."""

@@ -130,6 +130,14 @@ SETTINGS: tuple[Setting, ...] = (
         "address space of a parsing process; what needs more is not parsed",
     ),
     Setting(
+        "cache_memory",
+        256 * MIB,
+        0,
+        65_536 * MIB,
+        "bytes",
+        "what questions to all projects keep in memory; the project asked last always stays",
+    ),
+    Setting(
         "max_file_size",
         MIB,
         0,
@@ -226,6 +234,7 @@ class Config:
     job_retention: int
     workers: int
     worker_memory: int
+    cache_memory: int
     max_file_size: int
     parse_timeout: int
     busy_timeout: int

@@ -29,6 +29,15 @@ def lower_session_priority() -> None:
             _AUTOGROUP.write_text(f"{_NICENESS}\n", encoding="ascii")
 
 
+def return_memory() -> None:
+    """Return freed memory to the system, where the C library can (glibc)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -271,7 +271,8 @@ class Project:
 
     def update_ngram_filter(self, cancelled: CancelToken) -> None:
         """Update the n-gram filter after pattern searches; for a background thread."""
-        self._searcher.update_ngram_filter(cancelled)
+        if self._made_searcher:
+            self._made_searcher.update_ngram_filter(cancelled)
 
     @property
     def cached_bytes(self) -> int:
@@ -279,6 +280,12 @@ class Project:
         drawn, kept = map(self.__dict__.get, ("code_map", "_kept"))  # not made for this
         made = self._made_searcher
         return sum(each.size_bytes for each in (made, drawn, kept) if each)
+
+    @property
+    def used_s(self) -> float:
+        """When a question last used its caches, on the monotonic clock; 0 if none has."""
+        made = self._made_searcher
+        return made.used_s if made else 0.0
 
     def evict(self) -> None:
         """Drop its caches until the next search."""

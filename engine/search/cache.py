@@ -9,6 +9,7 @@ is two of them and ``websocket`` is one. Only the index knows which of them a co
 """
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -291,6 +292,8 @@ class StateCache:
 
     def __init__(self) -> None:
         self._state: IndexState | None = None
+        #: When a query last asked for it, on the monotonic clock.
+        self.used_s = 0.0
 
     @property
     def size_bytes(self) -> int:
@@ -304,6 +307,7 @@ class StateCache:
 
     def state(self, handle: Handle) -> IndexState:
         """Return the state that a read transaction sees."""
+        self.used_s = time.monotonic()
         changes = project.count_changes(handle)
         state = self._state
         if state is None or state.changes != changes or changes is None:

@@ -160,6 +160,11 @@ class Searcher:
         ngram_filter = self._ngram_filter
         return self._cache.size_bytes + (ngram_filter.size_bytes if ngram_filter else 0)
 
+    @property
+    def used_s(self) -> float:
+        """When a query last used the caches, on the monotonic clock; 0 if none has."""
+        return self._cache.used_s
+
     def evict(self) -> None:
         """Clear the caches."""
         self._cache.evict()

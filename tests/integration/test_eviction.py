@@ -53,6 +53,28 @@ def test_the_project_asked_longest_ago_is_let_go_first(
     assert [bool(each.cached_bytes) for each in projects] == [True, False, False]
 
 
+def test_the_project_asked_last_stays_although_it_alone_is_too_large(
+    catalog: Catalog, projects: list[Project]
+) -> None:
+    for _ in range(2):
+        _ask(catalog, *projects)
+        _ask(catalog, projects[1])
+    _let_go(catalog, 1)
+    assert [bool(each.cached_bytes) for each in projects] == [False, True, False]
+
+
+def test_idle_projects_are_let_go(
+    catalog: Catalog, projects: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        _ask(catalog, *projects)
+    catalog.update_ngram_filters(lambda: False)
+    assert all(each.cached_bytes for each in projects)
+    monkeypatch.setattr("engine.catalog._IDLE_S", 0.0)
+    catalog.update_ngram_filters(lambda: False)
+    assert not any(each.cached_bytes for each in projects)
+
+
 def test_answers_do_not_change(catalog: Catalog, projects: list[Project]) -> None:
     whole = [_ask(catalog, *projects, query=query) for query in _WORDS]
     assert sum(each.cached_bytes for each in projects)
