@@ -88,12 +88,9 @@ def scan(
                 skips[path] = item
             continue
         before = known_files.get(path)
-        skip = skip_by_name(item)
-        if skip:
-            skips[path] = skip
-        elif before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
+        if before and before.stat == item.stat and before.fingerprint_id == fingerprint_id:
             seen.add(path)
-        elif skip := _same_skip(item, known):
+        elif skip := skip_by_name(item) or _same_skip(item, known):
             skips[path] = skip
         else:
             changed.append(item)
