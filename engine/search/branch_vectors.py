@@ -66,18 +66,13 @@ class BranchVectors:
         self, branch_index: BranchIndex, of_chunks: StoredVectors, of_files: StoredVectors
     ) -> None:
         self._branch_index = branch_index
-        self._blobs = np.array([file.blob_id for file in branch_index.files], np.int64)
-        counts = np.array([file.place_count for file in branch_index.files], np.int64)
-        # Both the ids of a file's chunks and its places are consecutive.
-        shifts = np.array(
-            [file.first_chunk - file.first_place for file in branch_index.files], np.int64
-        )
+        self._blobs = branch_index.blob_ids
+        counts = branch_index.chunks.counts
         self._file_of = np.repeat(np.arange(len(counts)), counts)
         self._places = CachedVectors(
-            np.arange(branch_index.count) + np.repeat(shifts, counts), of_chunks
+            branch_index.chunks.ids_of(np.arange(branch_index.count)), of_chunks
         )
-        file_ids = np.array([file.file_id for file in branch_index.files], np.int64)
-        self._files = CachedVectors(file_ids, of_files)
+        self._files = CachedVectors(branch_index.file_ids, of_files)
         self.embedded = self._places.count / branch_index.count if branch_index.count else 1.0
 
     @property

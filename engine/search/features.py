@@ -8,7 +8,6 @@ are lowered.
 import functools
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -198,64 +197,66 @@ class RankedFile:
         return (*parts, factor_part("document", DOCUMENT_FACTOR)) if self.is_document else parts
 
 
-class PathVocabulary:
-    """The sorted words of the paths of some files, so that matching ones are found by bisection."""
+class PathMatcher:
+    """Finds the words of a query in the words of paths.
 
-    def __init__(self, files: Iterable[RankedFile]) -> None:
-        words: set[str] = set()
-        for file in files:
-            words.update(file.stem_words, file.folders)
-        self._members = words
-        self._sorted = sorted(words)
+    Two words match when one is a prefix of the other: route, router, routes.
 
-    def matching(self, words: Iterable[str]) -> dict[str, set[str]]:
-        """Return the words of paths that match a word of the query, each with the words it matches.
+    Args:
+        words: Of the query; short ones are left out.
+    """
 
-        Two words match when one is a prefix of the other: route, router, routes.
-        """
-        found: dict[str, set[str]] = {}
-        for word in words:
-            if len(word) < MIN_PATH_WORD_CHARS:
-                continue
-            for size in range(MIN_PATH_WORD_CHARS, len(word)):
-                if word[:size] in self._members:
-                    found.setdefault(word[:size], set()).add(word)
-            at = bisect_left(self._sorted, word)
-            while at < len(self._sorted) and self._sorted[at].startswith(word):
-                found.setdefault(self._sorted[at], set()).add(word)
-                at += 1
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = tuple(word for word in words if len(word) >= MIN_PATH_WORD_CHARS)
+        sizes = range(MIN_PATH_WORD_CHARS, max(map(len, self._words), default=0))
+        self._beginnings = {word[:size] for word in self._words for size in sizes}
+        self._known: dict[str, frozenset[str]] = {}
+
+    def matched(self, parts: Iterable[str]) -> frozenset[str]:
+        """Return the words of the query that match any of some words of a path."""
+        found = _NO_WORDS
+        for part in parts:
+            matched = self._known.get(part)
+            if matched is None:
+                matched = self._known[part] = self._matched_by(part)
+            if matched:
+                found = found | matched if found else matched
         return found
+
+    def _matched_by(self, part: str) -> frozenset[str]:
+        if part not in self._beginnings and not part.startswith(self._words):
+            return _NO_WORDS
+        is_long = len(part) >= MIN_PATH_WORD_CHARS
+        return frozenset(
+            word
+            for word in self._words
+            if part.startswith(word) or (is_long and word.startswith(part))
+        )
 
 
 def count_path_words(
-    files: Iterable[RankedFile], matching: dict[str, set[str]]
+    files: Iterable[RankedFile], words: Iterable[str]
 ) -> dict[RankedFile, tuple[int, int]]:
     """Count the words of the query in the paths of files; files without any are left out.
 
     Args:
         files: The files to look at.
-        matching: From ``PathVocabulary.matching``.
+        words: Of the query.
 
     Returns:
         How many words a file's name has, and how many more its folders have.
     """
     found: dict[RankedFile, tuple[int, int]] = {}
-    if not matching:
-        return found
+    matcher = PathMatcher(words)
     by_folder: dict[tuple[str, ...], frozenset[str]] = {}
     for file in files:
         in_folders = by_folder.get(file.folders)
         if in_folders is None:
-            in_folders = by_folder[file.folders] = _words_matched(file.folders, matching)
-        if in_folders or not matching.keys().isdisjoint(file.stem_words):
-            in_stem = _words_matched(file.stem_words, matching)
+            in_folders = by_folder[file.folders] = matcher.matched(file.folders)
+        in_stem = matcher.matched(file.stem_words)
+        if in_stem or in_folders:
             found[file] = (len(in_stem), len(in_folders - in_stem))
     return found
-
-
-def _words_matched(parts: Sequence[str], matching: Mapping[str, set[str]]) -> frozenset[str]:
-    found = [matching[part] for part in parts if part in matching]
-    return frozenset().union(*found) if found else _NO_WORDS
 
 
 class Cosines(NamedTuple):
@@ -312,13 +313,12 @@ def is_named(path: str, named: Iterable[Sequence[str]]) -> bool:
     return False
 
 
-def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary) -> Features:
+def features_of(lexical: Lexical, evidence: Evidence) -> Features:
     """Compute the features of the places that may answer a query.
 
     Args:
         lexical: The words of the query.
         evidence: The places.
-        vocabulary: The words of the paths of their files, or of more.
     """
     begins, ends, files = _runs_of(evidence.files)
     words = [word for word in lexical.words if len(word) >= MIN_PATH_WORD_CHARS]
@@ -328,7 +328,7 @@ def features_of(lexical: Lexical, evidence: Evidence, vocabulary: PathVocabulary
         begins,
         ends,
         files,
-        count_path_words(files, vocabulary.matching(words)),
+        count_path_words(files, words),
         len(words),
         frozenset(file for file in files if is_named(file.path, lexical.files))
         if lexical.files

@@ -20,7 +20,6 @@ from engine.search.features import (
     Evidence,
     Features,
     Part,
-    PathVocabulary,
     RankedFile,
     features_of,
     share_part,
@@ -302,7 +301,7 @@ def candidate_features(ordered: Sequence[Candidate], lexical: Lexical) -> Featur
         if has_cosines
         else None,
     )
-    return features_of(lexical, evidence, PathVocabulary(by_path.values()))
+    return features_of(lexical, evidence)
 
 
 def _keyword_shares(bm25: Sequence[float], weights: Weights) -> list[float]:

@@ -83,6 +83,14 @@ def count_chunks(handle: Handle) -> int:
     return int(handle.execute("SELECT count(*) FROM chunks").get)
 
 
+def read_ranges(handle: Handle) -> list[tuple[int, int, int]]:
+    """Return (blob, id of its first chunk, number of its chunks), by blob; ids have no gap."""
+    rows: list[tuple[Any, ...]] = handle.execute(
+        "SELECT blob_id, min(id), count(*) FROM chunks GROUP BY blob_id ORDER BY blob_id"
+    ).fetchall()
+    return rows
+
+
 def read_chunks(handle: Handle, ids: Sequence[int], filters: Filters) -> dict[int, ChunkFacts]:
     """Return the facts of chunks; those without a file that passes the filters are left out."""
     rows = handle.execute(

@@ -158,6 +158,11 @@ def count_files(handle: Handle, branch_id: int) -> int:
     )
 
 
+def count_all(handle: Handle) -> int:
+    """Return the number of indexed files of all branches."""
+    return int(handle.execute("SELECT count(*) FROM files").get)
+
+
 def count_below(handle: Handle, branch_id: int, folder: str) -> tuple[int, dict[str, int]]:
     """Return the number of indexed files below a folder, and of skips by frequent reason."""
     place = {"branch_id": branch_id, **range_below(os.fsencode(folder))}
@@ -267,6 +272,17 @@ def read_seen_files(handle: Handle, branch_id: int) -> list[SeenFile]:
         SeenFile(file_id, blob_id, os.fsdecode(path), language, generated, first, number)
         for file_id, blob_id, path, language, generated, first, number in rows
     ]
+
+
+def read_branch_files(handle: Handle, branch_id: int) -> list[tuple[int, int, bytes, str, int]]:
+    """Return (id, blob, path, language, whether generated) of all files of a branch, by id."""
+    rows: list[tuple[Any, ...]] = handle.execute(
+        """SELECT f.id, f.blob_id, f.path, b.language, b.is_generated
+           FROM files f CROSS JOIN blobs b ON b.id = f.blob_id
+           WHERE f.branch_id = :branch_id ORDER BY f.id""",
+        {"branch_id": branch_id},
+    ).fetchall()
+    return rows
 
 
 def _known_files_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, KnownFile]:

@@ -1,0 +1,194 @@
+"""The BM25 scores of words in the memory of a process, and the best places of several words.
+
+A place is a number from 0: of a chunk of a cached branch, or of a path. To list where a word occurs
+costs a tenth of what its scores cost, so a score is read when it is first needed, and kept.
+
+The best places are found as in "MaxScore" (H. Turtle, J. Flood, "Query Evaluation: Strategies and
+Optimizations", 1995): a word adds no more than its rarity allows. The places that could have the
+highest totals are scored first; then only those that could still exceed the last of the best. So
+the result is the same as that of scoring every place.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cache import LruCache
+from engine.store import fulltext
+from engine.store.connection import Handle
+
+Places = NDArray[np.int32]
+Scores = NDArray[np.float64]
+
+#: Places that are scored first, as a multiple of the wanted number.
+_LIKELY = 5
+#: Of a word in so many places, or of so large a share of its places, all scores are read at once.
+_FEW_PLACES = 1000
+_LARGE_SHARE = 1 / 4
+_BYTES_A_PLACE = 12
+_BYTES_A_WORD = 512
+# Totals of bounds are rounded.
+_SLACK = 1 + 1e-5
+
+
+class Postings(NamedTuple):
+    """Where a word occurs."""
+
+    word: str  # quoted, or a phrase
+    places: Places  # rising
+    scores: Scores  # of these places; 0 is one that was not read yet
+    most: float  # that any of the scores can be
+
+
+class PostingsSource(Protocol):
+    """What postings are read from; rows have ids there."""
+
+    @property
+    def rows(self) -> int:
+        """The number of all rows, also of those that have no place."""
+
+    @property
+    def table(self) -> fulltext.WordTable:
+        """The keyword index that has them."""
+
+    def places_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place of each of some rising ids, -1 for none."""
+
+    def ids_of(self, places: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return the id of the row at each place."""
+
+
+class WordScores:
+    """The scores of words in places, read when they are needed. Thread-safe.
+
+    Args:
+        source: Where they are read from.
+        count: The number of all places.
+        max_bytes: How much is kept.
+    """
+
+    def __init__(self, source: PostingsSource, count: int, max_bytes: int) -> None:
+        self._source = source
+        self._count = count
+        self._known: LruCache[str, Postings] = LruCache(max_bytes)
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory of what is kept."""
+        return self._known.size_bytes
+
+    def count_places(self, handle: Handle, word: str) -> int:
+        """Return the number of places with a quoted word or phrase."""
+        return len(self._postings(handle, word).places)
+
+    def best(
+        self, handle: Handle, words: Sequence[str], number: int, also: Sequence[int] = ()
+    ) -> tuple[list[int], list[float]]:
+        """Return the places with the highest total scores, in order, and the totals.
+
+        Args:
+            handle: A read transaction on the state that this belongs to.
+            words: Quoted words or phrases, any of which may match.
+            number: How many places to return; among equal ones the first.
+            also: Places whose scores will be asked for next, and are read on the way.
+        """
+        found = self._all_postings(handle, words)
+        bounds = np.zeros(self._count, np.float32)
+        for each in found:
+            bounds[each.places] += np.where(each.scores > 0, each.scores, each.most)
+        chosen = np.flatnonzero(bounds)
+        of_chosen = bounds[chosen]
+        likely = _LIKELY * number
+        if len(chosen) > likely:
+            first = chosen[np.argpartition(of_chosen, -likely)[-likely:]]
+            self._read(handle, found, first)
+            least = np.partition(_totals(found, first), -number)[-number]
+            chosen = chosen[of_chosen * _SLACK >= least]
+        self._read(handle, found, np.concatenate([chosen, np.array(also, np.int64)]))
+        places, totals = _highest(chosen, _totals(found, chosen), number)
+        return places.tolist(), totals.tolist()
+
+    def totals_at(self, handle: Handle, words: Sequence[str], places: Sequence[int]) -> list[float]:
+        """Return the total score of words in each of some places."""
+        found, at = self._all_postings(handle, words), np.array(places, np.int64)
+        self._read(handle, found, at)
+        totals: list[float] = _totals(found, at).tolist()
+        return totals
+
+    def columns_at(
+        self, handle: Handle, words: Sequence[str], places: Sequence[int]
+    ) -> list[list[float]]:
+        """Return, for each word alone, its score in each of some places."""
+        found, at = self._all_postings(handle, words), np.array(places, np.int64)
+        self._read(handle, found, at)
+        return [_totals([each], at).tolist() for each in found]
+
+    def _all_postings(self, handle: Handle, words: Sequence[str]) -> list[Postings]:
+        return [self._postings(handle, word) for word in words]
+
+    def _postings(self, handle: Handle, word: str) -> Postings:
+        found = self._known.get(word)
+        if found is None:
+            table = self._source.table
+            text = fulltext.read_ids(handle, table, word)
+            ids = np.fromstring(text, np.int64, sep=",") if text else np.zeros(0, np.int64)
+            of_ids = self._source.places_of(ids)
+            places = of_ids[of_ids >= 0].astype(np.int32)
+            most = fulltext.highest_score(self._source.rows, len(ids)) if text else 0.0
+            found = Postings(word, places, np.zeros(len(places)), most)
+            self._known.put(word, found, _BYTES_A_WORD + _BYTES_A_PLACE * len(places))
+        return found
+
+    def _read(self, handle: Handle, found: Sequence[Postings], at: NDArray[np.int64]) -> None:
+        """Read the scores in places that are not known yet."""
+        for each in found:
+            if not len(each.places):
+                continue
+            where, is_there = _found_at(each.places, at)
+            unread = where[is_there & (each.scores[where] == 0)]
+            if not len(unread):
+                continue
+            is_few = len(each.places) <= _FEW_PLACES
+            among = None
+            if not is_few and len(unread) <= _LARGE_SHARE * len(each.places):
+                among = self._source.ids_of(each.places[unread]).tolist()
+            self._fill(each, fulltext.read_scores(handle, self._source.table, each.word, among))
+
+    def _fill(self, found: Postings, rows: Sequence[tuple[int, float]]) -> None:
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        places = self._source.places_of(np.array(ids, np.int64))
+        is_shown = places >= 0
+        where = np.searchsorted(found.places, places[is_shown])
+        found.scores[where] = np.array(scores, np.float64)[is_shown]
+
+
+def _totals(found: Sequence[Postings], at: NDArray[np.int64]) -> Scores:
+    """Return the total score in each of some places; those that are there were read."""
+    totals = np.zeros(len(at))
+    for each in found:
+        if not len(each.places):
+            continue
+        where, is_there = _found_at(each.places, at)
+        totals += np.where(is_there, each.scores[where], 0.0)
+    return totals
+
+
+def _found_at(places: Places, at: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return where in rising places each of others would stand, and which of them stand there."""
+    where = np.minimum(np.searchsorted(places, at), len(places) - 1)
+    return where, places[where] == at
+
+
+def _highest(
+    places: NDArray[np.int64], totals: Scores, number: int
+) -> tuple[NDArray[np.int64], Scores]:
+    """Return the rising places with the highest totals; the first of equal ones."""
+    if len(places) > number:
+        least = np.partition(totals, -number)[-number]
+        above = np.flatnonzero(totals > least)
+        equal = np.flatnonzero(totals == least)[: number - len(above)]
+        kept = np.sort(np.concatenate([above, equal]))
+        places, totals = places[kept], totals[kept]
+    return places, totals
